@@ -1,0 +1,8 @@
+//! Compositional inference in high-dimensional, tree-structured models.
+
+pub mod catalog;
+pub mod error;
+pub mod math;
+pub mod scalar;
+
+pub use error::ModelError;

@@ -1,0 +1,1 @@
+//! Numerics that have never heard of a graph.

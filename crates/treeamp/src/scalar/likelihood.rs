@@ -1,0 +1,46 @@
+//! The scalar likelihood $p(y \mid z)$ at an observed $y$.
+
+use std::fmt::Debug;
+
+use rand::Rng;
+
+use super::{Elem, Tilt, Tilted};
+
+/// An observed output: $A(a, b; y) = \ln \int dz\, p(y \mid z)\, e^{-\frac12 a|z|^2 + \mathrm{Re}(\bar b z)}$.
+pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
+    /// Catalogue name.
+    const NAME: &'static str;
+    /// The type of an observation.
+    type Output: Elem;
+
+    /// $A$, $r = \partial_b A$, $v = \partial_b^2 A$ for finite $a$ (negative included) and $b$.
+    fn tilted(&self, y: Self::Output, a: f64, b: E) -> Tilted<E>;
+
+    /// The mean and variance alone, where they are cheaper than all three.
+    fn moments(&self, y: Self::Output, a: f64, b: E) -> (E, f64) {
+        let t = self.tilted(y, a, b);
+        (t.mean, t.variance)
+    }
+
+    /// A draw of $y$ given $z$.
+    fn sample(&self, z: E, rng: &mut dyn Rng) -> Self::Output;
+
+    /// $\ln p(y \mid z)$; $\pm\infty$ where a noiseless output has a density or none.
+    fn log_density(&self, y: Self::Output, z: E) -> f64;
+
+    /// Says what is wrong with an observation that this output can never produce.
+    ///
+    /// # Errors
+    /// A phrase of the form "expected ..., got ...".
+    fn check(&self, y: Self::Output) -> Result<(), String>;
+
+    /// The closed set of inputs compatible with `y`, as the smallest interval (real laws).
+    fn support(&self, _y: Self::Output) -> (f64, f64) {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    }
+
+    /// The natural parameters in $z$ if the likelihood is Gaussian; `a = ∞` pins $z$ at `b`.
+    fn as_gaussian(&self, _y: Self::Output) -> Option<Tilt<E>> {
+        None
+    }
+}

@@ -1,0 +1,16 @@
+//! Scalar laws: one short trait each for priors, likelihoods and channels.
+//!
+//! Everything treeamp knows about a separable module follows from its scalar log-partition
+//! $A(a, b)$ with the tilted mean $r = \partial_b A$ and variance $v = \partial_b^2 A$.
+
+mod channel;
+mod elem;
+mod likelihood;
+mod prior;
+mod tilted;
+
+pub use channel::ScalarChannel;
+pub use elem::Elem;
+pub use likelihood::ScalarLikelihood;
+pub use prior::ScalarPrior;
+pub use tilted::{Tilt, Tilted, TiltedPair};

@@ -1,0 +1,51 @@
+//! The scalar prior $p(x)$.
+
+use std::fmt::Debug;
+
+use rand::Rng;
+
+use super::{Elem, Tilt, Tilted};
+
+/// A law of one component: $A(a, b) = \ln \int dx\, p(x)\, e^{-\frac12 a|x|^2 + \mathrm{Re}(\bar b x)}$.
+///
+/// `tilted`, `sample` and `log_density` (with `atoms` for laws with point masses) are all an author
+/// writes; see `docs/add-a-prior.md`.
+pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
+    /// Catalogue name.
+    const NAME: &'static str;
+
+    /// $A$, $r = \partial_b A$, $v = \partial_b^2 A$ for finite $a$ (negative included) and $b$.
+    fn tilted(&self, a: f64, b: E) -> Tilted<E>;
+
+    /// The mean and variance alone, where they are cheaper than all three.
+    fn moments(&self, a: f64, b: E) -> (E, f64) {
+        let t = self.tilted(a, b);
+        (t.mean, t.variance)
+    }
+
+    /// One draw.
+    fn sample(&self, rng: &mut dyn Rng) -> E;
+
+    /// Log-density of the absolutely continuous part; $-\infty$ where there is none.
+    fn log_density(&self, x: E) -> f64;
+
+    /// The point masses, as pairs of place and probability.
+    fn atoms(&self) -> Vec<(E, f64)> {
+        Vec::new()
+    }
+
+    /// The closed support (real laws).
+    fn support(&self) -> (f64, f64) {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    }
+
+    /// The natural parameters if the law is itself Gaussian: its message is then constant.
+    fn as_gaussian(&self) -> Option<Tilt<E>> {
+        None
+    }
+
+    /// $\tau_0 = E|x|^2$ per real component.
+    fn second_moment(&self) -> f64 {
+        self.tilted(0.0, E::ZERO).second_moment()
+    }
+}
