@@ -67,6 +67,13 @@ pub fn source(factor: impl Factor) -> Fragment {
     factor.into_fragment()
 }
 
+/// The head of a branch that starts with a channel or a likelihood:
+/// `var("x") >> (branch(likelihood) + channel >> var("z"))`.
+#[must_use]
+pub fn branch(factor: impl Factor) -> Fragment {
+    factor.into_fragment()
+}
+
 /// A factor under a name of its own.
 #[must_use]
 pub fn named(name: &str, factor: impl Factor) -> Fragment {

@@ -9,6 +9,6 @@ mod sample;
 mod tree;
 
 pub use assemble::TreeBuilder;
-pub use fragment::{Fragment, IntoFragment, Var, named, source, var};
+pub use fragment::{Fragment, IntoFragment, Var, branch, named, source, var};
 pub use sample::Sample;
 pub use tree::{Direction, Edge, FactorNode, Tree, Variable};

@@ -20,7 +20,6 @@ use std::sync::{Arc, OnceLock};
 use rand::Rng;
 
 use crate::belief::{Gaussian, SignalSpec};
-use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
 use crate::math::decomposition::Decomposition;
