@@ -9,7 +9,12 @@ pub(crate) fn parameter(
     expected: &'static str,
     got: impl std::fmt::Display,
 ) -> ModelError {
-    ModelError::Parameter { module: module.to_owned(), name, expected, got: got.to_string() }
+    ModelError::Parameter {
+        module: module.to_owned(),
+        name,
+        expected,
+        got: got.to_string(),
+    }
 }
 
 /// A model that cannot be built, conditioned or sampled.

@@ -4,5 +4,6 @@ pub mod catalog;
 pub mod error;
 pub mod math;
 pub mod scalar;
+pub mod testing;
 
 pub use error::ModelError;

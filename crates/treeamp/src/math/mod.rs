@@ -1,1 +1,6 @@
 //! Numerics that have never heard of a graph.
+
+pub mod mixture;
+pub mod quadrature;
+pub mod special;
+pub mod truncated_normal;

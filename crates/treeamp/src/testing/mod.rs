@@ -1,0 +1,3 @@
+//! Conformance checks for any law, the catalogue's and yours.
+
+pub mod laws;
