@@ -69,7 +69,9 @@ pub enum ModelError {
         got: usize,
     },
     /// The model has no variable.
-    #[error("the model is empty: expected at least one variable and one factor, got {variables} and {factors}")]
+    #[error(
+        "the model is empty: expected at least one variable and one factor, got {variables} and {factors}"
+    )]
     Empty {
         /// Number of variables.
         variables: usize,
@@ -113,7 +115,9 @@ pub enum ModelError {
         path: String,
     },
     /// The factor graph falls apart.
-    #[error("the factor graph is disconnected: expected one tree, got `{one}` and `{other}` with no path between them")]
+    #[error(
+        "the factor graph is disconnected: expected one tree, got `{one}` and `{other}` with no path between them"
+    )]
     Disconnected {
         /// A node of one part.
         one: String,
@@ -121,7 +125,9 @@ pub enum ModelError {
         other: String,
     },
     /// A shape that does not fit.
-    #[error("shape mismatch at factor `{factor}`, variable `{variable}`: expected {expected}, got {got}")]
+    #[error(
+        "shape mismatch at factor `{factor}`, variable `{variable}`: expected {expected}, got {got}"
+    )]
     Shape {
         /// The factor.
         factor: String,
@@ -141,7 +147,9 @@ pub enum ModelError {
         shape: String,
     },
     /// An observation of something that is not a leaf.
-    #[error("cannot observe `{variable}`: expected a leaf (one factor, which produces it), got a variable between {neighbours}")]
+    #[error(
+        "cannot observe `{variable}`: expected a leaf (one factor, which produces it), got a variable between {neighbours}"
+    )]
     NotALeaf {
         /// The variable.
         variable: String,
@@ -149,7 +157,9 @@ pub enum ModelError {
         neighbours: String,
     },
     /// A second observation of the same variable.
-    #[error("`{variable}` is observed already: expected a hidden variable, got one conditioned on before")]
+    #[error(
+        "`{variable}` is observed already: expected a hidden variable, got one conditioned on before"
+    )]
     AlreadyObserved {
         /// The variable.
         variable: String,
@@ -222,7 +232,9 @@ pub enum RunError {
         missing: Vec<(String, &'static str)>,
     },
     /// A belief that a factor cannot handle.
-    #[error("factor `{factor}` does not support {structure} beliefs on variable `{variable}`: expected one of {supported}")]
+    #[error(
+        "factor `{factor}` does not support {structure} beliefs on variable `{variable}`: expected one of {supported}"
+    )]
     Belief {
         /// The factor.
         factor: String,
@@ -244,7 +256,9 @@ pub enum RunError {
         got: String,
     },
     /// An edge that the tree does not have.
-    #[error("there is no edge between factor `{factor}` and variable `{variable}`: the model has {known}")]
+    #[error(
+        "there is no edge between factor `{factor}` and variable `{variable}`: the model has {known}"
+    )]
     UnknownEdge {
         /// The factor.
         factor: String,
@@ -279,7 +293,9 @@ pub enum RunError {
 }
 
 fn list_missing(missing: &[(String, &'static str)]) -> String {
-    let parts: Vec<String> =
-        missing.iter().map(|(f, rule)| format!("factor `{f}` has no {rule} rule")).collect();
+    let parts: Vec<String> = missing
+        .iter()
+        .map(|(f, rule)| format!("factor `{f}` has no {rule} rule"))
+        .collect();
     parts.join("; ")
 }

@@ -17,6 +17,8 @@ pub use crate::engine::{
 pub use crate::error::{FactorError, ModelError, RunError};
 pub use crate::factor::Factor;
 pub use crate::math::matrix::Matrix;
-pub use crate::model::{Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var};
+pub use crate::model::{
+    Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var,
+};
 pub use crate::scalar::{ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted};
 pub use crate::separable::{IidLaw, ObservedLaw, SeparableLikelihood, SeparablePrior};

@@ -30,16 +30,25 @@ fn reference(w: &Matrix, c: &[f64], y: &[f64], m0: f64, v0: f64, delta: f64) -> 
         let gram: f64 = (0..n).map(|k| w.get(i, k) * w.get(j, k)).sum();
         v0 * gram + if i == j { delta } else { 0.0 }
     });
-    let centre: Vec<f64> =
-        (0..m).map(|i| c[i] + m0 * (0..n).map(|k| w.get(i, k)).sum::<f64>()).collect();
-    Reference { mean, variance, evidence: log_normal(y, &centre, &outer) }
+    let centre: Vec<f64> = (0..m)
+        .map(|i| c[i] + m0 * (0..n).map(|k| w.get(i, k)).sum::<f64>())
+        .collect();
+    Reference {
+        mean,
+        variance,
+        evidence: log_normal(y, &centre, &outer),
+    }
 }
 
 fn check(report: &Posterior, exact: &Reference, tolerance: f64) {
     let gap = relative_gap(report.mean("x").unwrap(), &exact.mean);
     assert!(gap < tolerance, "means are off by {gap:e}");
     let v = report.variance("x").unwrap();
-    assert!((v / exact.variance - 1.0).abs() < tolerance, "variance {v} against {}", exact.variance);
+    assert!(
+        (v / exact.variance - 1.0).abs() < tolerance,
+        "variance {v} against {}",
+        exact.variance
+    );
     let a = report.log_evidence().unwrap();
     let gap = (a - exact.evidence).abs() / exact.evidence.abs().max(1.0);
     assert!(gap < tolerance, "evidence {a} against {}", exact.evidence);
@@ -62,12 +71,24 @@ fn one_dense_channel_is_exact() {
             let sample = model.sample(5).unwrap();
             let y = sample.get("y").unwrap();
             let observed = model.condition("y", y).unwrap();
-            let report =
-                ExpectationPropagation.on(&observed).unwrap().max_sweeps(2).run(&mut ()).unwrap();
-            check(&report, &reference(&w, &vec![0.0; rows], y, m0, v0, delta), 1e-10);
+            let report = ExpectationPropagation
+                .on(&observed)
+                .unwrap()
+                .max_sweeps(2)
+                .run(&mut ())
+                .unwrap();
+            check(
+                &report,
+                &reference(&w, &vec![0.0; rows], y, m0, v0, delta),
+                1e-10,
+            );
             // a third sweep changes nothing
-            let again =
-                ExpectationPropagation.on(&observed).unwrap().max_sweeps(3).run(&mut ()).unwrap();
+            let again = ExpectationPropagation
+                .on(&observed)
+                .unwrap()
+                .max_sweeps(3)
+                .run(&mut ())
+                .unwrap();
             assert!(again.residual() < 1e-12, "{}", again.residual());
         }
     }
@@ -86,11 +107,22 @@ fn ill_conditioned_channels_are_exact() {
                 >> var("x")
                 >> channel
                 >> var("z")
-                >> GaussianLikelihood::new(0.3).unwrap().observed(y.clone()).unwrap())
+                >> GaussianLikelihood::new(0.3)
+                    .unwrap()
+                    .observed(y.clone())
+                    .unwrap())
             .build()
             .unwrap();
-            let report = ExpectationPropagation.on(&model).unwrap().run(&mut ()).unwrap();
-            check(&report, &reference(&w, &vec![0.0; rows], &y, 0.2, 1.0, 0.3), 1e-10);
+            let report = ExpectationPropagation
+                .on(&model)
+                .unwrap()
+                .run(&mut ())
+                .unwrap();
+            check(
+                &report,
+                &reference(&w, &vec![0.0; rows], &y, 0.2, 1.0, 0.3),
+                1e-10,
+            );
         }
     }
 }
@@ -100,25 +132,41 @@ fn ill_conditioned_channels_are_exact() {
 #[test]
 fn rotations_noise_bias_and_branches_are_exact() {
     let (n, m) = (8, 5);
-    let (w, r1, r2) = (gaussian_matrix(m, n, 1), rotation_matrix(n, 2), rotation_matrix(m, 3));
+    let (w, r1, r2) = (
+        gaussian_matrix(m, n, 1),
+        rotation_matrix(n, 2),
+        rotation_matrix(m, 3),
+    );
     let (c, y, t) = (normals(n, 4), normals(m, 5), normals(n, 6));
     let model = (source(GaussianPrior::new(0.1, 1.5).unwrap().iid(n))
         >> var("x")
-        >> (branch(GaussianLikelihood::new(0.7).unwrap().observed(t.clone()).unwrap())
-            + (branch(Rotation::new(r1.clone()).unwrap())
-                >> var("a")
-                >> GaussianNoise::new(0.2).unwrap()
-                >> var("b")
-                >> Bias::new(c.clone()).unwrap()
-                >> var("d")
-                >> Linear::new(w.clone()).unwrap()
-                >> var("e")
-                >> Rotation::new(r2.clone()).unwrap()
-                >> var("g")
-                >> GaussianLikelihood::new(0.05).unwrap().observed(y.clone()).unwrap())))
+        >> (branch(
+            GaussianLikelihood::new(0.7)
+                .unwrap()
+                .observed(t.clone())
+                .unwrap(),
+        ) + (branch(Rotation::new(r1.clone()).unwrap())
+            >> var("a")
+            >> GaussianNoise::new(0.2).unwrap()
+            >> var("b")
+            >> Bias::new(c.clone()).unwrap()
+            >> var("d")
+            >> Linear::new(w.clone()).unwrap()
+            >> var("e")
+            >> Rotation::new(r2.clone()).unwrap()
+            >> var("g")
+            >> GaussianLikelihood::new(0.05)
+                .unwrap()
+                .observed(y.clone())
+                .unwrap())))
     .build()
     .unwrap();
-    let report = ExpectationPropagation.on(&model).unwrap().max_sweeps(2).run(&mut ()).unwrap();
+    let report = ExpectationPropagation
+        .on(&model)
+        .unwrap()
+        .max_sweeps(2)
+        .run(&mut ())
+        .unwrap();
     // joint Gaussian of the two observations given x: t = x + n, y = R2 W (R1 x + n1 + c) + n2
     let mul = |a: &Matrix, b: &Mat<f64>| a.view() * b;
     let r2w = mul(&r2, &w.view().to_owned());
@@ -140,12 +188,17 @@ fn rotations_noise_bias_and_branches_are_exact() {
     });
     let mut centre = vec![0.1; n];
     centre.extend((0..m).map(|i| {
-        (0..n).map(|k| map[(i, k)] * 0.1 + r2w[(i, k)] * c[k]).sum::<f64>()
+        (0..n)
+            .map(|k| map[(i, k)] * 0.1 + r2w[(i, k)] * c[k])
+            .sum::<f64>()
     }));
     let both: Vec<f64> = t.iter().chain(&y).copied().collect();
     let exact = log_normal(&both, &centre, &covariance);
     let a = report.log_evidence().unwrap();
-    assert!((a - exact).abs() < 1e-10 * exact.abs().max(1.0), "{a} against {exact}");
+    assert!(
+        (a - exact).abs() < 1e-10 * exact.abs().max(1.0),
+        "{a} against {exact}"
+    );
     // posterior mean: C_x,obs C_obs^-1 (obs - centre)
     let gap: Vec<f64> = both.iter().zip(&centre).map(|(y, c)| y - c).collect();
     let (weights, _) = gaussian_posterior(&covariance, &gap);
@@ -175,25 +228,48 @@ fn sums_and_duplicates_are_exact() {
         >> var("s")
         >> Duplicate::new(2).unwrap()
         >> (var("s1") + var("s2"))
-        >> (branch(GaussianLikelihood::new(0.1).unwrap().observed(y.clone()).unwrap())
-            + GaussianLikelihood::new(0.4).unwrap().observed(t.clone()).unwrap()))
+        >> (branch(
+            GaussianLikelihood::new(0.1)
+                .unwrap()
+                .observed(y.clone())
+                .unwrap(),
+        ) + GaussianLikelihood::new(0.4)
+            .unwrap()
+            .observed(t.clone())
+            .unwrap()))
     .build()
     .unwrap();
-    let report = ExpectationPropagation.on(&model).unwrap().max_sweeps(3).run(&mut ()).unwrap();
+    let report = ExpectationPropagation
+        .on(&model)
+        .unwrap()
+        .max_sweeps(3)
+        .run(&mut ())
+        .unwrap();
     // s has mean W 0.5 - 0.5 and covariance W W^T + 2.3
     let size = 2 * n;
     let covariance = Mat::from_fn(size, size, |i, j| {
         let gram: f64 = (0..6).map(|k| w.get(i % n, k) * w.get(j % n, k)).sum();
         let own = if i % n == j % n { 2.3 } else { 0.0 };
-        let noise = if i != j { 0.0 } else if i < n { 0.1 } else { 0.4 };
+        let noise = if i != j {
+            0.0
+        } else if i < n {
+            0.1
+        } else {
+            0.4
+        };
         gram + own + noise
     });
-    let row: Vec<f64> = (0..n).map(|i| 0.5 * (0..6).map(|k| w.get(i, k)).sum::<f64>() - 0.5).collect();
+    let row: Vec<f64> = (0..n)
+        .map(|i| 0.5 * (0..6).map(|k| w.get(i, k)).sum::<f64>() - 0.5)
+        .collect();
     let centre: Vec<f64> = row.iter().chain(&row).copied().collect();
     let both: Vec<f64> = y.iter().chain(&t).copied().collect();
     let exact = log_normal(&both, &centre, &covariance);
     let a = report.log_evidence().unwrap();
-    assert!((a - exact).abs() < 1e-10 * exact.abs().max(1.0), "{a} against {exact}");
+    assert!(
+        (a - exact).abs() < 1e-10 * exact.abs().max(1.0),
+        "{a} against {exact}"
+    );
 }
 
 /// Several columns share W: the same as one run per column.
@@ -211,14 +287,20 @@ fn matrix_valued_signals_share_the_matrix() {
                 >> GaussianLikelihood::new(0.2).unwrap().observed(y).unwrap())
             .build()
             .unwrap();
-            ExpectationPropagation.on(&model).unwrap().run(&mut ()).unwrap()
+            ExpectationPropagation
+                .on(&model)
+                .unwrap()
+                .run(&mut ())
+                .unwrap()
         };
         let all = run(y.clone(), vec![n, p]);
         let mut evidence = 0.0;
         for column in 0..p {
             let one = run((0..m).map(|i| y[i * p + column]).collect(), vec![n]);
             evidence += one.log_evidence().unwrap();
-            let mean: Vec<f64> = (0..n).map(|i| all.mean("x").unwrap()[i * p + column]).collect();
+            let mean: Vec<f64> = (0..n)
+                .map(|i| all.mean("x").unwrap()[i * p + column])
+                .collect();
             assert!(relative_gap(&mean, one.mean("x").unwrap()) < 1e-12);
         }
         assert!((all.log_evidence().unwrap() - evidence).abs() < 1e-10 * evidence.abs());
@@ -238,24 +320,44 @@ fn noiseless_observations_are_exact() {
                 >> var("x")
                 >> Linear::new(w.clone()).unwrap()
                 >> var("z")
-                >> GaussianLikelihood::new(0.0).unwrap().observed(y.clone()).unwrap())
+                >> GaussianLikelihood::new(0.0)
+                    .unwrap()
+                    .observed(y.clone())
+                    .unwrap())
             .build()
             .unwrap();
-            let report = ExpectationPropagation.on(&model).unwrap().run(&mut ()).unwrap();
+            let report = ExpectationPropagation
+                .on(&model)
+                .unwrap()
+                .run(&mut ())
+                .unwrap();
             assert!(report.termination.is_converged(), "{}", report.termination);
             let mean = report.mean("x").unwrap();
             // the data themselves are only known to a rounding of W x
-            let allowed = if condition <= 1e3 { 1e-10 } else { 100.0 * f64::EPSILON * condition };
+            let allowed = if condition <= 1e3 {
+                1e-10
+            } else {
+                100.0 * f64::EPSILON * condition
+            };
             if rows >= cols {
                 let gap = relative_gap(mean, &truth);
-                assert!(gap < allowed, "{rows} x {cols}, condition {condition:e}: {gap:e}");
+                assert!(
+                    gap < allowed,
+                    "{rows} x {cols}, condition {condition:e}: {gap:e}"
+                );
                 assert!(report.variance("x").unwrap() == 0.0);
                 assert_eq!(
                     report.termination,
-                    Termination::Converged { perfect_recovery: true }
+                    Termination::Converged {
+                        perfect_recovery: true
+                    }
                 );
                 let a = report.log_evidence().unwrap();
-                assert!(if rows > cols { a == f64::INFINITY } else { a.is_finite() });
+                assert!(if rows > cols {
+                    a == f64::INFINITY
+                } else {
+                    a.is_finite()
+                });
             } else {
                 // projection of the prior mean onto the affine subspace
                 let mut z = vec![0.0; rows];
@@ -270,7 +372,10 @@ fn noiseless_observations_are_exact() {
                 });
                 let exact = log_normal(&y, &vec![0.0; rows], &outer);
                 let a = report.log_evidence().unwrap();
-                assert!((a - exact).abs() < 1e-8 * exact.abs().max(1.0), "{a} against {exact}");
+                assert!(
+                    (a - exact).abs() < 1e-8 * exact.abs().max(1.0),
+                    "{a} against {exact}"
+                );
             }
         }
     }
@@ -308,7 +413,10 @@ fn two_dense_channels_are_an_approximation() {
         w1.apply(&normals(n, 53), 1, &mut h);
         w2.apply(&h, 1, &mut y);
         let noise = normals(m, 54);
-        y.iter().zip(noise).map(|(y, e)| y + 0.1 * e).collect::<Vec<f64>>()
+        y.iter()
+            .zip(noise)
+            .map(|(y, e)| y + 0.1 * e)
+            .collect::<Vec<f64>>()
     };
     let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
         >> var("x")
@@ -316,10 +424,17 @@ fn two_dense_channels_are_an_approximation() {
         >> var("h")
         >> Linear::new(w2.clone()).unwrap()
         >> var("z")
-        >> GaussianLikelihood::new(0.01).unwrap().observed(y.clone()).unwrap())
+        >> GaussianLikelihood::new(0.01)
+            .unwrap()
+            .observed(y.clone())
+            .unwrap())
     .build()
     .unwrap();
-    let report = ExpectationPropagation.on(&model).unwrap().run(&mut ()).unwrap();
+    let report = ExpectationPropagation
+        .on(&model)
+        .unwrap()
+        .run(&mut ())
+        .unwrap();
     let product = w2.view() * w1.view();
     let w = Matrix::new(product).unwrap();
     let exact = reference(&w, &vec![0.0; m], &y, 0.0, 1.0, 0.01);
@@ -337,5 +452,8 @@ fn two_dense_channels_are_an_approximation() {
     let ratio = v / exact.variance - 1.0;
     assert!(ratio.abs() > 1e-4 && ratio.abs() < 0.05, "{ratio}");
     let per_component = (a - exact.evidence) / n as f64;
-    assert!(per_component.abs() > 1e-4 && per_component.abs() < 0.02, "{per_component}");
+    assert!(
+        per_component.abs() > 1e-4 && per_component.abs() < 0.02,
+        "{per_component}"
+    );
 }

@@ -65,7 +65,10 @@ impl Report<ExpectationPropagation> {
     /// # Errors
     /// When a factor cannot compute its log-partition.
     pub fn log_evidence(&self) -> Result<f64, RunError> {
-        self.objective.as_ref().map(|o| o.total).map_err(Clone::clone)
+        self.objective
+            .as_ref()
+            .map(|o| o.total)
+            .map_err(Clone::clone)
     }
 
     /// $-\ln p(y)$.
@@ -106,7 +109,10 @@ impl Algorithm for ExpectationPropagation {
     const NAME: &'static str = "expectation propagation";
 
     fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
-        factor.posterior().map(|_| ()).ok_or(MissingRule("expectation propagation (posterior)"))
+        factor
+            .posterior()
+            .map(|_| ())
+            .ok_or(MissingRule("expectation propagation (posterior)"))
     }
 
     fn flat(&self, spec: &SignalSpec) -> Gaussian {
@@ -203,9 +209,9 @@ impl Algorithm for ExpectationPropagation {
 }
 
 fn rule(factor: &dyn Factor) -> Result<&dyn crate::factor::PosteriorRule, FactorError> {
-    factor.posterior().ok_or_else(|| {
-        FactorError::Unsupported("no expectation propagation rule".to_owned())
-    })
+    factor
+        .posterior()
+        .ok_or_else(|| FactorError::Unsupported("no expectation propagation rule".to_owned()))
 }
 
 fn add_up(incoming: Incoming<'_, Gaussian>, total: &mut Gaussian) {

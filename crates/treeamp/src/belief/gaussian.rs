@@ -20,7 +20,10 @@ impl Gaussian {
     /// The flat belief, which says nothing.
     #[must_use]
     pub fn flat(spec: &SignalSpec) -> Self {
-        Self { precision: SymMatrix::zeros(spec), linear: vec![0.0; spec.len()] }
+        Self {
+            precision: SymMatrix::zeros(spec),
+            linear: vec![0.0; spec.len()],
+        }
     }
 
     /// Number of real components.
@@ -44,7 +47,11 @@ impl Gaussian {
     /// The belief says nothing at all.
     #[must_use]
     pub fn is_flat(&self) -> bool {
-        self.precision.data().iter().chain(&self.linear).all(|x| *x == 0.0)
+        self.precision
+            .data()
+            .iter()
+            .chain(&self.linear)
+            .all(|x| *x == 0.0)
     }
 
     /// Makes it flat.
@@ -73,13 +80,19 @@ impl Gaussian {
     #[must_use]
     pub fn log_value(&self, place: &[f64]) -> f64 {
         let a = self.precision.scalar();
-        self.linear.iter().zip(place).map(|(b, m)| m * (b - 0.5 * a * m)).sum()
+        self.linear
+            .iter()
+            .zip(place)
+            .map(|(b, m)| m * (b - 0.5 * a * m))
+            .sum()
     }
 }
 
 impl Message for Gaussian {
     fn copy_from(&mut self, other: &Self) {
-        self.precision.data_mut().copy_from_slice(other.precision.data());
+        self.precision
+            .data_mut()
+            .copy_from_slice(other.precision.data());
         self.linear.copy_from_slice(&other.linear);
     }
 
@@ -92,7 +105,12 @@ impl Message for Gaussian {
             self.copy_from(other);
             return;
         }
-        for (x, y) in self.precision.data_mut().iter_mut().zip(other.precision.data()) {
+        for (x, y) in self
+            .precision
+            .data_mut()
+            .iter_mut()
+            .zip(other.precision.data())
+        {
             *x += y;
         }
         for (x, y) in self.linear.iter_mut().zip(&other.linear) {
@@ -105,7 +123,12 @@ impl Message for Gaussian {
         if self.is_pinned() || previous.is_pinned() {
             return;
         }
-        for (x, y) in self.precision.data_mut().iter_mut().zip(previous.precision.data()) {
+        for (x, y) in self
+            .precision
+            .data_mut()
+            .iter_mut()
+            .zip(previous.precision.data())
+        {
             *x += damping * (y - *x);
         }
         for (x, y) in self.linear.iter_mut().zip(&previous.linear) {

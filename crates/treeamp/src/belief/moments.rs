@@ -15,7 +15,10 @@ impl Moments {
     /// Zero mean and variance on a signal.
     #[must_use]
     pub fn zeros(spec: &SignalSpec) -> Self {
-        Self { mean: vec![0.0; spec.len()], variance: SymMatrix::zeros(spec) }
+        Self {
+            mean: vec![0.0; spec.len()],
+            variance: SymMatrix::zeros(spec),
+        }
     }
 
     /// Average variance per real component.
@@ -33,7 +36,9 @@ impl Moments {
     /// Copies in place.
     pub fn copy_from(&mut self, other: &Self) {
         self.mean.copy_from_slice(&other.mean);
-        self.variance.data_mut().copy_from_slice(other.variance.data());
+        self.variance
+            .data_mut()
+            .copy_from_slice(other.variance.data());
     }
 }
 

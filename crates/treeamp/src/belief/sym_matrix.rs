@@ -24,7 +24,11 @@ impl SymMatrix {
             Structure::Block { dim: block } => dim * block,
             Structure::Full => dim * dim,
         };
-        Self { structure: spec.structure, dim, data: vec![0.0; stored] }
+        Self {
+            structure: spec.structure,
+            dim,
+            data: vec![0.0; stored],
+        }
     }
 
     /// How it is stored.
@@ -56,13 +60,21 @@ impl SymMatrix {
     /// Never on a matrix of the structure that the planner checked.
     #[must_use]
     pub fn scalar(&self) -> f64 {
-        debug_assert_eq!(self.structure, Structure::Isotropic, "checked by the planner");
+        debug_assert_eq!(
+            self.structure,
+            Structure::Isotropic,
+            "checked by the planner"
+        );
         self.data[0]
     }
 
     /// Sets the one number of an isotropic matrix.
     pub fn set_scalar(&mut self, value: f64) {
-        debug_assert_eq!(self.structure, Structure::Isotropic, "checked by the planner");
+        debug_assert_eq!(
+            self.structure,
+            Structure::Isotropic,
+            "checked by the planner"
+        );
         self.data[0] = value;
     }
 
@@ -77,7 +89,10 @@ impl SymMatrix {
                 rows.sum::<f64>() / self.dim as f64
             }
             Structure::Full => {
-                (0..self.dim).map(|i| self.data[i * self.dim + i]).sum::<f64>() / self.dim as f64
+                (0..self.dim)
+                    .map(|i| self.data[i * self.dim + i])
+                    .sum::<f64>()
+                    / self.dim as f64
             }
         }
     }

@@ -28,6 +28,11 @@ impl Objective {
     pub(super) fn new(factors: Vec<Term>, variables: Vec<Term>, edges: Vec<Term>) -> Self {
         let sum = |terms: &[Term]| terms.iter().map(|t| t.value).sum::<f64>();
         let total = sum(&factors) + sum(&variables) - sum(&edges);
-        Self { factors, variables, edges, total }
+        Self {
+            factors,
+            variables,
+            edges,
+            total,
+        }
     }
 }

@@ -22,7 +22,10 @@ impl<'a, A: Algorithm> SweepView<'a, A> {
     /// What is known about a variable now.
     #[must_use]
     pub fn marginal(&self, variable: &str) -> Option<&'a A::Marginal> {
-        self.tree.variable(variable).ok().map(|i| &self.marginals[i])
+        self.tree
+            .variable(variable)
+            .ok()
+            .map(|i| &self.marginals[i])
     }
 }
 
@@ -86,10 +89,15 @@ impl<W: Write> Progress<W> {
 impl<A: Algorithm, W: Write> Observer<A> for Progress<W> {
     fn after_sweep(&mut self, view: &SweepView<'_, A>) -> ControlFlow<String> {
         let variables = view.tree.variables().iter().zip(view.marginals);
-        let variances: Vec<String> =
-            variables.map(|(x, m)| format!("{} {:.3e}", x.name, m.variance())).collect();
-        let line =
-            format!("sweep {:4}  residual {:.2e}  variance: {}", view.sweep, view.residual, variances.join(", "));
+        let variances: Vec<String> = variables
+            .map(|(x, m)| format!("{} {:.3e}", x.name, m.variance()))
+            .collect();
+        let line = format!(
+            "sweep {:4}  residual {:.2e}  variance: {}",
+            view.sweep,
+            view.residual,
+            variances.join(", ")
+        );
         match writeln!(self.out, "{line}") {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(format!("progress could not be written: {error}")),

@@ -93,13 +93,21 @@ impl Options {
     /// [`RunError::Option`] naming the option.
     pub fn check(&self) -> Result<(), RunError> {
         let option = |option, expected: &str, got: String| {
-            Err(RunError::Option { option, expected: expected.to_owned(), got })
+            Err(RunError::Option {
+                option,
+                expected: expected.to_owned(),
+                got,
+            })
         };
         if self.max_sweeps == 0 {
             return option("max_sweeps", "at least 1", "0".into());
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
-            return option("tolerance", "finite and not negative", self.tolerance.to_string());
+            return option(
+                "tolerance",
+                "finite and not negative",
+                self.tolerance.to_string(),
+            );
         }
         let dampings: Vec<f64> = match &self.damping {
             Damping::None => vec![],
@@ -112,7 +120,12 @@ impl Options {
         let numbers: Vec<f64> = match &self.initial {
             Initial::Flat => vec![],
             Initial::Constant { precision, linear } => vec![*precision, *linear],
-            Initial::Noisy { precision, mean, std, .. } => vec![*precision, *mean, *std],
+            Initial::Noisy {
+                precision,
+                mean,
+                std,
+                ..
+            } => vec![*precision, *mean, *std],
             Initial::Given(edges) => edges
                 .iter()
                 .flat_map(|e| e.linear.iter().chain(std::iter::once(&e.precision)))

@@ -40,9 +40,10 @@ impl Plan {
         check_rules(tree, algorithm)?;
         check_beliefs(tree)?;
         for node in tree.factors() {
-            node.factor
-                .prepare()
-                .map_err(|source| RunError::Factor { factor: node.name.clone(), source })?;
+            node.factor.prepare().map_err(|source| RunError::Factor {
+                factor: node.name.clone(),
+                source,
+            })?;
         }
         Ok(Self::layout(tree))
     }
@@ -64,8 +65,10 @@ impl Plan {
             })
             .collect();
         let factors = tree.factors();
-        let incoming =
-            factors.iter().map(|f| f.edges.iter().map(|e| to_factor[*e]).collect()).collect();
+        let incoming = factors
+            .iter()
+            .map(|f| f.edges.iter().map(|e| to_factor[*e]).collect())
+            .collect();
         let cavities = factors
             .iter()
             .map(|f| {
@@ -78,7 +81,11 @@ impl Plan {
                 let edges = tree.factors()[*f].edges.iter().enumerate();
                 edges
                     .filter(move |(_, e)| tree.edges()[**e].direction == direction)
-                    .map(move |(port, edge)| Step { factor: *f, port, edge: *edge })
+                    .map(move |(port, edge)| Step {
+                        factor: *f,
+                        port,
+                        edge: *edge,
+                    })
             })
         };
         let mut steps: Vec<Step> = pass(Direction::Forward).collect();
@@ -126,7 +133,10 @@ fn check_rules<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<(), RunError>
     if missing.is_empty() {
         Ok(())
     } else {
-        Err(RunError::MissingRules { algorithm: A::NAME, missing })
+        Err(RunError::MissingRules {
+            algorithm: A::NAME,
+            missing,
+        })
     }
 }
 

@@ -32,8 +32,12 @@ impl Termination {
 impl std::fmt::Display for Termination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Converged { perfect_recovery: true } => f.write_str("converged (perfect recovery)"),
-            Self::Converged { perfect_recovery: false } => f.write_str("converged"),
+            Self::Converged {
+                perfect_recovery: true,
+            } => f.write_str("converged (perfect recovery)"),
+            Self::Converged {
+                perfect_recovery: false,
+            } => f.write_str("converged"),
             Self::SweepLimit => f.write_str("sweep limit reached"),
             Self::Diverging(d) => write!(f, "{d}"),
             Self::Stopped(reason) => write!(f, "stopped: {reason}"),
@@ -93,12 +97,17 @@ impl<M> Messages<M> {
     /// The message of a factor to a variable.
     #[must_use]
     pub fn get(&self, factor: &str, variable: &str) -> Option<&M> {
-        self.edges.iter().find(|(f, v, _)| f == factor && v == variable).map(|(_, _, m)| m)
+        self.edges
+            .iter()
+            .find(|(f, v, _)| f == factor && v == variable)
+            .map(|(_, _, m)| m)
     }
 
     /// All messages with the names of their ends.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &M)> {
-        self.edges.iter().map(|(f, v, m)| (f.as_str(), v.as_str(), m))
+        self.edges
+            .iter()
+            .map(|(f, v, m)| (f.as_str(), v.as_str(), m))
     }
 }
 
@@ -133,10 +142,17 @@ impl<A: Algorithm> Report<A> {
     /// # Errors
     /// [`ModelError::UnknownVariable`].
     pub fn marginal(&self, variable: &str) -> Result<&A::Marginal, ModelError> {
-        let index = self.names.iter().position(|n| n == variable).ok_or_else(|| {
-            let names: Vec<String> = self.names.iter().map(|n| format!("`{n}`")).collect();
-            ModelError::UnknownVariable { variable: variable.to_owned(), known: names.join(", ") }
-        })?;
+        let index = self
+            .names
+            .iter()
+            .position(|n| n == variable)
+            .ok_or_else(|| {
+                let names: Vec<String> = self.names.iter().map(|n| format!("`{n}`")).collect();
+                ModelError::UnknownVariable {
+                    variable: variable.to_owned(),
+                    known: names.join(", "),
+                }
+            })?;
         Ok(&self.marginals[index])
     }
 
@@ -154,7 +170,10 @@ pub(super) fn find_edge(tree: &Tree, factor: &str, variable: &str) -> Result<usi
             .edges()
             .iter()
             .map(|e| {
-                let (f, v) = (&tree.factors()[e.factor].name, &tree.variables()[e.variable].name);
+                let (f, v) = (
+                    &tree.factors()[e.factor].name,
+                    &tree.variables()[e.variable].name,
+                );
                 format!("{f} - {v}")
             })
             .collect();

@@ -62,7 +62,10 @@ struct State<A: Algorithm> {
 
 /// What one pass over the steps found.
 enum Pass {
-    Done { improper: usize, first: Option<Divergence> },
+    Done {
+        improper: usize,
+        first: Option<Divergence>,
+    },
     Broken(Divergence),
 }
 
@@ -73,7 +76,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     /// Whatever [`Plan::new`] finds.
     pub fn new(tree: &'t Tree, algorithm: A) -> Result<Self, RunError> {
         let plan = Plan::new(tree, &algorithm)?;
-        Ok(Self { tree, algorithm, plan, options: Options::default(), warm: None })
+        Ok(Self {
+            tree,
+            algorithm,
+            plan,
+            options: Options::default(),
+            warm: None,
+        })
     }
 
     /// Sets all options at once.
@@ -144,7 +153,11 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 Pass::Done { improper, first } => (improper, first),
             };
             let residual = state.residual();
-            trace.push(SweepRecord { sweep, residual, improper });
+            trace.push(SweepRecord {
+                sweep,
+                residual,
+                improper,
+            });
             variances.extend(state.marginals.iter().map(Marginal::variance));
             improper_run = if improper > 0 { improper_run + 1 } else { 0 };
             if let Some(mut divergence) = first.filter(|_| improper_run >= IMPROPER_LIMIT) {
@@ -171,8 +184,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             if improper == 0 {
                 state.keep();
             }
-            let view =
-                SweepView { sweep, residual, tree: self.tree, marginals: &state.marginals };
+            let view = SweepView {
+                sweep,
+                residual,
+                tree: self.tree,
+                marginals: &state.marginals,
+            };
             if let std::ops::ControlFlow::Break(reason) = observer.after_sweep(&view) {
                 termination = Termination::Stopped(reason);
                 break;
@@ -193,7 +210,8 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         for step in &self.plan.steps {
             let node = &self.tree.factors()[step.factor];
             let variable = self.tree.edges()[step.edge].variable;
-            self.plan.refresh(step.factor, &mut state.store, &state.flat);
+            self.plan
+                .refresh(step.factor, &mut state.store, &state.flat);
             let out = &mut state.scratch[variable];
             let result = self.algorithm.update(
                 step.factor,
@@ -209,7 +227,11 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     std::mem::swap(out, &mut state.store[step.edge]);
                 }
                 Ok(()) => {
-                    return Ok(Pass::Broken(self.blame(step.edge, sweep, "a message is not finite")));
+                    return Ok(Pass::Broken(self.blame(
+                        step.edge,
+                        sweep,
+                        "a message is not finite",
+                    )));
                 }
                 Err(error) if error.is_recoverable() => {
                     improper += 1;
@@ -218,7 +240,10 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     }
                 }
                 Err(source) => {
-                    return Err(RunError::Factor { factor: node.name.clone(), source });
+                    return Err(RunError::Factor {
+                        factor: node.name.clone(),
+                        source,
+                    });
                 }
             }
         }
@@ -260,12 +285,20 @@ impl<'t, A: Algorithm> Engine<'t, A> {
 
     fn start(&self) -> Result<State<A>, RunError> {
         let variables = self.tree.variables();
-        let flat: Vec<A::Message> =
-            variables.iter().map(|v| self.algorithm.flat(&v.spec)).collect();
-        let blank: Vec<A::Marginal> =
-            variables.iter().map(|v| self.algorithm.blank(&v.spec)).collect();
-        let mut store: Vec<A::Message> =
-            self.plan.slot_variable.iter().map(|v| flat[*v].clone()).collect();
+        let flat: Vec<A::Message> = variables
+            .iter()
+            .map(|v| self.algorithm.flat(&v.spec))
+            .collect();
+        let blank: Vec<A::Marginal> = variables
+            .iter()
+            .map(|v| self.algorithm.blank(&v.spec))
+            .collect();
+        let mut store: Vec<A::Message> = self
+            .plan
+            .slot_variable
+            .iter()
+            .map(|v| flat[*v].clone())
+            .collect();
         self.initialise(&mut store)?;
         let mut damping = vec![0.0; self.tree.edges().len()];
         match &self.options.damping {
@@ -305,10 +338,17 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             Initial::Flat => {}
             Initial::Constant { precision, linear } => {
                 for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
-                    *slot = self.algorithm.constant(spec(e), *precision, &mut || *linear);
+                    *slot = self
+                        .algorithm
+                        .constant(spec(e), *precision, &mut || *linear);
                 }
             }
-            Initial::Noisy { precision, mean, std, seed } => {
+            Initial::Noisy {
+                precision,
+                mean,
+                std,
+                seed,
+            } => {
                 for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
                     let mut rng = ChaCha8Rng::seed_from_u64(*seed);
                     rng.set_stream(e as u64);
@@ -325,7 +365,9 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     check_len(message, spec(e).len())?;
                     let mut values = message.linear.iter().cycle().copied();
                     let mut next = || values.next().unwrap_or(0.0);
-                    store[e] = self.algorithm.constant(spec(e), message.precision, &mut next);
+                    store[e] = self
+                        .algorithm
+                        .constant(spec(e), message.precision, &mut next);
                 }
             }
         }
@@ -345,7 +387,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         termination: Termination,
     ) -> Report<A> {
         let objective = self.objective(&mut state);
-        let names = self.tree.variables().iter().map(|v| v.name.clone()).collect();
+        let names = self
+            .tree
+            .variables()
+            .iter()
+            .map(|v| v.name.clone())
+            .collect();
         let width = self.tree.variables().len();
         state.store.truncate(self.tree.edges().len());
         let ends = self.tree.edges().iter().map(|e| {
@@ -375,15 +422,25 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             let value = self
                 .algorithm
                 .factor_potential(f, node.factor.as_ref(), incoming, work)
-                .map_err(|source| RunError::Factor { factor: node.name.clone(), source })?;
-            factors.push(Term { name: node.name.clone(), value });
+                .map_err(|source| RunError::Factor {
+                    factor: node.name.clone(),
+                    source,
+                })?;
+            factors.push(Term {
+                name: node.name.clone(),
+                value,
+            });
         }
         let mut variables = Vec::new();
         for (i, variable) in self.tree.variables().iter().enumerate() {
             let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
             let value =
-                self.algorithm.variable_potential(variable, incoming, &mut state.scratch[i]);
-            variables.push(Term { name: variable.name.clone(), value });
+                self.algorithm
+                    .variable_potential(variable, incoming, &mut state.scratch[i]);
+            variables.push(Term {
+                name: variable.name.clone(),
+                value,
+            });
         }
         let mut edges = Vec::new();
         for (e, edge) in self.tree.edges().iter().enumerate() {
@@ -396,8 +453,11 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 Direction::Forward => "->",
                 Direction::Backward => "<-",
             };
-            let name =
-                format!("{} {arrow} {}", self.tree.factors()[edge.factor].name, variable.name);
+            let name = format!(
+                "{} {arrow} {}",
+                self.tree.factors()[edge.factor].name,
+                variable.name
+            );
             edges.push(Term { name, value });
         }
         Ok(Objective::new(factors, variables, edges))
@@ -432,7 +492,9 @@ impl<A: Algorithm> State<A> {
     }
 
     fn perfect(&self) -> bool {
-        self.marginals.iter().all(|m| m.variance() <= PERFECT * m.second_moment())
+        self.marginals
+            .iter()
+            .all(|m| m.variance() <= PERFECT * m.second_moment())
     }
 
     fn keep(&mut self) {

@@ -55,7 +55,9 @@ pub trait PosteriorRule: Send + Sync {
         total.add_assign(&message);
         let a = total.precision.scalar();
         if a <= 0.0 {
-            return Err(FactorError::Improper(format!("the tilted law has precision {a:e}")));
+            return Err(FactorError::Improper(format!(
+                "the tilted law has precision {a:e}"
+            )));
         }
         let scale = if total.is_pinned() { 1.0 } else { 1.0 / a };
         for (r, b) in out.mean.iter_mut().zip(&total.linear) {

@@ -68,7 +68,11 @@ impl Decomposition {
         Ok(Self {
             singular_values: values.iter().map(|l| l.sqrt()).collect(),
             rank: k,
-            vectors: if wide { Vectors::Left(vectors) } else { Vectors::Right(vectors) },
+            vectors: if wide {
+                Vectors::Left(vectors)
+            } else {
+                Vectors::Right(vectors)
+            },
         })
     }
 
@@ -77,10 +81,17 @@ impl Decomposition {
         let mut singular_values: Vec<f64> = svd.S().column_vector().iter().copied().collect();
         let size = w.rows().max(w.cols()) as f64;
         let cut = singular_values.iter().fold(0.0_f64, |m, s| m.max(*s)) * size * f64::EPSILON;
-        singular_values.iter_mut().filter(|s| **s <= cut).for_each(|s| *s = 0.0);
+        singular_values
+            .iter_mut()
+            .filter(|s| **s <= cut)
+            .for_each(|s| *s = 0.0);
         let rank = singular_values.iter().filter(|s| **s > 0.0).count();
         let vectors = Vectors::Both(svd.U().to_owned(), svd.V().to_owned());
-        Some(Self { singular_values, vectors, rank })
+        Some(Self {
+            singular_values,
+            vectors,
+            rank,
+        })
     }
 
     /// The $K$ singular values, zeros included.
@@ -102,7 +113,14 @@ impl Decomposition {
     }
 
     /// `out = U^T x`. `scratch` has the size of the input of `W` and is overwritten.
-    pub fn analyse_output(&self, w: &Matrix, x: &[f64], p: usize, out: &mut [f64], scratch: &mut [f64]) {
+    pub fn analyse_output(
+        &self,
+        w: &Matrix,
+        x: &[f64],
+        p: usize,
+        out: &mut [f64],
+        scratch: &mut [f64],
+    ) {
         match &self.vectors {
             Vectors::Left(u) | Vectors::Both(u, _) => product(u.transpose(), x, p, out),
             Vectors::Right(v) => {
@@ -114,7 +132,14 @@ impl Decomposition {
     }
 
     /// `out = V^T z`. `scratch` has the size of the output of `W` and is overwritten.
-    pub fn analyse_input(&self, w: &Matrix, z: &[f64], p: usize, out: &mut [f64], scratch: &mut [f64]) {
+    pub fn analyse_input(
+        &self,
+        w: &Matrix,
+        z: &[f64],
+        p: usize,
+        out: &mut [f64],
+        scratch: &mut [f64],
+    ) {
         match &self.vectors {
             Vectors::Right(v) | Vectors::Both(_, v) => product(v.transpose(), z, p, out),
             Vectors::Left(u) => {
@@ -126,7 +151,14 @@ impl Decomposition {
     }
 
     /// `out = U y`. Overwrites `y`; `scratch` has the size of the input of `W`.
-    pub fn to_output(&self, w: &Matrix, y: &mut [f64], p: usize, out: &mut [f64], scratch: &mut [f64]) {
+    pub fn to_output(
+        &self,
+        w: &Matrix,
+        y: &mut [f64],
+        p: usize,
+        out: &mut [f64],
+        scratch: &mut [f64],
+    ) {
         match &self.vectors {
             Vectors::Left(u) | Vectors::Both(u, _) => product(u.as_ref(), y, p, out),
             Vectors::Right(v) => {
@@ -138,7 +170,14 @@ impl Decomposition {
     }
 
     /// `out = V y`. Overwrites `y`; `scratch` has the size of the output of `W`.
-    pub fn to_input(&self, w: &Matrix, y: &mut [f64], p: usize, out: &mut [f64], scratch: &mut [f64]) {
+    pub fn to_input(
+        &self,
+        w: &Matrix,
+        y: &mut [f64],
+        p: usize,
+        out: &mut [f64],
+        scratch: &mut [f64],
+    ) {
         match &self.vectors {
             Vectors::Right(v) | Vectors::Both(_, v) => product(v.as_ref(), y, p, out),
             Vectors::Left(u) => {

@@ -1,1 +1,8 @@
 //! Numerics that have never heard of a graph.
+
+pub mod decomposition;
+pub mod matrix;
+pub mod mixture;
+pub mod quadrature;
+pub mod special;
+pub mod truncated_normal;

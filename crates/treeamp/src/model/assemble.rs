@@ -56,18 +56,16 @@ impl TreeBuilder {
 
     /// Declares a variable with beliefs of a given structure.
     pub fn variable_with(&mut self, name: &str, structure: Structure) -> &mut Self {
-        self.variables.push(LooseVariable { name: name.to_owned(), structure });
+        self.variables.push(LooseVariable {
+            name: name.to_owned(),
+            structure,
+        });
         self
     }
 
     /// Adds a factor between variables named before. The first error waits for
     /// [`build`](Self::build).
-    pub fn factor(
-        &mut self,
-        factor: impl Factor,
-        inputs: &[&str],
-        outputs: &[&str],
-    ) -> &mut Self {
+    pub fn factor(&mut self, factor: impl Factor, inputs: &[&str], outputs: &[&str]) -> &mut Self {
         self.add(None, factor, inputs, outputs)
     }
 
@@ -89,19 +87,26 @@ impl TreeBuilder {
         inputs: &[&str],
         outputs: &[&str],
     ) -> &mut Self {
-        let mut index = |names: &[&str]| -> Vec<usize> {
-            names.iter().filter_map(|n| self.index(n)).collect()
-        };
+        let mut index =
+            |names: &[&str]| -> Vec<usize> { names.iter().filter_map(|n| self.index(n)).collect() };
         let (inputs, outputs) = (index(inputs), index(outputs));
-        self.factors.push(LooseFactor { name, factor: Arc::new(factor), inputs, outputs });
+        self.factors.push(LooseFactor {
+            name,
+            factor: Arc::new(factor),
+            inputs,
+            outputs,
+        });
         self
     }
 
     fn index(&mut self, name: &str) -> Option<usize> {
         let found = self.variables.iter().position(|v| v.name == name);
         if found.is_none() && self.error.is_none() {
-            let names: Vec<String> =
-                self.variables.iter().map(|v| format!("`{}`", v.name)).collect();
+            let names: Vec<String> = self
+                .variables
+                .iter()
+                .map(|v| format!("`{}`", v.name))
+                .collect();
             self.error = Some(ModelError::UnknownVariable {
                 variable: name.to_owned(),
                 known: names.join(", "),
@@ -129,12 +134,17 @@ pub(super) fn assemble(
     observed: Vec<(String, Vec<f64>)>,
 ) -> Result<Tree, ModelError> {
     if variables.is_empty() || factors.is_empty() {
-        return Err(ModelError::Empty { variables: variables.len(), factors: factors.len() });
+        return Err(ModelError::Empty {
+            variables: variables.len(),
+            factors: factors.len(),
+        });
     }
     let mut seen = BTreeSet::new();
     for v in &variables {
         if !seen.insert(v.name.as_str()) {
-            return Err(ModelError::DuplicateVariable { variable: v.name.clone() });
+            return Err(ModelError::DuplicateVariable {
+                variable: v.name.clone(),
+            });
         }
     }
     let names = factor_names(&factors)?;
@@ -143,7 +153,10 @@ pub(super) fn assemble(
             .iter()
             .map(|v| Variable {
                 name: v.name.clone(),
-                spec: SignalSpec { structure: v.structure, ..SignalSpec::real(vec![]) },
+                spec: SignalSpec {
+                    structure: v.structure,
+                    ..SignalSpec::real(vec![])
+                },
                 edges: vec![],
             })
             .collect(),
@@ -167,7 +180,9 @@ fn factor_names(factors: &[LooseFactor]) -> Result<Vec<String>, ModelError> {
     let mut taken = BTreeSet::new();
     for name in factors.iter().filter_map(|f| f.name.as_ref()) {
         if !taken.insert(name.clone()) {
-            return Err(ModelError::DuplicateFactor { factor: name.clone() });
+            return Err(ModelError::DuplicateFactor {
+                factor: name.clone(),
+            });
         }
     }
     let mut names = Vec::with_capacity(factors.len());
@@ -191,19 +206,38 @@ fn place(tree: &mut Tree, node: LooseFactor, name: String) -> Result<(), ModelEr
         ("outputs", arity.outputs, node.outputs.len()),
     ] {
         if expected != got {
-            return Err(ModelError::Arity { factor: name, side, expected, got });
+            return Err(ModelError::Arity {
+                factor: name,
+                side,
+                expected,
+                got,
+            });
         }
     }
     let factor = tree.factors.len();
     let inputs = node.inputs.len();
-    tree.factors.push(FactorNode { name, factor: node.factor, edges: vec![], inputs });
+    tree.factors.push(FactorNode {
+        name,
+        factor: node.factor,
+        edges: vec![],
+        inputs,
+    });
     for (port, variable) in node.inputs.iter().chain(&node.outputs).copied().enumerate() {
         if let Some(path) = path_between(tree, factor, variable) {
             return Err(ModelError::Cycle { path });
         }
-        let direction = if port < inputs { Direction::Backward } else { Direction::Forward };
+        let direction = if port < inputs {
+            Direction::Backward
+        } else {
+            Direction::Forward
+        };
         let edge = tree.edges.len();
-        tree.edges.push(Edge { factor, port, variable, direction });
+        tree.edges.push(Edge {
+            factor,
+            port,
+            variable,
+            direction,
+        });
         tree.factors[factor].edges.push(edge);
         tree.variables[variable].edges.push(edge);
     }
@@ -225,7 +259,10 @@ fn path_between(tree: &Tree, factor: usize, variable: usize) -> Option<String> {
             through.push(v);
             if v == variable {
                 let names = factors.iter().zip(&through).flat_map(|(f, v)| {
-                    [tree.factors[*f].name.as_str(), tree.variables[*v].name.as_str()]
+                    [
+                        tree.factors[*f].name.as_str(),
+                        tree.variables[*v].name.as_str(),
+                    ]
                 });
                 let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
                 return Some(names.join(" - "));
@@ -299,7 +336,9 @@ fn topological(tree: &Tree) -> Vec<usize> {
     while order.len() < done.len() {
         let ready = (0..done.len()).find(|f| {
             let node = &tree.factors[*f];
-            let inputs = node.edges[..node.inputs].iter().map(|e| tree.edges[*e].variable);
+            let inputs = node.edges[..node.inputs]
+                .iter()
+                .map(|e| tree.edges[*e].variable);
             !done[*f] && inputs.flat_map(|v| tree.sources(v)).all(|s| done[s])
         });
         // a directed cycle would be an undirected one, which `place` refuses
@@ -316,14 +355,22 @@ fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
         let node = &tree.factors[f];
         let variables: Vec<usize> = node.edges.iter().map(|e| tree.edges[*e].variable).collect();
         let (inputs, outputs) = variables.split_at(node.inputs);
-        let specs: Vec<SignalSpec> =
-            inputs.iter().map(|v| tree.variables[*v].spec.clone()).collect();
-        let given = node.factor.output_specs(&specs).map_err(|e| ModelError::Shape {
-            factor: node.name.clone(),
-            variable: variables.get(e.port).map_or("?", |v| &tree.variables[*v].name).to_owned(),
-            expected: e.expected,
-            got: e.got,
-        })?;
+        let specs: Vec<SignalSpec> = inputs
+            .iter()
+            .map(|v| tree.variables[*v].spec.clone())
+            .collect();
+        let given = node
+            .factor
+            .output_specs(&specs)
+            .map_err(|e| ModelError::Shape {
+                factor: node.name.clone(),
+                variable: variables
+                    .get(e.port)
+                    .map_or("?", |v| &tree.variables[*v].name)
+                    .to_owned(),
+                expected: e.expected,
+                got: e.got,
+            })?;
         let name = node.name.clone();
         for (v, spec) in outputs.iter().zip(given) {
             let variable = &mut tree.variables[*v];
@@ -342,7 +389,10 @@ fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
                 });
             }
             known[*v] = true;
-            variable.spec = SignalSpec { structure: variable.spec.structure, ..spec };
+            variable.spec = SignalSpec {
+                structure: variable.spec.structure,
+                ..spec
+            };
         }
     }
     Ok(())

@@ -17,7 +17,9 @@ impl Tree {
     /// values of the wrong length, not finite, or outside what the channel can produce.
     pub fn condition(&self, variable: &str, values: &[f64]) -> Result<Tree, ModelError> {
         if self.observed.iter().any(|(name, _)| name == variable) {
-            return Err(ModelError::AlreadyObserved { variable: variable.to_owned() });
+            return Err(ModelError::AlreadyObserved {
+                variable: variable.to_owned(),
+            });
         }
         let index = self.variable(variable)?;
         let node = &self.variables[index];
@@ -52,7 +54,9 @@ impl Tree {
             slot.name = None;
             slot.outputs.clear();
             variables.remove(index);
-            let ends = factors.iter_mut().flat_map(|f| f.inputs.iter_mut().chain(&mut f.outputs));
+            let ends = factors
+                .iter_mut()
+                .flat_map(|f| f.inputs.iter_mut().chain(&mut f.outputs));
             ends.filter(|v| **v > index).for_each(|v| *v -= 1);
         } else {
             let pin = GaussianLikelihood::new(0.0)?.observed(values.to_vec())?;
@@ -73,7 +77,10 @@ impl Tree {
         let variables = self
             .variables
             .iter()
-            .map(|v| LooseVariable { name: v.name.clone(), structure: v.spec.structure })
+            .map(|v| LooseVariable {
+                name: v.name.clone(),
+                structure: v.spec.structure,
+            })
             .collect();
         let factors = self
             .factors
@@ -81,7 +88,10 @@ impl Tree {
             .map(|f| {
                 let side = |direction| {
                     let edges = f.edges.iter().map(|e| self.edges[*e]);
-                    edges.filter(|e| e.direction == direction).map(|e| e.variable).collect()
+                    edges
+                        .filter(|e| e.direction == direction)
+                        .map(|e| e.variable)
+                        .collect()
                 };
                 LooseFactor {
                     name: Some(f.name.clone()),
@@ -100,7 +110,10 @@ fn check_values(values: &[f64], expected: usize) -> Result<(), String> {
         return Err(format!("expected {expected} values, got {}", values.len()));
     }
     match values.iter().position(|y| !y.is_finite()) {
-        Some(i) => Err(format!("expected finite values, got {} at index {i}", values[i])),
+        Some(i) => Err(format!(
+            "expected finite values, got {} at index {i}",
+            values[i]
+        )),
         None => Ok(()),
     }
 }

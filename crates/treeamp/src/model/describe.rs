@@ -45,7 +45,11 @@ impl Tree {
                 parts.push(inputs.join(" + "));
             }
             let summary = node.factor.summary();
-            let summary = if summary.is_empty() { summary } else { format!(" [{summary}]") };
+            let summary = if summary.is_empty() {
+                summary
+            } else {
+                format!(" [{summary}]")
+            };
             parts.push(format!("{}{summary}", node.name));
             if !outputs.is_empty() {
                 parts.push(outputs.join(" + "));

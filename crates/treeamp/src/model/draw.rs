@@ -49,7 +49,10 @@ impl Tree {
             };
             let label = escape_dot(&node.label);
             let note = escape_dot(&node.note);
-            let _ = writeln!(dot, "  n{i} [{style}, label=\"{label}\", xlabel=\"{note}\"];");
+            let _ = writeln!(
+                dot,
+                "  n{i} [{style}, label=\"{label}\", xlabel=\"{note}\"];"
+            );
         }
         for (from, to) in &drawing.links {
             let _ = writeln!(dot, "  n{from} -> n{to};");
@@ -73,7 +76,11 @@ impl Tree {
             .iter()
             .map(|v| Node::new(&v.name, v.spec.to_string(), Kind::Variable))
             .collect();
-        nodes.extend(self.factors.iter().map(|f| Node::new(&f.name, String::new(), Kind::Factor)));
+        nodes.extend(
+            self.factors
+                .iter()
+                .map(|f| Node::new(&f.name, String::new(), Kind::Factor)),
+        );
         let mut links: Vec<(usize, usize)> = Vec::new();
         for e in &self.edges {
             match e.direction {
@@ -97,17 +104,25 @@ impl Tree {
 
 impl Node {
     fn new(label: &str, note: String, kind: Kind) -> Self {
-        Self { label: label.to_owned(), note, kind, column: 0, row: 0.0 }
+        Self {
+            label: label.to_owned(),
+            note,
+            kind,
+            column: 0,
+            row: 0.0,
+        }
     }
 }
 
 impl Drawing {
     fn neighbours(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
-        self.links.iter().filter_map(move |(a, b)| match (*a == node, *b == node) {
-            (true, _) => Some(*b),
-            (_, true) => Some(*a),
-            _ => None,
-        })
+        self.links
+            .iter()
+            .filter_map(move |(a, b)| match (*a == node, *b == node) {
+                (true, _) => Some(*b),
+                (_, true) => Some(*a),
+                _ => None,
+            })
     }
 
     /// Columns by the longest path from a source, rows by averaging over neighbours.
@@ -120,14 +135,22 @@ impl Drawing {
         // a source stands right before what it produces
         for i in 0..self.nodes.len() {
             let is_source = self.links.iter().all(|(_, b)| *b != i);
-            let next = self.links.iter().filter(|(a, _)| *a == i).map(|(_, b)| self.nodes[*b].column);
+            let next = self
+                .links
+                .iter()
+                .filter(|(a, _)| *a == i)
+                .map(|(_, b)| self.nodes[*b].column);
             if let Some(first) = next.min().filter(|_| is_source) {
                 self.nodes[i].column = first - 1;
             }
         }
         let columns = self.nodes.iter().map(|n| n.column).max().unwrap_or(0);
         let mut order: Vec<Vec<usize>> = (0..=columns)
-            .map(|c| (0..self.nodes.len()).filter(|i| self.nodes[*i].column == c).collect())
+            .map(|c| {
+                (0..self.nodes.len())
+                    .filter(|i| self.nodes[*i].column == c)
+                    .collect()
+            })
             .collect();
         for _ in 0..24 {
             for column in &mut order {
@@ -143,7 +166,11 @@ impl Drawing {
     fn spread(&mut self, column: &mut [usize]) {
         let target = |i: usize| {
             let rows: Vec<f64> = self.neighbours(i).map(|j| self.nodes[j].row).collect();
-            if rows.is_empty() { 0.0 } else { rows.iter().sum::<f64>() / rows.len() as f64 }
+            if rows.is_empty() {
+                0.0
+            } else {
+                rows.iter().sum::<f64>() / rows.len() as f64
+            }
         };
         let mut wanted: Vec<(f64, usize)> = column.iter().map(|i| (target(*i), *i)).collect();
         wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -161,12 +188,25 @@ impl Drawing {
     }
 
     fn render(&self) -> String {
-        let top = self.nodes.iter().map(|n| n.row).fold(f64::INFINITY, f64::min);
-        let bottom = self.nodes.iter().map(|n| n.row).fold(f64::NEG_INFINITY, f64::max);
+        let top = self
+            .nodes
+            .iter()
+            .map(|n| n.row)
+            .fold(f64::INFINITY, f64::min);
+        let bottom = self
+            .nodes
+            .iter()
+            .map(|n| n.row)
+            .fold(f64::NEG_INFINITY, f64::max);
         let columns = self.nodes.iter().map(|n| n.column).max().unwrap_or(0);
         let width = 2.0 * MARGIN + columns as f64 * COLUMN;
         let height = 2.0 * MARGIN + (bottom - top) * ROW;
-        let at = |n: &Node| (MARGIN + n.column as f64 * COLUMN, MARGIN + (n.row - top) * ROW);
+        let at = |n: &Node| {
+            (
+                MARGIN + n.column as f64 * COLUMN,
+                MARGIN + (n.row - top) * ROW,
+            )
+        };
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"Helvetica, Arial, sans-serif\" \
@@ -210,7 +250,11 @@ fn render_node(svg: &mut String, node: &Node, x: f64, y: f64) {
         }
         return;
     }
-    let fill = if node.kind == Kind::Observed { "#d0d0d0" } else { "white" };
+    let fill = if node.kind == Kind::Observed {
+        "#d0d0d0"
+    } else {
+        "white"
+    };
     let _ = writeln!(
         svg,
         "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"#333\" \
@@ -251,5 +295,7 @@ fn escape_xml(text: &str) -> String {
 }
 
 fn escape_dot(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', " ")
 }

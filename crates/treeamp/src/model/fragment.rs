@@ -42,7 +42,11 @@ pub struct Var {
 /// A variable with isotropic beliefs.
 #[must_use]
 pub fn var(name: &str) -> Var {
-    Var { name: name.to_owned(), structure: Structure::Isotropic, fan_out: 1 }
+    Var {
+        name: name.to_owned(),
+        structure: Structure::Isotropic,
+        fan_out: 1,
+    }
 }
 
 impl Var {
@@ -100,7 +104,10 @@ impl IntoFragment for Var {
         let end = End::Variable(0);
         Fragment {
             label: self.name.clone(),
-            variables: vec![LooseVariable { name: self.name, structure: self.structure }],
+            variables: vec![LooseVariable {
+                name: self.name,
+                structure: self.structure,
+            }],
             heads: vec![end],
             tails: vec![end; self.fan_out],
             ..Fragment::default()
@@ -116,7 +123,9 @@ impl<F: Factor> IntoFragment for F {
         Fragment {
             label: self.name().to_owned(),
             heads: (0..arity.inputs).map(port).collect(),
-            tails: (arity.inputs..arity.inputs + arity.outputs).map(port).collect(),
+            tails: (arity.inputs..arity.inputs + arity.outputs)
+                .map(port)
+                .collect(),
             factors: vec![LooseFactor {
                 name: None,
                 factor: Arc::new(self),
@@ -135,11 +144,17 @@ impl Fragment {
         let shift = |v: usize| if v == usize::MAX { v } else { v + dv };
         let renumber = |end: End| match end {
             End::Variable(v) => End::Variable(v + dv),
-            End::Port { factor, port } => End::Port { factor: factor + df, port },
+            End::Port { factor, port } => End::Port {
+                factor: factor + df,
+                port,
+            },
         };
         self.variables.extend(other.variables);
         self.factors.extend(other.factors.into_iter().map(|mut f| {
-            f.inputs.iter_mut().chain(&mut f.outputs).for_each(|v| *v = shift(*v));
+            f.inputs
+                .iter_mut()
+                .chain(&mut f.outputs)
+                .for_each(|v| *v = shift(*v));
             f
         }));
         self.error = self.error.take().or(other.error);
@@ -193,7 +208,11 @@ impl Fragment {
         };
         let f = &mut self.factors[factor];
         let inputs = f.inputs.len();
-        let slot = if port < inputs { &mut f.inputs[port] } else { &mut f.outputs[port - inputs] };
+        let slot = if port < inputs {
+            &mut f.inputs[port]
+        } else {
+            &mut f.outputs[port - inputs]
+        };
         *slot = variable;
         true
     }
@@ -219,7 +238,10 @@ impl Fragment {
 }
 
 fn describe_ends(ends: &[End], port: &str) -> String {
-    let variables = ends.iter().filter(|e| matches!(e, End::Variable(_))).count();
+    let variables = ends
+        .iter()
+        .filter(|e| matches!(e, End::Variable(_)))
+        .count();
     match (variables, ends.len() - variables) {
         (0, 0) => "nothing".to_owned(),
         (v, 0) => format!("{v} variable(s)"),

@@ -28,7 +28,10 @@ impl Sample {
         let found = self.values.iter().find(|(name, _)| name == variable);
         found.map(|(_, x)| x.as_slice()).ok_or_else(|| {
             let names: Vec<String> = self.values.iter().map(|(n, _)| format!("`{n}`")).collect();
-            ModelError::UnknownVariable { variable: variable.to_owned(), known: names.join(", ") }
+            ModelError::UnknownVariable {
+                variable: variable.to_owned(),
+                known: names.join(", "),
+            }
         })
     }
 
@@ -48,8 +51,10 @@ impl Tree {
     pub fn sample(&self, seed: u64) -> Result<Sample, ModelError> {
         let refuse = |reason: String| ModelError::CannotSample { reason };
         for (i, v) in self.variables.iter().enumerate() {
-            let sources: Vec<String> =
-                self.sources(i).map(|f| format!("`{}`", self.factors[f].name)).collect();
+            let sources: Vec<String> = self
+                .sources(i)
+                .map(|f| format!("`{}`", self.factors[f].name))
+                .collect();
             if sources.len() > 1 {
                 return Err(refuse(format!(
                     "variable `{}` has {} sources, expected one: {}",
@@ -62,7 +67,8 @@ impl Tree {
         let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); self.variables.len()];
         for f in &self.order {
             let node = &self.factors[*f];
-            let variables: Vec<usize> = node.edges.iter().map(|e| self.edges[*e].variable).collect();
+            let variables: Vec<usize> =
+                node.edges.iter().map(|e| self.edges[*e].variable).collect();
             let (inputs, outputs) = variables.split_at(node.inputs);
             if outputs.is_empty() {
                 return Err(refuse(format!(
@@ -70,13 +76,16 @@ impl Tree {
                     node.name
                 )));
             }
-            let rule = node.factor.generator().ok_or_else(|| {
-                refuse(format!("factor `{}` has no generative rule", node.name))
-            })?;
+            let rule = node
+                .factor
+                .generator()
+                .ok_or_else(|| refuse(format!("factor `{}` has no generative rule", node.name)))?;
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(*f as u64);
-            let mut out: Vec<Vec<f64>> =
-                outputs.iter().map(|v| vec![0.0; self.variables[*v].spec.len()]).collect();
+            let mut out: Vec<Vec<f64>> = outputs
+                .iter()
+                .map(|v| vec![0.0; self.variables[*v].spec.len()])
+                .collect();
             let given: Vec<&[f64]> = inputs.iter().map(|v| drawn[*v].as_slice()).collect();
             rule.sample(&given, &mut out, &mut rng);
             for (v, x) in outputs.iter().zip(out) {
@@ -84,6 +93,9 @@ impl Tree {
             }
         }
         let names = self.variables.iter().map(|v| v.name.clone());
-        Ok(Sample { seed, values: names.zip(drawn).collect() })
+        Ok(Sample {
+            seed,
+            values: names.zip(drawn).collect(),
+        })
     }
 }

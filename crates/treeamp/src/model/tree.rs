@@ -110,11 +110,20 @@ impl Tree {
     /// # Errors
     /// [`ModelError::UnknownVariable`].
     pub fn variable(&self, name: &str) -> Result<usize, ModelError> {
-        self.variables.iter().position(|v| v.name == name).ok_or_else(|| {
-            let names: Vec<String> =
-                self.variables.iter().map(|v| format!("`{}`", v.name)).collect();
-            ModelError::UnknownVariable { variable: name.to_owned(), known: names.join(", ") }
-        })
+        self.variables
+            .iter()
+            .position(|v| v.name == name)
+            .ok_or_else(|| {
+                let names: Vec<String> = self
+                    .variables
+                    .iter()
+                    .map(|v| format!("`{}`", v.name))
+                    .collect();
+                ModelError::UnknownVariable {
+                    variable: name.to_owned(),
+                    known: names.join(", "),
+                }
+            })
     }
 
     /// The edge between a factor and a variable, both by name.
@@ -127,14 +136,22 @@ impl Tree {
 
     /// The factors at a variable that produce it.
     pub(super) fn sources(&self, variable: usize) -> impl Iterator<Item = usize> + '_ {
-        let edges = self.variables[variable].edges.iter().map(|e| self.edges[*e]);
-        edges.filter(|e| e.direction == Direction::Forward).map(|e| e.factor)
+        let edges = self.variables[variable]
+            .edges
+            .iter()
+            .map(|e| self.edges[*e]);
+        edges
+            .filter(|e| e.direction == Direction::Forward)
+            .map(|e| e.factor)
     }
 
     /// The signals at the ports of a factor.
     #[must_use]
     pub fn port_specs(&self, factor: usize) -> Vec<SignalSpec> {
         let node = &self.factors[factor];
-        node.edges.iter().map(|e| self.variables[self.edges[*e].variable].spec.clone()).collect()
+        node.edges
+            .iter()
+            .map(|e| self.variables[self.edges[*e].variable].spec.clone())
+            .collect()
     }
 }

@@ -35,8 +35,14 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
 
     /// $E|x|^2$ per real component when $z$ is a centred Gaussian of second moment `tau_z`.
     fn second_moment(&self, tau_z: f64) -> f64 {
-        let z = Tilt { a: 1.0 / tau_z, b: Self::In::ZERO };
-        let x = Tilt { a: 0.0, b: Self::Out::ZERO };
+        let z = Tilt {
+            a: 1.0 / tau_z,
+            b: Self::In::ZERO,
+        };
+        let x = Tilt {
+            a: 0.0,
+            b: Self::Out::ZERO,
+        };
         let t = self.tilted(z, x);
         t.mean_x.norm_sqr() / Self::Out::REAL_LEN as f64 + t.variance_x
     }

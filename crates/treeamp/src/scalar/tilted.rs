@@ -31,7 +31,11 @@ impl<E: Elem> Tilted<E> {
     /// The value where the defining integral diverges; `mean` must lie in the closed support.
     #[must_use]
     pub fn divergent(mean: E) -> Self {
-        Self { log_z: f64::INFINITY, mean, variance: f64::INFINITY }
+        Self {
+            log_z: f64::INFINITY,
+            mean,
+            variance: f64::INFINITY,
+        }
     }
 
     /// $E|x|^2 = |r|^2 + v$ (times the real components of an element).

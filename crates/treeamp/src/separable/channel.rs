@@ -7,7 +7,7 @@ use rand::Rng;
 use super::likelihood::check_all;
 use super::prior::brief;
 use super::{ObservedLaw, chunked_sum, fill_moments};
-use crate::belief::{Element, Gaussian, SignalSpec, Moments};
+use crate::belief::{Element, Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments};
 use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, Tilt};
@@ -25,17 +25,33 @@ impl<C: ScalarChannel> Factor for C {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 1, outputs: 1 }
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        let of = |len: usize| if len == 1 { Element::Real } else { Element::Complex };
+        let of = |len: usize| {
+            if len == 1 {
+                Element::Real
+            } else {
+                Element::Complex
+            }
+        };
         let z = &inputs[0];
         if z.element != of(C::In::REAL_LEN) {
             let expected = format!("{:?} components", of(C::In::REAL_LEN));
-            return Err(ShapeError { port: Z, expected, got: format!("{:?} ones", z.element) });
+            return Err(ShapeError {
+                port: Z,
+                expected,
+                got: format!("{:?} ones", z.element),
+            });
         }
-        Ok(vec![SignalSpec { element: of(C::Out::REAL_LEN), ..SignalSpec::real(z.shape.clone()) }])
+        Ok(vec![SignalSpec {
+            element: of(C::Out::REAL_LEN),
+            ..SignalSpec::real(z.shape.clone())
+        }])
     }
 
     fn observe(&self, y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
@@ -61,7 +77,9 @@ pub fn channel_observed<C: ScalarChannel>(
 ) -> Result<Option<Arc<dyn Factor>>, String> {
     let Some(law) = channel.likelihood() else {
         let name = ScalarChannel::name(channel);
-        return Err(format!("expected a channel with a known inverse, got `{name}`"));
+        return Err(format!(
+            "expected a channel with a known inverse, got `{name}`"
+        ));
     };
     check_all(&law, y)?;
     let factor = law.observed(y).map_err(|e| e.to_string())?;
@@ -79,7 +97,10 @@ enum Situation {
 }
 
 fn situation(incoming: Incoming<'_, Gaussian>) -> Situation {
-    let (a_z, a_x) = (incoming.get(Z).precision.scalar(), incoming.get(X).precision.scalar());
+    let (a_z, a_x) = (
+        incoming.get(Z).precision.scalar(),
+        incoming.get(X).precision.scalar(),
+    );
     if a_z == f64::INFINITY {
         Situation::InputPinned
     } else if a_x == f64::INFINITY {
@@ -91,7 +112,9 @@ fn situation(incoming: Incoming<'_, Gaussian>) -> Situation {
 
 fn no_map<C: ScalarChannel>(channel: &C) -> FactorError {
     let name = ScalarChannel::name(channel);
-    FactorError::Unsupported(format!("`{name}` cannot take an input or output that is known exactly"))
+    FactorError::Unsupported(format!(
+        "`{name}` cannot take an input or output that is known exactly"
+    ))
 }
 
 impl<C: ScalarChannel> PosteriorRule for C {
@@ -104,7 +127,8 @@ impl<C: ScalarChannel> PosteriorRule for C {
         let (bz, bx) = (C::In::view(bz), C::Out::view(bx));
         Ok(match situation(incoming) {
             Situation::Tilted { a_z, a_x } => chunked_sum(bz.len(), |i| {
-                self.tilted(Tilt { a: a_z, b: bz[i] }, Tilt { a: a_x, b: bx[i] }).log_z
+                self.tilted(Tilt { a: a_z, b: bz[i] }, Tilt { a: a_x, b: bx[i] })
+                    .log_z
             }),
             Situation::InputPinned => {
                 let a = incoming.get(X).precision.scalar();
@@ -177,8 +201,10 @@ fn fill<C: ScalarChannel>(
         }),
         (Situation::OutputPinned { a_z }, Z) => {
             let law = channel.likelihood().ok_or_else(|| no_map(channel))?;
-            if let Some((i, reason)) =
-                bx.iter().enumerate().find_map(|(i, x)| Some((i, law.check(*x).err()?)))
+            if let Some((i, reason)) = bx
+                .iter()
+                .enumerate()
+                .find_map(|(i, x)| Some((i, law.check(*x).err()?)))
             {
                 return Err(FactorError::Contradiction(format!("{reason} at index {i}")));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::prior::brief;
 use super::{chunked_sum, fill_moments};
-use crate::belief::{Gaussian, SignalSpec, Moments};
+use crate::belief::{Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, Incoming, PosteriorRule, message_from_moments};
 use crate::scalar::{Elem, ScalarLikelihood};
@@ -28,13 +28,19 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
     /// When there are none, or one of them is not finite or can never be produced.
     fn observed(self, y: impl Into<Vec<f64>>) -> Result<SeparableLikelihood<Self, E>, ModelError> {
         let y: Vec<f64> = y.into();
-        let refuse = |reason: String| parameter(Self::NAME, "y", "an array of observations", reason);
+        let refuse =
+            |reason: String| parameter(Self::NAME, "y", "an array of observations", reason);
         if y.is_empty() {
             return Err(refuse("an empty array".into()));
         }
         check_all(&self, &y).map_err(refuse)?;
         let gaussian = self.as_gaussian(Self::Output::view(&y)[0]).is_some();
-        Ok(SeparableLikelihood { law: self, y: y.into(), gaussian, element: PhantomData })
+        Ok(SeparableLikelihood {
+            law: self,
+            y: y.into(),
+            gaussian,
+            element: PhantomData,
+        })
     }
 }
 
@@ -46,7 +52,8 @@ pub(super) fn check_all<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: &[f64]) -> 
         if !y.is_finite() {
             return Err(format!("expected finite values, got {y:?} at index {i}"));
         }
-        law.check(*y).map_err(|reason| format!("{reason} at index {i}"))?;
+        law.check(*y)
+            .map_err(|reason| format!("{reason} at index {i}"))?;
     }
     Ok(())
 }
@@ -73,7 +80,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 1, outputs: 0 }
+        Arity {
+            inputs: 1,
+            outputs: 0,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
@@ -82,7 +92,11 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
             return Ok(vec![]);
         }
         let expected = format!("{count} components, one per observation");
-        Err(ShapeError { port: 0, expected, got: format!("shape {}", inputs[0]) })
+        Err(ShapeError {
+            port: 0,
+            expected,
+            got: format!("shape {}", inputs[0]),
+        })
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -145,11 +159,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
 
 impl<E: Elem, L: ScalarLikelihood<E>> SeparableLikelihood<L, E> {
     /// Writes the means and returns the average variance.
-    fn fill(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        mean: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> Result<f64, FactorError> {
         let z = incoming.get(0);
         let (a, b) = (z.precision.scalar(), E::view(&z.linear));
         let y = L::Output::view(&self.y);

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use rand::Rng;
 
 use super::{chunked_sum, fill_moments};
-use crate::belief::{Element, Gaussian, SignalSpec, Structure, Moments};
+use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments};
 use crate::scalar::{Elem, ScalarPrior};
@@ -27,7 +27,11 @@ pub trait IidLaw<E: Elem = f64>: ScalarPrior<E> {
 
     /// The prior of an array of independent components.
     fn shaped(self, shape: impl Into<Vec<usize>>) -> SeparablePrior<Self, E> {
-        SeparablePrior { law: self, shape: shape.into(), element: PhantomData }
+        SeparablePrior {
+            law: self,
+            shape: shape.into(),
+            element: PhantomData,
+        }
     }
 }
 
@@ -50,11 +54,18 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 0, outputs: 1 }
+        Arity {
+            inputs: 0,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, _: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        let element = if E::REAL_LEN == 1 { Element::Real } else { Element::Complex };
+        let element = if E::REAL_LEN == 1 {
+            Element::Real
+        } else {
+            Element::Complex
+        };
         Ok(vec![SignalSpec {
             shape: self.shape.clone(),
             element,
@@ -117,11 +128,7 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
 
 impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
     /// Writes the means and returns the average variance.
-    fn fill(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        mean: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> Result<f64, FactorError> {
         let x = incoming.get(0);
         let (a, b) = (x.precision.scalar(), E::view(&x.linear));
         let v = if a == f64::INFINITY {
@@ -135,7 +142,12 @@ impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
 
     /// $\ln p(x)$ as a density: $+\infty$ on a point mass.
     fn log_density_or_atom(&self, x: E) -> f64 {
-        if self.law.atoms().iter().any(|(place, p)| *place == x && *p > 0.0) {
+        if self
+            .law
+            .atoms()
+            .iter()
+            .any(|(place, p)| *place == x && *p > 0.0)
+        {
             f64::INFINITY
         } else {
             self.law.log_density(x)

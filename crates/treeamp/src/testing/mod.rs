@@ -1,1 +1,3 @@
-//! Conformance checks.
+//! Conformance checks for any law, the catalogue's and yours.
+
+pub mod laws;

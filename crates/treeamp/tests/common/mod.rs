@@ -32,7 +32,13 @@ pub fn gaussian_matrix(rows: usize, cols: usize, seed: u64) -> Matrix {
 pub fn rotation_matrix(n: usize, seed: u64) -> Matrix {
     let x = normals(n * n, seed);
     let s = Mat::from_fn(n, n, |i, j| x[i * n + j] + x[j * n + i]);
-    Matrix::new(SelfAdjointEigen::new(s.as_ref(), Side::Lower).unwrap().U().to_owned()).unwrap()
+    Matrix::new(
+        SelfAdjointEigen::new(s.as_ref(), Side::Lower)
+            .unwrap()
+            .U()
+            .to_owned(),
+    )
+    .unwrap()
 }
 
 /// A matrix `U diag(s) V^T` with singular values spread evenly in the logarithm from 1 down to
@@ -42,7 +48,9 @@ pub fn conditioned_matrix(rows: usize, cols: usize, condition: f64, seed: u64) -
     let k = rows.min(cols);
     let s = |i: usize| condition.powf(-(i as f64) / (k as f64 - 1.0).max(1.0));
     Matrix::from_fn(rows, cols, |i, j| {
-        (0..k).map(|l| u.get(i, l) * s(l) * v.get(j, l)).sum::<f64>()
+        (0..k)
+            .map(|l| u.get(i, l) * s(l) * v.get(j, l))
+            .sum::<f64>()
     })
     .unwrap()
 }
@@ -61,14 +69,20 @@ pub fn mse(x: &[f64], y: &[f64]) -> f64 {
 /// Largest difference relative to the root mean square of the second.
 pub fn relative_gap(x: &[f64], y: &[f64]) -> f64 {
     let scale = mean_square(y).sqrt().max(f64::MIN_POSITIVE);
-    x.iter().zip(y).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max) / scale
+    x.iter()
+        .zip(y)
+        .map(|(x, y)| (x - y).abs())
+        .fold(0.0, f64::max)
+        / scale
 }
 
 /// The exact posterior of a Gaussian `x` with precision matrix and linear part: mean, covariance.
 pub fn gaussian_posterior(precision: &Mat<f64>, linear: &[f64]) -> (Vec<f64>, Mat<f64>) {
     let covariance = precision.partial_piv_lu().inverse();
     let n = linear.len();
-    let mean = (0..n).map(|i| (0..n).map(|j| covariance[(i, j)] * linear[j]).sum()).collect();
+    let mean = (0..n)
+        .map(|i| (0..n).map(|j| covariance[(i, j)] * linear[j]).sum())
+        .collect();
     (mean, covariance)
 }
 

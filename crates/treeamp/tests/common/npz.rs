@@ -16,7 +16,10 @@ pub fn read(path: &Path) -> BTreeMap<String, Array> {
     let u16_at = |i: usize| usize::from(u16::from_le_bytes([bytes[i], bytes[i + 1]]));
     let u32_at = |i: usize| u16_at(i) + 65536 * u16_at(i + 2);
     // end of central directory, then one entry per file
-    let end = (0..=bytes.len() - 22).rev().find(|i| bytes[*i..].starts_with(b"PK\x05\x06")).unwrap();
+    let end = (0..=bytes.len() - 22)
+        .rev()
+        .find(|i| bytes[*i..].starts_with(b"PK\x05\x06"))
+        .unwrap();
     let mut at = u32_at(end + 16);
     let mut arrays = BTreeMap::new();
     for _ in 0..u16_at(end + 10) {
@@ -51,19 +54,27 @@ fn npy(name: &str, raw: &[u8]) -> Array {
         .collect();
     let body = &raw[10 + header_len..];
     let data: Vec<f64> = if header.contains("<f8") {
-        body.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
+        body.chunks_exact(8)
+            .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+            .collect()
     } else if header.contains("<i8") {
-        let ints = body.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().unwrap()));
+        let ints = body
+            .chunks_exact(8)
+            .map(|b| i64::from_le_bytes(b.try_into().unwrap()));
         ints.map(|i| i as f64).collect()
     } else if header.contains("<f4") {
-        let floats = body.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
+        let floats = body
+            .chunks_exact(4)
+            .map(|b| f32::from_le_bytes(b.try_into().unwrap()));
         floats.map(f64::from).collect()
     } else {
         body.iter().map(|b| f64::from(*b)).collect()
     };
     if header.contains("'fortran_order': True") && shape.len() == 2 {
         let (rows, cols) = (shape[0], shape[1]);
-        let data = (0..rows * cols).map(|k| data[(k % cols) * rows + k / cols]).collect();
+        let data = (0..rows * cols)
+            .map(|k| data[(k % cols) * rows + k / cols])
+            .collect();
         return Array { shape, data };
     }
     Array { shape, data }

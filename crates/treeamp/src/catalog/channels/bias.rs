@@ -26,7 +26,12 @@ impl Bias {
     pub fn new(bias: impl Into<Vec<f64>>) -> Result<Self, ModelError> {
         let bias: Vec<f64> = bias.into();
         if bias.is_empty() {
-            return Err(parameter(Self::NAME, "bias", "a non-empty array", "an empty one"));
+            return Err(parameter(
+                Self::NAME,
+                "bias",
+                "a non-empty array",
+                "an empty one",
+            ));
         }
         if let Some(i) = bias.iter().position(|c| !c.is_finite()) {
             let got = format!("{} at index {i}", bias[i]);
@@ -46,7 +51,10 @@ impl Factor for Bias {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 1, outputs: 1 }
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
@@ -54,7 +62,11 @@ impl Factor for Bias {
             return Ok(vec![inputs[0].clone()]);
         }
         let expected = format!("{} components, as the bias has", self.bias.len());
-        Err(ShapeError { port: 0, expected, got: format!("shape {}", inputs[0]) })
+        Err(ShapeError {
+            port: 0,
+            expected,
+            got: format!("shape {}", inputs[0]),
+        })
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -77,7 +89,11 @@ impl PosteriorRule for Bias {
         let other = incoming.get(1 - target);
         let sign = if target == 1 { 1.0 } else { -1.0 };
         out.copy_from(other);
-        let step = if other.is_pinned() { sign } else { sign * other.precision.scalar() };
+        let step = if other.is_pinned() {
+            sign
+        } else {
+            sign * other.precision.scalar()
+        };
         for (b, c) in out.linear.iter_mut().zip(self.bias.iter()) {
             *b += step * c;
         }
@@ -94,7 +110,11 @@ impl PosteriorRule for Bias {
         let mut back = z.clone();
         self.message(incoming, 0, &mut back, work)?;
         if x.is_pinned() {
-            return Ok(if z.is_pinned() { f64::INFINITY } else { z.log_value(&back.linear) });
+            return Ok(if z.is_pinned() {
+                f64::INFINITY
+            } else {
+                z.log_value(&back.linear)
+            });
         }
         let constant = x.log_value(&self.bias);
         if z.is_pinned() {

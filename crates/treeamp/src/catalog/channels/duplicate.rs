@@ -35,7 +35,10 @@ impl Factor for Duplicate {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 1, outputs: self.copies }
+        Arity {
+            inputs: 1,
+            outputs: self.copies,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {

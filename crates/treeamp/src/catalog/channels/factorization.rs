@@ -41,17 +41,27 @@ impl Factor for Factorization {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 2, outputs: 1 }
+        Arity {
+            inputs: 2,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         for (port, spec) in inputs.iter().enumerate() {
             if spec.shape.len() != 2 || spec.shape[1] != self.rank {
                 let expected = format!("shape (n, {})", self.rank);
-                return Err(ShapeError { port, expected, got: format!("shape {spec}") });
+                return Err(ShapeError {
+                    port,
+                    expected,
+                    got: format!("shape {spec}"),
+                });
             }
         }
-        Ok(vec![SignalSpec::real([inputs[0].shape[0], inputs[1].shape[0]])])
+        Ok(vec![SignalSpec::real([
+            inputs[0].shape[0],
+            inputs[1].shape[0],
+        ])])
     }
 
     fn generator(&self) -> Option<&dyn GenerativeRule> {
@@ -64,7 +74,8 @@ impl GenerativeRule for Factorization {
         let (u, v) = (inputs[0], inputs[1]);
         let scale = 1.0 / ((u.len() / self.rank) as f64).sqrt();
         let rows = u.chunks(self.rank).flat_map(|u| {
-            v.chunks(self.rank).map(move |v| u.iter().zip(v).map(|(x, y)| x * y).sum::<f64>())
+            v.chunks(self.rank)
+                .map(move |v| u.iter().zip(v).map(|(x, y)| x * y).sum::<f64>())
         });
         for (z, product) in outputs[0].iter_mut().zip(rows) {
             *z = scale * product;

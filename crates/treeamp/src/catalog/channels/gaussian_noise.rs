@@ -34,7 +34,12 @@ impl GaussianNoise {
         if noise_variance >= 0.0 && noise_variance.is_finite() {
             return Ok(Self { noise_variance });
         }
-        Err(parameter(Self::NAME, "noise_variance", "finite and not negative", noise_variance))
+        Err(parameter(
+            Self::NAME,
+            "noise_variance",
+            "finite and not negative",
+            noise_variance,
+        ))
     }
 
     /// The variance $\Delta$.
@@ -60,7 +65,10 @@ impl Factor for GaussianNoise {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 1, outputs: 1 }
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
@@ -95,13 +103,21 @@ impl PosteriorRule for GaussianNoise {
         if delta == 0.0 {
             return Ok(());
         }
-        let shrink = if other.is_pinned() { delta } else { 1.0 + delta * a };
+        let shrink = if other.is_pinned() {
+            delta
+        } else {
+            1.0 + delta * a
+        };
         if shrink <= 0.0 {
             return Err(FactorError::Improper(format!(
                 "the incoming precision {a:e} is not above -1/noise_variance"
             )));
         }
-        out.precision.set_scalar(if other.is_pinned() { 1.0 / delta } else { a / shrink });
+        out.precision.set_scalar(if other.is_pinned() {
+            1.0 / delta
+        } else {
+            a / shrink
+        });
         out.linear.iter_mut().for_each(|b| *b /= shrink);
         Ok(())
     }
@@ -114,13 +130,21 @@ impl PosteriorRule for GaussianNoise {
         _: &mut [f64],
     ) -> Result<f64, FactorError> {
         let (z, x) = (incoming.get(0), incoming.get(1));
-        let (delta, az, ax) = (self.noise_variance, z.precision.scalar(), x.precision.scalar());
+        let (delta, az, ax) = (
+            self.noise_variance,
+            z.precision.scalar(),
+            x.precision.scalar(),
+        );
         let n = z.len() as f64;
         let pairs = z.linear.iter().zip(&x.linear);
         if z.is_pinned() && x.is_pinned() {
             let square: f64 = pairs.map(|(m, k)| (m - k).powi(2)).sum();
             let normalisation = 0.5 * n * (TAU * delta).ln();
-            return Ok(if square == 0.0 { 0.0 } else { -0.5 * square / delta } - normalisation);
+            return Ok(if square == 0.0 {
+                0.0
+            } else {
+                -0.5 * square / delta
+            } - normalisation);
         }
         if z.is_pinned() || x.is_pinned() {
             // ln ∫ dz N(m; z, Δ) g(z), g the finite side
@@ -131,7 +155,9 @@ impl PosteriorRule for GaussianNoise {
                 return Ok(f64::INFINITY);
             }
             let terms = free.linear.iter().zip(&pin.linear);
-            let square: f64 = terms.map(|(b, m)| delta * b * b + m * (2.0 * b - a * m)).sum();
+            let square: f64 = terms
+                .map(|(b, m)| delta * b * b + m * (2.0 * b - a * m))
+                .sum();
             return Ok(0.5 * square / shrink - 0.5 * n * shrink.ln());
         }
         let d = ax + az + delta * ax * az;

@@ -22,13 +22,19 @@ impl Factor for Gradient {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 1, outputs: 1 }
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let mut shape = vec![inputs[0].shape.len()];
         shape.extend(&inputs[0].shape);
-        Ok(vec![SignalSpec { shape, ..inputs[0].clone() }])
+        Ok(vec![SignalSpec {
+            shape,
+            ..inputs[0].clone()
+        }])
     }
 }
 

@@ -50,7 +50,12 @@ impl Linear {
     /// # Errors
     /// Never: a [`Matrix`] is valid by construction. The signature leaves room for checks.
     pub fn new(w: Matrix) -> Result<Self, ModelError> {
-        Ok(Self { inner: Arc::new(Inner { w, decomposition: OnceLock::new() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                w,
+                decomposition: OnceLock::new(),
+            }),
+        })
     }
 
     /// The matrix.
@@ -65,7 +70,11 @@ impl Linear {
     /// When it does not converge.
     pub fn decomposition(&self) -> Result<&Decomposition, FactorError> {
         let make = || Decomposition::new(&self.inner.w);
-        self.inner.decomposition.get_or_init(make).as_ref().map_err(Clone::clone)
+        self.inner
+            .decomposition
+            .get_or_init(make)
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     /// $E x^2 = \frac{\|W\|_F^2}{M}\,\tau_z$ when the components of $z$ are uncorrelated.
@@ -85,7 +94,10 @@ impl Factor for Linear {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 1, outputs: 1 }
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
@@ -94,8 +106,13 @@ impl Factor for Linear {
             [n] if *n == cols => Ok(vec![SignalSpec::real([rows])]),
             [n, p] if *n == cols => Ok(vec![SignalSpec::real([rows, *p])]),
             _ => {
-                let expected = format!("shape ({cols}) or ({cols}, p), for a {rows} x {cols} matrix");
-                Err(ShapeError { port: Z, expected, got: format!("shape {}", inputs[0]) })
+                let expected =
+                    format!("shape ({cols}) or ({cols}, p), for a {rows} x {cols} matrix");
+                Err(ShapeError {
+                    port: Z,
+                    expected,
+                    got: format!("shape {}", inputs[0]),
+                })
             }
         }
     }
@@ -180,7 +197,13 @@ impl Linear {
             x_key.copy_from_slice(&x.linear);
             known[X] = 1.0;
         }
-        Work { z_modes, x_modes, modes, input, output }
+        Work {
+            z_modes,
+            x_modes,
+            modes,
+            input,
+            output,
+        }
     }
 
     fn resolvent<'a>(&self, d: &'a Decomposition, z: &Gaussian, x: &Gaussian) -> Resolvent<'a> {
@@ -235,7 +258,10 @@ impl Resolvent<'_> {
 
     /// The joint precision $a_z + a_x W^T W$ is positive definite.
     fn is_proper(&self) -> bool {
-        let seen = self.singular_values.iter().all(|s| self.az + self.ax * s * s > 0.0);
+        let seen = self
+            .singular_values
+            .iter()
+            .all(|s| self.az + self.ax * s * s > 0.0);
         let unseen = self.rank == self.cols || self.az > 0.0;
         // infinity times zero is a mode that a pinned output does not see
         (seen || self.ax == f64::INFINITY) && unseen
@@ -297,8 +323,14 @@ impl PosteriorRule for Linear {
         let (z, x) = (incoming.get(Z), incoming.get(X));
         if z.is_pinned() {
             let mut place = vec![0.0; x.len()];
-            self.inner.w.apply(&z.linear, z.len() / self.inner.w.cols(), &mut place);
-            return Ok(if x.is_pinned() { f64::INFINITY } else { x.log_value(&place) });
+            self.inner
+                .w
+                .apply(&z.linear, z.len() / self.inner.w.cols(), &mut place);
+            return Ok(if x.is_pinned() {
+                f64::INFINITY
+            } else {
+                x.log_value(&place)
+            });
         }
         let r = self.resolvent(d, z, x);
         if !r.is_proper() || (x.is_pinned() && d.rank() < r.rows) {
@@ -310,7 +342,11 @@ impl PosteriorRule for Linear {
             let mut modes = work.x_modes.to_vec();
             let (mut inside, mut scratch) = (vec![0.0; x.len()], vec![0.0; z.len()]);
             d.to_output(&self.inner.w, &mut modes, r.p, &mut inside, &mut scratch);
-            x.linear.iter().zip(&inside).map(|(b, i)| (b - i).powi(2)).sum::<f64>()
+            x.linear
+                .iter()
+                .zip(&inside)
+                .map(|(b, i)| (b - i).powi(2))
+                .sum::<f64>()
         }))
     }
 }
@@ -369,7 +405,13 @@ impl Linear {
         out: &mut Gaussian,
         work: Work<'_>,
     ) -> Result<(), FactorError> {
-        let Work { x_modes, modes, input, output, .. } = work;
+        let Work {
+            x_modes,
+            modes,
+            input,
+            output,
+            ..
+        } = work;
         let w = &self.inner.w;
         let divide = |modes: &mut [f64]| {
             for (row, s) in modes.chunks_mut(r.p).zip(r.singular_values) {
@@ -406,7 +448,13 @@ impl Linear {
         x: &Gaussian,
         work: Work<'_>,
     ) -> Result<(), FactorError> {
-        let Work { x_modes, modes, input, output, .. } = work;
+        let Work {
+            x_modes,
+            modes,
+            input,
+            output,
+            ..
+        } = work;
         for (i, s) in r.singular_values.iter().enumerate() {
             let row = i * r.p..(i + 1) * r.p;
             if *s > 0.0 {
@@ -416,9 +464,18 @@ impl Linear {
             }
         }
         d.to_output(&self.inner.w, modes, r.p, output, input);
-        let residual: f64 = x.linear.iter().zip(output).map(|(x, o)| (x - *o).powi(2)).sum();
+        let residual: f64 = x
+            .linear
+            .iter()
+            .zip(output)
+            .map(|(x, o)| (x - *o).powi(2))
+            .sum();
         let scale: f64 = x.linear.iter().map(|x| x * x).sum();
-        if residual > 1e-12 * scale { Err(out_of_range(residual, scale)) } else { Ok(()) }
+        if residual > 1e-12 * scale {
+            Err(out_of_range(residual, scale))
+        } else {
+            Ok(())
+        }
     }
 
     /// $(a, b)_{f\to x}$.
@@ -453,7 +510,11 @@ impl Linear {
         each_mode(r, work.modes, work.z_modes, work.x_modes, |s, bz, bx| {
             let w = r.w(s) / to_w;
             let from_z = w * s * bz; // a_z w s ẑ
-            let from_x = if direct { (d_x - r.az_w(s)) * bx / r.ax } else { s * s * w * bx };
+            let from_x = if direct {
+                (d_x - r.az_w(s)) * bx / r.ax
+            } else {
+                s * s * w * bx
+            };
             (from_z + from_x) / v
         });
         d.to_output(&self.inner.w, work.modes, r.p, &mut out.linear, work.input);
@@ -512,9 +573,17 @@ impl Resolvent<'_> {
         let base = z.log_partition() - 0.5 * p * volume;
         if self.strong {
             let squares: f64 = x.linear.iter().map(|b| b * b).sum();
-            let rest = if self.singular_values.len() < self.rows { outside() } else { 0.0 };
+            let rest = if self.singular_values.len() < self.rows {
+                outside()
+            } else {
+                0.0
+            };
             let fit = modes(&|s, bz, bx| {
-                let weight = if s > 0.0 { self.az * self.w(s) } else { self.ax };
+                let weight = if s > 0.0 {
+                    self.az * self.w(s)
+                } else {
+                    self.ax
+                };
                 weight * self.innovation(s, bz, bx).powi(2)
             });
             base + 0.5 * (squares - rest) / self.ax - 0.5 * fit

@@ -31,7 +31,12 @@ impl Rotation {
     pub fn new(matrix: Matrix) -> Result<Self, ModelError> {
         let (rows, cols) = (matrix.rows(), matrix.cols());
         if rows != cols {
-            return Err(parameter(Self::NAME, "matrix", "square", format!("{rows} x {cols}")));
+            return Err(parameter(
+                Self::NAME,
+                "matrix",
+                "square",
+                format!("{rows} x {cols}"),
+            ));
         }
         let view = matrix.view();
         let gram = view.transpose() * view;
@@ -44,7 +49,9 @@ impl Rotation {
                 }
             }
         }
-        Ok(Self { matrix: Arc::new(matrix) })
+        Ok(Self {
+            matrix: Arc::new(matrix),
+        })
     }
 
     /// The matrix.
@@ -70,7 +77,10 @@ impl Factor for Rotation {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: 1, outputs: 1 }
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
@@ -79,7 +89,11 @@ impl Factor for Rotation {
             [rows] | [rows, _] if *rows == n => Ok(vec![inputs[0].clone()]),
             _ => {
                 let expected = format!("shape ({n}) or ({n}, p)");
-                Err(ShapeError { port: 0, expected, got: format!("shape {}", inputs[0]) })
+                Err(ShapeError {
+                    port: 0,
+                    expected,
+                    got: format!("shape {}", inputs[0]),
+                })
             }
         }
     }
@@ -106,7 +120,8 @@ impl PosteriorRule for Rotation {
         if target == 1 {
             self.matrix.apply(&other.linear, p, &mut out.linear);
         } else {
-            self.matrix.apply_transpose(&other.linear, p, &mut out.linear);
+            self.matrix
+                .apply_transpose(&other.linear, p, &mut out.linear);
         }
         out.precision.set_scalar(other.precision.scalar());
         Ok(())

@@ -44,14 +44,21 @@ impl Factor for Sum {
     }
 
     fn arity(&self) -> Arity {
-        Arity { inputs: self.terms, outputs: 1 }
+        Arity {
+            inputs: self.terms,
+            outputs: 1,
+        }
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         for (port, spec) in inputs.iter().enumerate() {
             if !spec.same_signal(&inputs[0]) {
                 let expected = format!("shape {}, as the first term", inputs[0]);
-                return Err(ShapeError { port, expected, got: format!("shape {spec}") });
+                return Err(ShapeError {
+                    port,
+                    expected,
+                    got: format!("shape {spec}"),
+                });
             }
         }
         Ok(vec![inputs[0].clone()])
@@ -68,7 +75,11 @@ impl Factor for Sum {
 
 /// Adds $s\,b/a$, the mean of a message, to `mean`.
 fn add_mean(message: &Gaussian, s: f64, mean: &mut [f64]) {
-    let scale = if message.is_pinned() { s } else { s / message.precision.scalar() };
+    let scale = if message.is_pinned() {
+        s
+    } else {
+        s / message.precision.scalar()
+    };
     for (m, b) in mean.iter_mut().zip(&message.linear) {
         *m += scale * b;
     }
@@ -126,14 +137,21 @@ impl PosteriorRule for Sum {
             add_mean(incoming.get(port), -1.0, &mut gap);
             variance += 1.0 / incoming.get(port).precision.scalar();
         }
-        let negative = incoming.iter().filter(|m| m.precision.scalar() < 0.0).count();
+        let negative = incoming
+            .iter()
+            .filter(|m| m.precision.scalar() < 0.0)
+            .count();
         // one negative precision is proper as long as the others hold it: Σ 1/a < 0 then
         if negative > 1 || (negative == 1) != (variance < 0.0) {
             return Ok(f64::INFINITY);
         }
         let own: f64 = incoming.iter().map(|m| signed_log_partition(m)).sum();
         let square: f64 = gap.iter().map(|g| g * g).sum();
-        let fit = if square == 0.0 { 0.0 } else { -0.5 * square / variance };
+        let fit = if square == 0.0 {
+            0.0
+        } else {
+            -0.5 * square / variance
+        };
         Ok(own + fit - 0.5 * n * (TAU * variance.abs()).ln())
     }
 }
@@ -187,9 +205,18 @@ impl Sum {
                 return Ok(f64::INFINITY);
             }
             let same_side = (p == self.terms) != (port == self.terms);
-            let sign = if port == self.terms || same_side { 1.0 } else { -1.0 };
+            let sign = if port == self.terms || same_side {
+                1.0
+            } else {
+                -1.0
+            };
             if m.is_pinned() {
-                total += sign * m.linear.iter().zip(&free.linear).map(|(x, b)| x * b).sum::<f64>();
+                total += sign
+                    * m.linear
+                        .iter()
+                        .zip(&free.linear)
+                        .map(|(x, b)| x * b)
+                        .sum::<f64>();
                 continue;
             }
             for (x, b) in m.linear.iter_mut().zip(&free.linear) {

@@ -1,1 +1,17 @@
-//! Priors.
+//! Priors: one law per file. The list with an instance of each is `for_each_prior!`.
+
+mod binary;
+mod exponential;
+mod gauss_bernoulli;
+mod gaussian;
+mod gaussian_mixture;
+mod interval;
+mod positive;
+
+pub use binary::Binary;
+pub use exponential::Exponential;
+pub use gauss_bernoulli::GaussBernoulli;
+pub use gaussian::GaussianPrior;
+pub use gaussian_mixture::GaussianMixture;
+pub use interval::Interval;
+pub use positive::Positive;

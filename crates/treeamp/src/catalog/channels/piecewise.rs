@@ -1,0 +1,209 @@
+//! Piecewise linear channel $p(x \mid z) = \delta(x - \varphi(z))$, $\varphi(z) = x_i + \gamma_i z$ on the region $R_i$.
+//!
+//! # Moments
+//! On $R_i$ the joint weight is a truncated normal in $z$ of precision $a_z + \gamma_i^2 a_x$ and linear term
+//! $b_z + \gamma_i (b_x - a_x x_i)$; the regions are then a mixture, with variances within plus between.
+//!
+//! # Limits
+//! Finite where every unbounded region has positive precision, or zero precision and a decaying slope.
+//!
+//! # Reference
+//! Baker et al., JMLR 24 (2023), appendix E, piecewise linear activation.
+
+use rand::Rng;
+
+use super::regions::{Region, Regions};
+use crate::catalog::likelihoods::PiecewiseLikelihood;
+use crate::error::{ModelError, parameter};
+use crate::math::mixture::{AnchoredMixture, Bump};
+use crate::math::truncated_normal::truncated;
+use crate::scalar::{ScalarChannel, Tilt, TiltedPair};
+
+const INF: f64 = f64::INFINITY;
+
+/// A piecewise linear activation: sign, absolute value, `ReLU` and their relatives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PiecewiseLinear {
+    name: String,
+    regions: Regions,
+}
+
+impl PiecewiseLinear {
+    /// The function with these regions, in ascending order.
+    ///
+    /// # Errors
+    /// Unless the regions cover the line without gap or overlap, with finite offsets and slopes.
+    pub fn new(name: impl Into<String>, regions: &[Region]) -> Result<Self, ModelError> {
+        Ok(Self {
+            name: name.into(),
+            regions: Regions::new("piecewise_linear", regions)?,
+        })
+    }
+
+    /// $\pm 1$, and $+1$ at zero.
+    #[must_use]
+    pub fn sign() -> Self {
+        Self::known("sign", &[(0.0, -1.0, 0.0), (INF, 1.0, 0.0)])
+    }
+
+    /// $|z|$.
+    #[must_use]
+    pub fn abs() -> Self {
+        Self::known("abs", &[(0.0, 0.0, -1.0), (INF, 0.0, 1.0)])
+    }
+
+    /// $\max(0, z)$.
+    #[must_use]
+    pub fn relu() -> Self {
+        Self::known("relu", &[(0.0, 0.0, 0.0), (INF, 0.0, 1.0)])
+    }
+
+    /// $z$ clipped to $[-1, 1]$.
+    #[must_use]
+    pub fn hard_tanh() -> Self {
+        Self::known(
+            "hard_tanh",
+            &[(-1.0, -1.0, 0.0), (1.0, 0.0, 1.0), (INF, 1.0, 0.0)],
+        )
+    }
+
+    /// $-z$ below `shift`, $z$ from there on.
+    ///
+    /// # Errors
+    /// Unless the shift is finite.
+    pub fn asymmetric_abs(shift: f64) -> Result<Self, ModelError> {
+        if !shift.is_finite() {
+            return Err(parameter("asymmetric_abs", "shift", "finite", shift));
+        }
+        Ok(Self::known(
+            "asymmetric_abs",
+            &[(shift, 0.0, -1.0), (INF, 0.0, 1.0)],
+        ))
+    }
+
+    /// $z$ for positive $z$, `slope` times $z$ else.
+    ///
+    /// # Errors
+    /// Unless the slope is finite.
+    pub fn leaky_relu(slope: f64) -> Result<Self, ModelError> {
+        if !slope.is_finite() {
+            return Err(parameter("leaky_relu", "slope", "finite", slope));
+        }
+        Ok(Self::known(
+            "leaky_relu",
+            &[(0.0, 0.0, slope), (INF, 0.0, 1.0)],
+        ))
+    }
+
+    /// Zero below $-L$, one above $L$, $\tfrac12 + z/2L$ between, with $L$ the `knee`.
+    ///
+    /// # Errors
+    /// Unless the knee is positive and finite.
+    pub fn hard_sigmoid(knee: f64) -> Result<Self, ModelError> {
+        let slope = 0.5 / knee;
+        if !(knee > 0.0 && slope > 0.0 && slope.is_finite()) {
+            return Err(parameter(
+                "hard_sigmoid",
+                "knee",
+                "positive and finite",
+                knee,
+            ));
+        }
+        Ok(Self::known(
+            "hard_sigmoid",
+            &[(-knee, 0.0, 0.0), (knee, 0.5, slope), (INF, 1.0, 0.0)],
+        ))
+    }
+
+    /// $\operatorname{sign}(|z| - K)$ with half width $K$ = `width`.
+    ///
+    /// # Errors
+    /// Unless the width is positive and finite.
+    pub fn symmetric_door(width: f64) -> Result<Self, ModelError> {
+        if !(width > 0.0 && width.is_finite()) {
+            return Err(parameter(
+                "symmetric_door",
+                "width",
+                "positive and finite",
+                width,
+            ));
+        }
+        Ok(Self::known(
+            "symmetric_door",
+            &[(-width, 1.0, 0.0), (width, -1.0, 0.0), (INF, 1.0, 0.0)],
+        ))
+    }
+
+    /// From `(end, offset, slope)` of consecutive regions known to be valid.
+    fn known(name: &str, ends: &[(f64, f64, f64)]) -> Self {
+        let mut start = f64::NEG_INFINITY;
+        let list: Vec<Region> = ends
+            .iter()
+            .map(|&(end, offset, slope)| Region {
+                start: std::mem::replace(&mut start, end),
+                end,
+                offset,
+                slope,
+            })
+            .collect();
+        Self::new(name, &list).expect("the regions of a known activation cover the line")
+    }
+
+    /// $\varphi(z)$.
+    #[must_use]
+    pub fn value(&self, z: f64) -> f64 {
+        self.regions.value(z)
+    }
+}
+
+impl ScalarChannel for PiecewiseLinear {
+    type In = f64;
+    type Out = f64;
+    type Likelihood = PiecewiseLikelihood;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn tilted(&self, z: Tilt, x: Tilt) -> TiltedPair {
+        let mut sum = AnchoredMixture::new([z.a, x.a], [z.b, x.b]);
+        for r in self.regions.iter() {
+            let a = (r.slope * r.slope).mul_add(x.a, z.a);
+            let b = r.slope.mul_add((-x.a).mul_add(r.offset, x.b), z.b);
+            let Some(t) = truncated(a, b, r.start, r.end) else {
+                let z = 0.0_f64.max(r.start).min(r.end);
+                return TiltedPair::divergent(z, r.value(z));
+            };
+            // rounding must not carry the mean of x out of the image
+            let (low, high) = r.image();
+            sum.add(
+                [t.anchor, r.value(t.anchor)],
+                Bump {
+                    mass: t.mass,
+                    mean: [t.mean, r.value(t.mean).max(low).min(high)],
+                    variance: [t.variance, r.slope * r.slope * t.variance],
+                },
+            );
+        }
+        let bump = sum.bump();
+        TiltedPair {
+            log_z: sum.log_mass(),
+            mean_z: bump.mean[0],
+            variance_z: bump.variance[0],
+            mean_x: bump.mean[1],
+            variance_x: bump.variance[1],
+        }
+    }
+
+    fn sample(&self, z: f64, _rng: &mut dyn Rng) -> f64 {
+        self.value(z)
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        Some(self.value(z))
+    }
+
+    fn likelihood(&self) -> Option<PiecewiseLikelihood> {
+        Some(PiecewiseLikelihood::new(self.regions.clone()))
+    }
+}

@@ -1,0 +1,165 @@
+//! The regions of a piecewise linear function $\varphi(z) = x_i + \gamma_i z$ for $z \in R_i$.
+
+use std::fmt::Write;
+
+use crate::error::{ModelError, parameter};
+
+/// One linear region: $\varphi(z) = \text{offset} + \text{slope}\cdot z$ on $\text{start} \le z < \text{end}$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Region {
+    /// Lower end, possibly $-\infty$.
+    pub start: f64,
+    /// Upper end, possibly $+\infty$.
+    pub end: f64,
+    /// Value $x_i$ of the line at $z = 0$.
+    pub offset: f64,
+    /// Slope $\gamma_i$; zero for a flat region.
+    pub slope: f64,
+}
+
+impl Region {
+    /// $\varphi$ on this region.
+    #[must_use]
+    #[inline]
+    pub fn value(&self, z: f64) -> f64 {
+        // a flat region must give its value at infinite ends too
+        if self.slope == 0.0 {
+            self.offset
+        } else {
+            self.slope.mul_add(z, self.offset)
+        }
+    }
+
+    /// The smallest and largest value of the region.
+    #[must_use]
+    pub fn image(&self) -> (f64, f64) {
+        let (first, last) = (self.value(self.start), self.value(self.end));
+        (first.min(last), first.max(last))
+    }
+}
+
+/// Where the output is `y`: points of the sloped regions, or the flat regions at that value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Preimage {
+    /// $z$, with the weight $1/|\gamma|$ of its Jacobian.
+    Point(f64, f64),
+    /// A whole interval, an atom of the law of $y$.
+    Interval(f64, f64),
+}
+
+/// Adjacent regions that cover the line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Regions {
+    list: Vec<Region>,
+}
+
+impl Regions {
+    pub(crate) fn new(module: &'static str, list: &[Region]) -> Result<Self, ModelError> {
+        let refuse = |expected, got: String| Err(parameter(module, "regions", expected, got));
+        let (Some(first), Some(last)) = (list.first(), list.last()) else {
+            return refuse("at least one", "none".into());
+        };
+        if first.start != f64::NEG_INFINITY || last.end != f64::INFINITY {
+            return refuse(
+                "a cover of the line",
+                format!("{} to {}", first.start, last.end),
+            );
+        }
+        for region in list {
+            if !(region.start < region.end) {
+                return refuse(
+                    "of positive length",
+                    format!("{} to {}", region.start, region.end),
+                );
+            }
+            if !(region.offset.is_finite() && region.slope.is_finite()) {
+                return refuse("of finite offset and slope", format!("{region:?}"));
+            }
+        }
+        if let Some(w) = list
+            .windows(2)
+            .find(|w| w[0].end.to_bits() != w[1].start.to_bits())
+        {
+            return refuse(
+                "without gap or overlap",
+                format!("{} then {}", w[0].end, w[1].start),
+            );
+        }
+        Ok(Self {
+            list: list.to_vec(),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Region> {
+        self.list.iter()
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, z: f64) -> f64 {
+        let last = &self.list[self.list.len() - 1];
+        self.list
+            .iter()
+            .find(|r| z < r.end)
+            .unwrap_or(last)
+            .value(z)
+    }
+
+    /// Every solution of $\varphi(z) = y$. An atom of $y$ outweighs the points of measure zero there.
+    #[inline]
+    pub(crate) fn preimages(&self, y: f64) -> impl Iterator<Item = Preimage> {
+        let atom = self.list.iter().any(|r| is_flat_at(r, y));
+        // images are half-open from below: at a jump of the density of y its right limit is taken,
+        // except at the top of the range
+        let inside = move |r: &Region, closed: bool| {
+            let (low, high) = r.image();
+            r.slope != 0.0 && low <= y && (y < high || closed && y <= high)
+        };
+        let top = !atom && !self.list.iter().any(|r| inside(r, false));
+        self.list.iter().filter_map(move |r| {
+            if atom {
+                is_flat_at(r, y).then_some(Preimage::Interval(r.start, r.end))
+            } else {
+                let z = ((y - r.offset) / r.slope).max(r.start).min(r.end);
+                inside(r, top).then(|| Preimage::Point(z, 1.0 / r.slope.abs()))
+            }
+        })
+    }
+
+    /// "expected ..., got ..." for a value that $\varphi$ never takes.
+    pub(crate) fn check(&self, y: f64) -> Result<(), String> {
+        if y.is_finite() && self.preimages(y).next().is_some() {
+            return Ok(());
+        }
+        let mut atoms: Vec<f64> = self
+            .list
+            .iter()
+            .filter(|r| r.slope == 0.0)
+            .map(|r| r.offset)
+            .collect();
+        atoms.sort_by(f64::total_cmp);
+        atoms.dedup();
+        let mut expected = String::new();
+        for value in atoms.iter().rev() {
+            let or = if expected.is_empty() { "" } else { " or " };
+            let _ = write!(expected, "{or}{value:+}");
+        }
+        for region in self.list.iter().filter(|r| r.slope != 0.0) {
+            let or = if expected.is_empty() { "" } else { " or " };
+            let (low, high) = region.image();
+            let _ = match (low.is_finite(), high.is_finite()) {
+                (true, true) => write!(expected, "{or}a number from {low} to {high}"),
+                (true, false) => write!(expected, "{or}a number from {low} up"),
+                (false, true) => write!(expected, "{or}a number up to {high}"),
+                (false, false) => write!(expected, "{or}a finite number"),
+            };
+        }
+        Err(format!("expected {expected}, got {y}"))
+    }
+}
+
+#[inline]
+#[allow(clippy::float_cmp)] // atoms are exact values
+fn is_flat_at(region: &Region, y: f64) -> bool {
+    region.slope == 0.0 && region.offset == y
+}

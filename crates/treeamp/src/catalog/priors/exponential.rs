@@ -1,0 +1,71 @@
+//! Exponential prior $p(x) = \tfrac1\mu e^{-x/\mu}$ on $x \ge 0$.
+//!
+//! # Moments
+//! The tilted law is the normal of precision $a$ and linear term $b - 1/\mu$ truncated to $x \ge 0$.
+//!
+//! # Limits
+//! Finite for $a > 0$, and for $a = 0$ as long as $b < 1/\mu$.
+//!
+//! # Reference
+//! Baker et al., JMLR 24 (2023), appendix E, exponential prior.
+
+use rand::Rng;
+use rand_distr::{Distribution, Exp1};
+
+use crate::error::{ModelError, parameter};
+use crate::math::mixture::height;
+use crate::math::truncated_normal::truncated;
+use crate::scalar::{ScalarPrior, Tilted};
+
+/// The exponential law of mean $\mu$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exponential {
+    mean: f64,
+}
+
+impl Exponential {
+    /// The exponential law of this mean.
+    ///
+    /// # Errors
+    /// Unless the mean is positive and finite.
+    pub fn new(mean: f64) -> Result<Self, ModelError> {
+        if !(mean > 0.0 && mean.is_finite()) {
+            return Err(parameter(Self::NAME, "mean", "positive and finite", mean));
+        }
+        Ok(Self { mean })
+    }
+}
+
+impl ScalarPrior for Exponential {
+    const NAME: &'static str = "exponential";
+
+    fn tilted(&self, a: f64, b: f64) -> Tilted {
+        let b = b - 1.0 / self.mean;
+        let Some(t) = truncated(a, b, 0.0, f64::INFINITY) else {
+            return Tilted::divergent(0.0);
+        };
+        let log_z = height(a, b, t.anchor) + (t.mass / self.mean).ln();
+        Tilted {
+            log_z,
+            mean: t.mean,
+            variance: t.variance,
+        }
+    }
+
+    fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        let unit: f64 = Exp1.sample(rng);
+        self.mean * unit
+    }
+
+    fn log_density(&self, x: f64) -> f64 {
+        if x < 0.0 {
+            f64::NEG_INFINITY
+        } else {
+            -x / self.mean - self.mean.ln()
+        }
+    }
+
+    fn support(&self) -> (f64, f64) {
+        (0.0, f64::INFINITY)
+    }
+}

@@ -1,0 +1,138 @@
+//! Sparse Gaussian prior $p(x) = (1 - \rho)\, \delta(x) + \rho\, \mathcal N(x; m, v)$.
+//!
+//! # Moments
+//! The slab under the tilt is Gaussian with mean $r_1 = u(m + bv)$, variance $v_1 = u v$, $u = 1/(1 + av)$, and
+//! log-odds against the spike $\xi = \ln\frac{\rho}{1-\rho} + \tfrac12 u[v b^2 + m(2b - am)] - \tfrac12 \ln(1 + av)$.
+//! With $p = \sigma(\xi)$: $r = p\, r_1$, variance $p\, v_1 + p(1-p)\, r_1^2$, $A = \ln(1-\rho) + \ln(1 + e^\xi)$.
+//!
+//! # Limits
+//! Diverges for $a \le -1/v$ when $\rho > 0$. $\rho = 1$ is Gaussian, $\rho = 0$ an atom at zero.
+//!
+//! # Reference
+//! Baker et al., JMLR 24 (2023), appendix E, sparse variable and Gauss-Bernoulli prior.
+
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::catalog::gaussian_tilt::{gain, log_normal_density, log_one_plus};
+use crate::error::{ModelError, parameter};
+use crate::scalar::{ScalarPrior, Tilted};
+
+/// Zero with probability $1 - \rho$, else $\mathcal N(m, v)$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GaussBernoulli {
+    rho: f64,
+    mean: f64,
+    variance: f64,
+    /// $\ln\frac{\rho}{1-\rho}$.
+    log_odds: f64,
+}
+
+impl GaussBernoulli {
+    /// A fraction `rho` of normals of this mean and variance among zeros.
+    ///
+    /// # Errors
+    /// Unless $0 \le \rho \le 1$, the mean is finite and the variance positive and finite.
+    pub fn new(rho: f64, mean: f64, variance: f64) -> Result<Self, ModelError> {
+        if !(0.0..=1.0).contains(&rho) {
+            return Err(parameter(Self::NAME, "rho", "in [0, 1]", rho));
+        }
+        if !mean.is_finite() {
+            return Err(parameter(Self::NAME, "mean", "finite", mean));
+        }
+        if !(variance > 0.0 && variance.is_finite()) {
+            return Err(parameter(
+                Self::NAME,
+                "variance",
+                "positive and finite",
+                variance,
+            ));
+        }
+        Ok(Self {
+            rho,
+            mean,
+            variance,
+            log_odds: rho.ln() - (-rho).ln_1p(),
+        })
+    }
+
+    /// $\xi$ without $\ln\frac{\rho}{1-\rho}$.
+    #[inline]
+    fn slab_gain(&self, a: f64, b: f64) -> f64 {
+        gain(self.mean, self.variance, a, b) - 0.5 * log_one_plus(a, self.variance)
+    }
+
+    #[inline]
+    fn diverges(&self, a: f64) -> bool {
+        self.rho > 0.0 && a.mul_add(self.variance, 1.0) <= 0.0
+    }
+}
+
+impl ScalarPrior for GaussBernoulli {
+    const NAME: &'static str = "gauss_bernoulli";
+
+    #[inline]
+    fn tilted(&self, a: f64, b: f64) -> Tilted {
+        if self.diverges(a) {
+            return Tilted::divergent(0.0);
+        }
+        let (mean, variance) = self.moments(a, b);
+        let log_z = if self.log_odds.is_infinite() {
+            // one component only
+            if self.rho > 0.0 {
+                self.slab_gain(a, b)
+            } else {
+                0.0
+            }
+        } else {
+            let slab = self.slab_gain(a, b);
+            // from the heavier side, so that A is exact near zero
+            if slab > 0.0 {
+                slab + (self.rho + (1.0 - self.rho) * (-slab).exp()).ln()
+            } else {
+                (self.rho * slab.exp_m1()).ln_1p()
+            }
+        };
+        Tilted {
+            log_z,
+            mean,
+            variance,
+        }
+    }
+
+    #[inline]
+    fn moments(&self, a: f64, b: f64) -> (f64, f64) {
+        if self.diverges(a) {
+            return (0.0, f64::INFINITY);
+        }
+        if self.rho <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let u = 1.0 / a.mul_add(self.variance, 1.0);
+        let (mean, variance) = (u * b.mul_add(self.variance, self.mean), u * self.variance);
+        let xi = self.log_odds + self.slab_gain(a, b);
+        // e^{-|ξ|} is the smaller odds: p(1-p) keeps its digits and ξ may be infinite
+        let e = (-xi.abs()).exp();
+        let q = 1.0 / (1.0 + e);
+        let p = if xi < 0.0 { e * q } else { q };
+        let r = p * mean;
+        (r, p * variance + (e * q * q * mean) * mean)
+    }
+
+    fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        let normal: f64 = StandardNormal.sample(rng);
+        if rng.random::<f64>() < self.rho {
+            normal.mul_add(self.variance.sqrt(), self.mean)
+        } else {
+            0.0
+        }
+    }
+
+    fn log_density(&self, x: f64) -> f64 {
+        self.rho.ln() + log_normal_density(x, self.mean, self.variance)
+    }
+
+    fn atoms(&self) -> Vec<(f64, f64)> {
+        vec![(0.0, 1.0 - self.rho)]
+    }
+}

@@ -1,0 +1,71 @@
+//! Gaussian prior $p(x) = \mathcal N(x; m, v)$.
+//!
+//! # Moments
+//! With $u = 1/(1 + a v)$: $r = u(m + b v)$, variance $u v$,
+//! $A = \tfrac12 u [v b^2 + m (2b - a m)] - \tfrac12 \ln(1 + a v)$.
+//!
+//! # Limits
+//! Diverges for $a \le -1/v$. The message to the variable is constant: $(1/v, m/v)$.
+//!
+//! # Reference
+//! Baker et al., JMLR 24 (2023), appendix E, Gaussian prior.
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::catalog::gaussian_tilt::{gaussian_tilt, log_normal_density};
+use crate::error::{ModelError, parameter};
+use crate::scalar::{ScalarPrior, Tilt, Tilted};
+
+/// $\mathcal N(m, v)$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GaussianPrior {
+    mean: f64,
+    variance: f64,
+}
+
+impl GaussianPrior {
+    /// The normal law of this mean and variance.
+    ///
+    /// # Errors
+    /// Unless the mean is finite and the variance positive and finite.
+    pub fn new(mean: f64, variance: f64) -> Result<Self, ModelError> {
+        if !mean.is_finite() {
+            return Err(parameter(Self::NAME, "mean", "finite", mean));
+        }
+        if !(variance > 0.0 && variance.is_finite()) {
+            return Err(parameter(
+                Self::NAME,
+                "variance",
+                "positive and finite",
+                variance,
+            ));
+        }
+        Ok(Self { mean, variance })
+    }
+}
+
+impl ScalarPrior for GaussianPrior {
+    const NAME: &'static str = "gaussian";
+
+    #[inline]
+    fn tilted(&self, a: f64, b: f64) -> Tilted {
+        gaussian_tilt(self.mean, self.variance, a, b)
+    }
+
+    fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        let normal: f64 = StandardNormal.sample(rng);
+        normal.mul_add(self.variance.sqrt(), self.mean)
+    }
+
+    fn log_density(&self, x: f64) -> f64 {
+        log_normal_density(x, self.mean, self.variance)
+    }
+
+    fn as_gaussian(&self) -> Option<Tilt> {
+        Some(Tilt {
+            a: 1.0 / self.variance,
+            b: self.mean / self.variance,
+        })
+    }
+}

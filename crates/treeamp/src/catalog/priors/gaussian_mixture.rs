@@ -1,0 +1,172 @@
+//! Gaussian mixture prior $p(x) = \sum_k \pi_k\, \mathcal N(x; m_k, v_k)$, with atoms where $v_k = 0$.
+//!
+//! # Moments
+//! Component $k$ under the tilt is Gaussian with $r_k = u_k(m_k + b v_k)$, variance $u_k v_k$, $u_k = 1/(1 + a v_k)$, and
+//! mass $\pi_k \sqrt{u_k}\, e^{F_k}$. Differences of the exponents are
+//! $F_k - F_j = \tfrac12 u_k [(v_k - v_j)\, u_j (b - a m_j)^2 + (m_k - m_j)(2b - a(m_k + m_j))]$.
+//!
+//! # Limits
+//! Diverges for $a \le -1/\max_k v_k$.
+//!
+//! # Reference
+//! Baker et al., JMLR 24 (2023), appendix E, Gaussian mixture prior.
+
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::catalog::gaussian_tilt::{gain, log_normal_density};
+use crate::error::{ModelError, parameter};
+use crate::math::mixture::Bump;
+use crate::math::special::log_add_exp;
+use crate::scalar::{ScalarPrior, Tilted};
+
+/// One component $\pi\, \mathcal N(m, v)$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Component {
+    weight: f64,
+    mean: f64,
+    variance: f64,
+}
+
+/// $\sum_k \pi_k \mathcal N(m_k, v_k)$.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GaussianMixture {
+    components: Vec<Component>,
+    widest: f64,
+}
+
+impl GaussianMixture {
+    /// A mixture of as many components as there are weights; a variance of zero is a point mass.
+    ///
+    /// # Errors
+    /// Unless the three slices have one non-zero length, weights are positive with sum one (to
+    /// $10^{-9}$; they are then normalised), means finite, variances non-negative and finite.
+    pub fn new(weights: &[f64], means: &[f64], variances: &[f64]) -> Result<Self, ModelError> {
+        let n = weights.len();
+        if n == 0 || means.len() != n || variances.len() != n {
+            let got = format!(
+                "{n} weights, {} means, {} variances",
+                means.len(),
+                variances.len()
+            );
+            return Err(parameter(
+                Self::NAME,
+                "weights",
+                "as many as means and variances",
+                got,
+            ));
+        }
+        let total: f64 = weights.iter().sum();
+        if weights.iter().any(|w| !(*w > 0.0)) || !((total - 1.0).abs() < 1e-9) {
+            let got = format!("{weights:?}");
+            return Err(parameter(
+                Self::NAME,
+                "weights",
+                "positive with sum one",
+                got,
+            ));
+        }
+        if let Some(mean) = means.iter().find(|m| !m.is_finite()) {
+            return Err(parameter(Self::NAME, "means", "finite", mean));
+        }
+        if let Some(v) = variances.iter().find(|v| !(**v >= 0.0 && v.is_finite())) {
+            return Err(parameter(
+                Self::NAME,
+                "variances",
+                "non-negative and finite",
+                v,
+            ));
+        }
+        let components = (0..n)
+            .map(|k| Component {
+                weight: weights[k] / total,
+                mean: means[k],
+                variance: variances[k],
+            })
+            .collect();
+        let widest = variances.iter().copied().fold(0.0, f64::max);
+        Ok(Self { components, widest })
+    }
+}
+
+impl ScalarPrior for GaussianMixture {
+    const NAME: &'static str = "gaussian_mixture";
+
+    fn tilted(&self, a: f64, b: f64) -> Tilted {
+        let mut top = &self.components[0];
+        if a.mul_add(self.widest, 1.0) <= 0.0 {
+            return Tilted::divergent(top.mean);
+        }
+        let mut sum = Bump::point([0.0], 0.0);
+        for c in &self.components {
+            let t = a.mul_add(c.variance, 1.0);
+            let mut bump = Bump {
+                mass: c.weight / t.sqrt(),
+                mean: [b.mul_add(c.variance, c.mean) / t],
+                variance: [c.variance / t],
+            };
+            // masses are in units of e^F of the highest component so far
+            let gap = height_gap(a, b, c, top);
+            if gap > 0.0 {
+                sum.mass *= (-gap).exp();
+                top = c;
+            } else {
+                bump.mass *= gap.exp();
+            }
+            sum.absorb(&bump);
+        }
+        let log_z = gain(top.mean, top.variance, a, b) + sum.mass.ln();
+        Tilted {
+            log_z,
+            mean: sum.mean[0],
+            variance: sum.variance[0],
+        }
+    }
+
+    fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        let mut left = rng.random::<f64>();
+        let normal: f64 = StandardNormal.sample(rng);
+        let chosen = self.components.iter().find(|c| {
+            left -= c.weight;
+            left < 0.0
+        });
+        let c = chosen.unwrap_or(&self.components[0]);
+        normal.mul_add(c.variance.sqrt(), c.mean)
+    }
+
+    fn log_density(&self, x: f64) -> f64 {
+        let spread = self.components.iter().filter(|c| c.variance > 0.0);
+        spread.fold(f64::NEG_INFINITY, |sum, c| {
+            log_add_exp(
+                sum,
+                c.weight.ln() + log_normal_density(x, c.mean, c.variance),
+            )
+        })
+    }
+
+    fn atoms(&self) -> Vec<(f64, f64)> {
+        let points = self.components.iter().filter(|c| c.variance <= 0.0);
+        points.map(|c| (c.mean, c.weight)).collect()
+    }
+
+    fn support(&self) -> (f64, f64) {
+        if self.widest > 0.0 {
+            return (f64::NEG_INFINITY, f64::INFINITY);
+        }
+        let means = self.components.iter().map(|c| c.mean);
+        (
+            means.clone().fold(f64::INFINITY, f64::min),
+            means.fold(f64::NEG_INFINITY, f64::max),
+        )
+    }
+}
+
+/// $F_k - F_j$ as a sum of products: the common $b^2$ never enters.
+#[inline]
+fn height_gap(a: f64, b: f64, k: &Component, j: &Component) -> f64 {
+    let (t_k, t_j) = (a.mul_add(k.variance, 1.0), a.mul_add(j.variance, 1.0));
+    let slope = (-a).mul_add(j.mean, b);
+    let wider = (k.variance - j.variance) * slope / t_j * slope;
+    let shifted = (k.mean - j.mean) * (-a).mul_add(k.mean + j.mean, 2.0 * b);
+    0.5 * (wider + shifted) / t_k
+}

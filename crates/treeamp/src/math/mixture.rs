@@ -1,0 +1,123 @@
+//! Masses, means and variances of mixtures, merged one component at a time.
+
+/// Mass, mean and variance of a weight on $D$ coordinates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bump<const D: usize> {
+    /// Total mass.
+    pub mass: f64,
+    /// Mean of each coordinate.
+    pub mean: [f64; D],
+    /// Variance of each coordinate.
+    pub variance: [f64; D],
+}
+
+impl<const D: usize> Bump<D> {
+    /// A point mass.
+    #[must_use]
+    pub fn point(place: [f64; D], mass: f64) -> Self {
+        Self {
+            mass,
+            mean: place,
+            variance: [0.0; D],
+        }
+    }
+
+    /// The sum of the two weights: variance within plus between, every term non-negative.
+    #[inline]
+    pub fn absorb(&mut self, other: &Self) {
+        // also skips NaN and the empty component
+        if !(other.mass > 0.0) {
+            return;
+        }
+        if self.mass <= 0.0 {
+            *self = *other;
+            return;
+        }
+        let total = self.mass + other.mass;
+        let (q, p) = (self.mass / total, other.mass / total);
+        for d in 0..D {
+            let (own, new) = (self.mean[d], other.mean[d]);
+            let step = new - own;
+            self.variance[d] =
+                q * self.variance[d] + p * other.variance[d] + (p * step) * (q * step);
+            // from the heavier mean, and never beyond either: supports are convex
+            let mean = if p < 0.5 {
+                p.mul_add(step, own)
+            } else {
+                (-q).mul_add(step, new)
+            };
+            self.mean[d] = mean.max(own.min(new)).min(own.max(new));
+        }
+        self.mass = total;
+    }
+}
+
+/// A mixture of bumps under the exponent $G(x) = \sum_d -\tfrac12 a_d x_d^2 + b_d x_d$.
+///
+/// Each component is given relative to $e^{G}$ at an anchor of its own; only differences of $G$
+/// between anchors are formed, as products, so that heights of $10^{20}$ compare to the last digit.
+#[derive(Debug, Clone, Copy)]
+pub struct AnchoredMixture<const D: usize> {
+    a: [f64; D],
+    b: [f64; D],
+    anchor: [f64; D],
+    sum: Bump<D>,
+}
+
+impl<const D: usize> AnchoredMixture<D> {
+    /// The empty mixture under the tilt `a`, `b`.
+    #[must_use]
+    pub fn new(a: [f64; D], b: [f64; D]) -> Self {
+        Self {
+            a,
+            b,
+            anchor: [0.0; D],
+            sum: Bump::point([0.0; D], 0.0),
+        }
+    }
+
+    /// Adds a component whose mass is in units of $e^{G(\text{anchor})}$.
+    #[inline]
+    pub fn add(&mut self, anchor: [f64; D], mut bump: Bump<D>) {
+        if self.sum.mass <= 0.0 {
+            self.anchor = anchor;
+            self.sum = bump;
+            return;
+        }
+        let gap: f64 = (0..D)
+            .map(|d| {
+                let (x, x0) = (anchor[d], self.anchor[d]);
+                (x - x0) * (-0.5 * self.a[d]).mul_add(x + x0, self.b[d])
+            })
+            .sum();
+        if gap > 0.0 {
+            self.sum.mass *= (-gap).exp();
+            self.anchor = anchor;
+        } else {
+            bump.mass *= gap.exp();
+        }
+        self.sum.absorb(&bump);
+    }
+
+    /// Means and variances, with the mass relative to the anchor.
+    #[must_use]
+    pub fn bump(&self) -> &Bump<D> {
+        &self.sum
+    }
+
+    /// Log of the total mass; $-\infty$ for the empty mixture.
+    #[must_use]
+    pub fn log_mass(&self) -> f64 {
+        let height: f64 = (0..D)
+            .map(|d| height(self.a[d], self.b[d], self.anchor[d]))
+            .sum();
+        height + self.sum.mass.ln()
+    }
+}
+
+/// $-\tfrac12 a x^2 + b x$.
+#[must_use]
+#[inline]
+pub fn height(a: f64, b: f64, x: f64) -> f64 {
+    x * (-0.5 * a).mul_add(x, b)
+}

@@ -1,0 +1,110 @@
+//! Normal tails and logistic functions, at full relative accuracy on the whole line.
+
+use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
+
+/// $\sqrt{\pi/2}$.
+pub const SQRT_FRAC_PI_2: f64 = 1.253_314_137_315_500_3;
+/// $\tfrac12 \ln 2\pi$.
+pub const HALF_LN_2PI: f64 = 0.918_938_533_204_672_7;
+
+/// Scaled complementary error function $e^{x^2} \operatorname{erfc}(x)$.
+#[must_use]
+pub fn erfcx(x: f64) -> f64 {
+    puruspe::erfcx(x)
+}
+
+/// $\ln \Phi(x)$, the log-probability that a standard normal is below $x$.
+#[must_use]
+pub fn log_normal_cdf(x: f64) -> f64 {
+    if x < 0.0 {
+        (0.5 * erfcx(-x * FRAC_1_SQRT_2)).ln() - 0.5 * x * x
+    } else {
+        (-0.5 * libm::erfc(x * FRAC_1_SQRT_2)).ln_1p()
+    }
+}
+
+/// Standard normal density.
+#[must_use]
+pub fn normal_density(x: f64) -> f64 {
+    (-0.5 * x * x).exp() * (0.5 / SQRT_FRAC_PI_2)
+}
+
+/// Standard normal probability of $[\alpha, \beta]$ for $\alpha \le 0 \le \beta$: a sum of two
+/// non-negative terms, so nothing cancels.
+#[must_use]
+pub fn normal_probability_around_zero(alpha: f64, beta: f64) -> f64 {
+    0.5 * (libm::erf(beta / SQRT_2) + libm::erf(-alpha / SQRT_2))
+}
+
+/// $1/(1+e^{-x})$.
+#[must_use]
+#[inline]
+pub fn sigmoid(x: f64) -> f64 {
+    // e^{-|x|} never overflows, and the smaller of the two answers keeps its digits
+    let e = (-x.abs()).exp();
+    if x < 0.0 {
+        e / (1.0 + e)
+    } else {
+        1.0 / (1.0 + e)
+    }
+}
+
+/// $\ln(1+e^{x})$.
+#[must_use]
+#[inline]
+pub fn softplus(x: f64) -> f64 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
+}
+
+/// $\ln(e^{x} + e^{y})$; either may be $-\infty$.
+#[must_use]
+pub fn log_add_exp(x: f64, y: f64) -> f64 {
+    let (low, high) = if x < y { (x, y) } else { (y, x) };
+    if high == f64::NEG_INFINITY {
+        high
+    } else {
+        high + (low - high).exp().ln_1p()
+    }
+}
+
+/// Moments of $e^{-st - t^2/2}$ on $t > 0$ for $s \ge 0$: the mass $I_0$, the mean $q_1$ and the
+/// variance, none of which cancels however far the tail.
+#[must_use]
+#[inline]
+pub fn tail_moments(s: f64) -> (f64, f64, f64) {
+    let mass = SQRT_FRAC_PI_2 * erfcx(s * FRAC_1_SQRT_2);
+    let (mean, variance) = if s < FRACTION_FROM {
+        near_tail(s, mass)
+    } else {
+        far_tail(s)
+    };
+    (mass, mean, variance)
+}
+
+/// From here on the continued fraction of `far_tail` has converged to rounding.
+const FRACTION_FROM: f64 = 3.0;
+/// Its depth.
+const FRACTION_DEPTH: u32 = 30;
+
+/// $I_{k+1} = k I_{k-1} - s I_k$, hence $q_1 = 1/I_0 - s$ and $q_2 = 1/q_1 - s$ with $q_k = I_k/I_{k-1}$.
+#[inline]
+fn near_tail(s: f64, mass: f64) -> (f64, f64) {
+    let q1 = 1.0 / mass - s;
+    let q2 = 1.0 / q1 - s;
+    (q1, q1 * (q2 - q1))
+}
+
+/// $q_k = k/(s + q_{k+1})$, run backwards without divisions: $q_k = (k/s)\, e_{k+1}/e_k$ with
+/// $e_k = e_{k+1} + (k+1)\, s^{-2} e_{k+2}$. The recurrence of `near_tail` would lose $s^2$ ulps.
+#[inline]
+fn far_tail(s: f64) -> (f64, f64) {
+    let inverse = 1.0 / s;
+    let r = inverse * inverse;
+    let (mut e1, mut e2, mut e3) = (1.0, 1.0, 1.0);
+    for k in (1..=FRACTION_DEPTH).rev() {
+        (e1, e2, e3) = ((f64::from(k + 1) * r).mul_add(e2, e1), e1, e2);
+    }
+    let q1 = inverse * e2 / e1;
+    let q2 = 2.0 * inverse * e3 / e2;
+    (q1, q1 * (q2 - q1))
+}
