@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use crate::belief::{Gaussian, SignalSpec};
+use crate::belief::{Gaussian, SignalSpec, product_excess};
 use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
@@ -73,20 +73,15 @@ impl PosteriorRule for Duplicate {
     fn log_partition(
         &self,
         incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
+        work: &mut [f64],
     ) -> Result<f64, FactorError> {
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Ok(self.excess(incoming, work)? + own)
+    }
+
+    fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
         let mut total = incoming.get(0).clone();
-        for port in 1..incoming.len() {
-            total.add_assign(incoming.get(port));
-        }
-        match incoming.iter().filter(|m| m.is_pinned()).count() {
-            0 => Ok(total.log_partition()),
-            1 => {
-                let others = incoming.iter().filter(|m| !m.is_pinned());
-                Ok(others.map(|m| m.log_value(&total.linear)).sum())
-            }
-            _ => Ok(f64::INFINITY),
-        }
+        Ok(product_excess(incoming.iter(), &mut total))
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use crate::belief::{Gaussian, SignalSpec};
-use crate::engine::Message as _;
+use crate::belief::{Gaussian, SignalSpec, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
 use crate::math::matrix::Matrix;
@@ -133,18 +132,20 @@ impl PosteriorRule for Rotation {
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        let (z, x) = (incoming.get(0), incoming.get(1));
-        let mut back = z.clone();
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Ok(self.excess(incoming, work)? + own)
+    }
+
+    /// A rotated message has the potential of the original.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let z = incoming.get(0);
+        let (mut back, mut total) = (z.clone(), z.clone());
         self.message(incoming, 0, &mut back, work)?;
-        Ok(match (z.is_pinned(), x.is_pinned()) {
-            (true, true) => f64::INFINITY,
-            (true, false) => back.log_value(&z.linear),
-            (false, true) => z.log_value(&back.linear),
-            (false, false) => {
-                back.add_assign(z);
-                back.log_partition()
-            }
-        })
+        Ok(product_excess([z, &back].into_iter(), &mut total))
     }
 }
 
