@@ -180,8 +180,9 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 });
                 break;
             }
-            smallest = smallest.min(residual);
+            // a variable that kept its moments for want of a belief has not settled
             if improper == 0 {
+                smallest = smallest.min(residual);
                 state.keep();
             }
             let view = SweepView {
