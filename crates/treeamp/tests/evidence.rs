@@ -33,7 +33,11 @@ fn one_discrete_factor_is_exact() {
         .build()
         .unwrap();
         let observed = model.condition("y", &y).unwrap();
-        let report = ExpectationPropagation.on(&observed).unwrap().run(&mut ()).unwrap();
+        let report = ExpectationPropagation
+            .on(&observed)
+            .unwrap()
+            .run(&mut ())
+            .unwrap();
         let exact: f64 = y
             .iter()
             .map(|y| {
@@ -45,7 +49,10 @@ fn one_discrete_factor_is_exact() {
             })
             .sum();
         let a = report.log_evidence().unwrap();
-        assert!((a - exact).abs() < 1e-10 * exact.abs().max(1.0), "{a} against {exact}");
+        assert!(
+            (a - exact).abs() < 1e-10 * exact.abs().max(1.0),
+            "{a} against {exact}"
+        );
         // means too
         for (r, y) in report.mean("x").unwrap().iter().zip(&y) {
             let field = 0.5 * (p / (1.0 - p)).ln() + (y - 0.2) / delta;
@@ -59,14 +66,21 @@ fn one_discrete_factor_is_exact() {
 fn a_branched_sparse_signal_is_exact() {
     let (y, t) = (normals(12, 2), normals(12, 3));
     let like = |v: f64, y: &[f64]| {
-        GaussianLikelihood::new(v).unwrap().observed(y.to_vec()).unwrap()
+        GaussianLikelihood::new(v)
+            .unwrap()
+            .observed(y.to_vec())
+            .unwrap()
     };
     let model = (source(GaussBernoulli::new(0.3, 0.5, 2.0).unwrap().iid(12))
         >> var("x")
         >> (branch(like(0.4, &y)) + like(1.1, &t)))
     .build()
     .unwrap();
-    let report = ExpectationPropagation.on(&model).unwrap().run(&mut ()).unwrap();
+    let report = ExpectationPropagation
+        .on(&model)
+        .unwrap()
+        .run(&mut ())
+        .unwrap();
     let exact: f64 = y
         .iter()
         .zip(&t)
@@ -82,7 +96,10 @@ fn a_branched_sparse_signal_is_exact() {
         })
         .sum();
     let a = report.log_evidence().unwrap();
-    assert!((a - exact).abs() < 1e-10 * exact.abs().max(1.0), "{a} against {exact}");
+    assert!(
+        (a - exact).abs() < 1e-10 * exact.abs().max(1.0),
+        "{a} against {exact}"
+    );
     // the decomposition adds up to the total
     let objective = report.objective.as_ref().unwrap();
     let sum = |terms: &[treeamp::engine::Term]| terms.iter().map(|t| t.value).sum::<f64>();
@@ -94,10 +111,12 @@ fn a_branched_sparse_signal_is_exact() {
 fn enumerate(w: &Matrix, y: &[f64], delta: f64) -> f64 {
     let (m, n) = (w.rows(), w.cols());
     let mut x = vec![-1.0; n];
-    let mut gap: Vec<f64> =
-        (0..m).map(|i| y[i] + (0..n).map(|j| w.get(i, j)).sum::<f64>()).collect();
-    let columns: Vec<Vec<f64>> =
-        (0..n).map(|j| (0..m).map(|i| 2.0 * w.get(i, j)).collect()).collect();
+    let mut gap: Vec<f64> = (0..m)
+        .map(|i| y[i] + (0..n).map(|j| w.get(i, j)).sum::<f64>())
+        .collect();
+    let columns: Vec<Vec<f64>> = (0..n)
+        .map(|j| (0..m).map(|i| 2.0 * w.get(i, j)).collect())
+        .collect();
     let (mut top, mut sum) = (f64::NEG_INFINITY, 0.0_f64);
     for step in 1_u64..=1 << n {
         let energy = -0.5 * gap.iter().map(|g| g * g).sum::<f64>() / delta;
@@ -149,7 +168,9 @@ fn the_gap_to_enumeration_shrinks() {
         }
         let mean = total / seeds as f64;
         let error = ((square / seeds as f64 - mean * mean) / seeds as f64).sqrt();
-        println!("N = {n:2}: gap per component {mean:.5} ± {error:.5}, {converged} of {seeds} converged");
+        println!(
+            "N = {n:2}: gap per component {mean:.5} ± {error:.5}, {converged} of {seeds} converged"
+        );
         gaps.push(mean);
         assert_eq!(converged, 200);
     }
@@ -161,13 +182,25 @@ fn the_gap_to_enumeration_shrinks() {
 #[test]
 fn infinite_evidence_is_said() {
     let w = gaussian_matrix(6, 6, 5);
-    let model = (source(Binary::new(0.5).unwrap().iid(6)) >> var("x") >> Linear::new(w).unwrap() >> var("y"))
-        .build()
-        .unwrap();
+    let model = (source(Binary::new(0.5).unwrap().iid(6))
+        >> var("x")
+        >> Linear::new(w).unwrap()
+        >> var("y"))
+    .build()
+    .unwrap();
     let sample = model.sample(2).unwrap();
     let observed = model.condition("y", sample.get("y").unwrap()).unwrap();
-    let report = ExpectationPropagation.on(&observed).unwrap().run(&mut ()).unwrap();
-    assert_eq!(report.termination, Termination::Converged { perfect_recovery: true });
+    let report = ExpectationPropagation
+        .on(&observed)
+        .unwrap()
+        .run(&mut ())
+        .unwrap();
+    assert_eq!(
+        report.termination,
+        Termination::Converged {
+            perfect_recovery: true
+        }
+    );
     assert!(common::relative_gap(report.mean("x").unwrap(), sample.get("x").unwrap()) < 1e-10);
     let a = report.log_evidence().unwrap();
     assert!(a.is_infinite(), "{a}");

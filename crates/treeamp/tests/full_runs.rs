@@ -15,7 +15,9 @@ type Arrays = BTreeMap<String, Array>;
 
 fn record(name: &str) -> Option<Arrays> {
     let root = PathBuf::from(std::env::var_os("TREEAMP_ORACLE")?);
-    Some(npz::read(&root.join("models_ep").join(format!("{name}.npz"))))
+    Some(npz::read(
+        &root.join("models_ep").join(format!("{name}.npz")),
+    ))
 }
 
 fn matrix(a: &Array) -> Matrix {
@@ -24,7 +26,11 @@ fn matrix(a: &Array) -> Matrix {
 
 fn run(model: &Tree, damping: f64) -> Posterior {
     let engine = ExpectationPropagation.on(model).unwrap();
-    engine.damping(damping).max_sweeps(300).run(&mut ()).unwrap()
+    engine
+        .damping(damping)
+        .max_sweeps(300)
+        .run(&mut ())
+        .unwrap()
 }
 
 /// What a record claims, and how closely we must agree.
@@ -38,7 +44,11 @@ struct Expected<'a> {
 }
 
 fn compare(name: &str, report: &Posterior, expected: &Expected<'_>) {
-    assert!(report.termination.is_converged(), "{name}: {}", report.termination);
+    assert!(
+        report.termination.is_converged(),
+        "{name}: {}",
+        report.termination
+    );
     // the record clips precisions at 1e11: above 1e10 only means compare
     let clipped = expected
         .arrays
@@ -53,16 +63,33 @@ fn compare(name: &str, report: &Posterior, expected: &Expected<'_>) {
         println!(
             "{name}: {variable}: means agree to {gap:.1e}, variance {ours:.6e} (recorded {theirs:.6e})"
         );
-        assert!(gap < expected.means, "{name}: {variable}: means are off by {gap:e}");
+        assert!(
+            gap < expected.means,
+            "{name}: {variable}: means are off by {gap:e}"
+        );
         let close = (ours - theirs).abs() < (1e-5 * theirs).max(1e-9);
-        assert!(close || clipped, "{name}: {variable}: variance {ours} against {theirs}");
+        assert!(
+            close || clipped,
+            "{name}: {variable}: variance {ours} against {theirs}"
+        );
     }
-    println!("{name}: {} sweeps, recorded {}", report.sweeps, expected.sweeps);
-    assert!(report.sweeps <= expected.sweeps + 2, "{name}: {} sweeps", report.sweeps);
+    println!(
+        "{name}: {} sweeps, recorded {}",
+        report.sweeps, expected.sweeps
+    );
+    assert!(
+        report.sweeps <= expected.sweeps + 2,
+        "{name}: {} sweeps",
+        report.sweeps
+    );
 }
 
 fn glm(arrays: &Arrays, prior: impl Factor, likelihood: impl Factor) -> Tree {
-    (source(prior) >> var("x") >> Linear::new(matrix(&arrays["A"])).unwrap() >> var("z") >> likelihood)
+    (source(prior)
+        >> var("x")
+        >> Linear::new(matrix(&arrays["A"])).unwrap()
+        >> var("z")
+        >> likelihood)
         .build()
         .unwrap()
 }
@@ -72,27 +99,46 @@ fn sparse(rho: f64, mean: f64, n: usize) -> SeparablePrior<GaussBernoulli> {
 }
 
 fn gaussian(variance: f64, y: &Array) -> SeparableLikelihood<GaussianLikelihood> {
-    GaussianLikelihood::new(variance).unwrap().observed(y.data.clone()).unwrap()
+    GaussianLikelihood::new(variance)
+        .unwrap()
+        .observed(y.data.clone())
+        .unwrap()
 }
 
 /// The likelihood of an observed activation.
 fn observed(channel: &PiecewiseLinear, y: &Array) -> SeparableLikelihood<PiecewiseLikelihood> {
-    channel.likelihood().unwrap().observed(y.data.clone()).unwrap()
+    channel
+        .likelihood()
+        .unwrap()
+        .observed(y.data.clone())
+        .unwrap()
 }
 
 const XZ: &[&str] = &["x", "z"];
 
 #[test]
 fn sparse_regression() {
-    let Some(inputs) = record("sparse_regression") else { return };
-    let model = glm(&inputs, sparse(0.05, 0.0, 400), gaussian(0.01, &inputs["y"]));
-    for (name, damping, sweeps) in
-        [("sparse_regression", 0.0, 15), ("sparse_regression_damp0.1", 0.1, 17)]
-    {
+    let Some(inputs) = record("sparse_regression") else {
+        return;
+    };
+    let model = glm(
+        &inputs,
+        sparse(0.05, 0.0, 400),
+        gaussian(0.01, &inputs["y"]),
+    );
+    for (name, damping, sweeps) in [
+        ("sparse_regression", 0.0, 15),
+        ("sparse_regression_damp0.1", 0.1, 17),
+    ] {
         let arrays = record(name).unwrap();
         let report = run(&model, damping);
-        let expected =
-            Expected { arrays: &arrays, prefix: "fix_", sweeps, variables: XZ, means: 1e-5 };
+        let expected = Expected {
+            arrays: &arrays,
+            prefix: "fix_",
+            sweeps,
+            variables: XZ,
+            means: 1e-5,
+        };
         compare(name, &report, &expected);
     }
 }
@@ -100,12 +146,17 @@ fn sparse_regression() {
 /// The reference's path without an SVD returns wrong variances; ours has one answer.
 #[test]
 fn sparse_regression_has_one_answer() {
-    let (Some(inputs), Some(wrong)) =
-        (record("sparse_regression"), record("sparse_regression_nosvd"))
-    else {
+    let (Some(inputs), Some(wrong)) = (
+        record("sparse_regression"),
+        record("sparse_regression_nosvd"),
+    ) else {
         return;
     };
-    let model = glm(&inputs, sparse(0.05, 0.0, 400), gaussian(0.01, &inputs["y"]));
+    let model = glm(
+        &inputs,
+        sparse(0.05, 0.0, 400),
+        gaussian(0.01, &inputs["y"]),
+    );
     let report = run(&model, 0.0);
     let mean = report.mean("x").unwrap();
     assert!(common::mse(mean, &wrong["fix_r_x"].data) > 0.1);
@@ -115,11 +166,22 @@ fn sparse_regression_has_one_answer() {
 
 #[test]
 fn compressed_sensing() {
-    let Some(arrays) = record("compressed_sensing") else { return };
-    let model = glm(&arrays, sparse(0.5, 0.0, 400), gaussian(1e-10, &arrays["y"]));
+    let Some(arrays) = record("compressed_sensing") else {
+        return;
+    };
+    let model = glm(
+        &arrays,
+        sparse(0.5, 0.0, 400),
+        gaussian(1e-10, &arrays["y"]),
+    );
     let report = run(&model, 0.0);
-    let expected =
-        Expected { arrays: &arrays, prefix: "fix_", sweeps: 31, variables: XZ, means: 1e-5 };
+    let expected = Expected {
+        arrays: &arrays,
+        prefix: "fix_",
+        sweeps: 31,
+        variables: XZ,
+        means: 1e-5,
+    };
     compare("compressed_sensing", &report, &expected);
 }
 
@@ -128,9 +190,15 @@ fn compressed_sensing() {
 /// may end as perfect recovery.
 #[test]
 fn undamped_perceptron_does_not_converge() {
-    let Some(arrays) = record("perceptron") else { return };
+    let Some(arrays) = record("perceptron") else {
+        return;
+    };
     let prior = Binary::new(0.5).unwrap().iid(300);
-    let model = glm(&arrays, prior, observed(&PiecewiseLinear::sign(), &arrays["y"]));
+    let model = glm(
+        &arrays,
+        prior,
+        observed(&PiecewiseLinear::sign(), &arrays["y"]),
+    );
     let engine = ExpectationPropagation.on(&model).unwrap().max_sweeps(40);
     let report = engine.run(&mut ()).unwrap();
     assert_eq!(report.termination, Termination::SweepLimit);
@@ -138,46 +206,77 @@ fn undamped_perceptron_does_not_converge() {
     assert!(report.mean("x").unwrap().iter().all(|m| m.is_finite()));
     let longer = run(&model, 0.0);
     let error = common::mse(longer.mean("x").unwrap(), &arrays["true_x"].data);
-    println!("perceptron: {} after {} sweeps, error {error:.1e}", longer.termination, longer.sweeps);
+    println!(
+        "perceptron: {} after {} sweeps, error {error:.1e}",
+        longer.termination, longer.sweeps
+    );
     assert!(!longer.termination.is_converged() || error < 1e-20);
 }
 
 #[test]
 fn phase_retrieval_real() {
-    let Some(arrays) = record("phase_retrieval_real") else { return };
+    let Some(arrays) = record("phase_retrieval_real") else {
+        return;
+    };
     let likelihood = observed(&PiecewiseLinear::abs(), &arrays["y"]);
     let model = glm(&arrays, sparse(0.6, 0.01, 300), likelihood);
     let report = run(&model, 0.3);
-    let expected =
-        Expected { arrays: &arrays, prefix: "fix_", sweeps: 32, variables: XZ, means: 1e-5 };
+    let expected = Expected {
+        arrays: &arrays,
+        prefix: "fix_",
+        sweeps: 32,
+        variables: XZ,
+        means: 1e-5,
+    };
     compare("phase_retrieval_real", &report, &expected);
 }
 
 /// An invertible output without noise pins its input, and the signal is recovered exactly.
 #[test]
 fn leaky_relu_output() {
-    let Some(arrays) = record("leaky_glm") else { return };
+    let Some(arrays) = record("leaky_glm") else {
+        return;
+    };
     let channel = PiecewiseLinear::leaky_relu(0.1).unwrap();
-    let model = glm(&arrays, sparse(0.5, 0.0, 150), observed(&channel, &arrays["y"]));
+    let model = glm(
+        &arrays,
+        sparse(0.5, 0.0, 150),
+        observed(&channel, &arrays["y"]),
+    );
     let report = run(&model, 0.0);
-    let expected =
-        Expected { arrays: &arrays, prefix: "fix_", sweeps: 2, variables: XZ, means: 1e-5 };
+    let expected = Expected {
+        arrays: &arrays,
+        prefix: "fix_",
+        sweeps: 2,
+        variables: XZ,
+        means: 1e-5,
+    };
     compare("leaky_glm", &report, &expected);
-    assert_eq!(report.termination, Termination::Converged { perfect_recovery: true });
+    assert_eq!(
+        report.termination,
+        Termination::Converged {
+            perfect_recovery: true
+        }
+    );
     assert!(common::relative_gap(report.mean("x").unwrap(), &arrays["true_x"].data) < 1e-10);
 }
 
 /// The record stopped at its sweep limit, 1e-5 away from the signal; ours goes on to it.
 #[test]
 fn relu_output() {
-    let Some(arrays) = record("relu_glm") else { return };
+    let Some(arrays) = record("relu_glm") else {
+        return;
+    };
     let likelihood = observed(&PiecewiseLinear::relu(), &arrays["y"]);
     let report = run(&glm(&arrays, sparse(0.5, 0.0, 150), likelihood), 0.0);
     assert!(report.termination.is_converged(), "{}", report.termination);
     let truth = &arrays["true_x"].data;
     let ours = common::mse(report.mean("x").unwrap(), truth);
     let theirs = common::mse(&arrays["fix_r_x"].data, truth);
-    println!("relu_glm: error {ours:.1e} after {} sweeps, recorded {theirs:.1e}", report.sweeps);
+    println!(
+        "relu_glm: error {ours:.1e} after {} sweeps, recorded {theirs:.1e}",
+        report.sweeps
+    );
     assert!(ours <= theirs && report.sweeps <= 102);
     let gap = common::mse(report.mean("x").unwrap(), &arrays["fix_r_x"].data).sqrt();
     assert!(gap < 1e-5 * common::mean_square(truth).sqrt(), "{gap}");
@@ -185,7 +284,9 @@ fn relu_output() {
 
 #[test]
 fn two_layer_relu() {
-    let Some(arrays) = record("two_layer_relu") else { return };
+    let Some(arrays) = record("two_layer_relu") else {
+        return;
+    };
     let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(100))
         >> var("x")
         >> Linear::new(matrix(&arrays["W1"])).unwrap()
@@ -199,7 +300,13 @@ fn two_layer_relu() {
     .unwrap();
     let report = run(&model, 0.0);
     let variables = &["x", "z1", "h", "z2"];
-    let expected = Expected { arrays: &arrays, prefix: "", sweeps: 51, variables, means: 1e-4 };
+    let expected = Expected {
+        arrays: &arrays,
+        prefix: "",
+        sweeps: 51,
+        variables,
+        means: 1e-4,
+    };
     compare("two_layer_relu", &report, &expected);
 }
 
@@ -225,6 +332,12 @@ fn committee_of_three() {
     .unwrap();
     let report = run(&model, 0.3);
     let variables = &["x_0", "x_1", "x_2", "z_0", "a_1", "a"];
-    let expected = Expected { arrays: &arrays, prefix: "fix_", sweeps: 39, variables, means: 1e-5 };
+    let expected = Expected {
+        arrays: &arrays,
+        prefix: "fix_",
+        sweeps: 39,
+        variables,
+        means: 1e-5,
+    };
     compare("committee_sgn_damp0.3", &report, &expected);
 }

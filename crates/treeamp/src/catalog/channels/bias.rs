@@ -106,8 +106,15 @@ impl PosteriorRule for Bias {
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-        Ok(self.excess(incoming, work)? + own)
+        let (z, x) = (incoming.get(0), incoming.get(1));
+        let mut back = z.clone();
+        self.message(incoming, 0, &mut back, work)?;
+        if z.is_pinned() || x.is_pinned() {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.excess(incoming, work)? + own);
+        }
+        back.add_assign(z);
+        Ok(back.log_partition() + x.log_value(&self.bias))
     }
 
     /// The shifted message on $z$ has the potential of the message on $x$, up to the constant that a

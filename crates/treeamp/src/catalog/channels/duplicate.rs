@@ -75,8 +75,13 @@ impl PosteriorRule for Duplicate {
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-        Ok(self.excess(incoming, work)? + own)
+        if incoming.iter().any(Gaussian::is_pinned) {
+            let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+            return Ok(self.excess(incoming, work)? + own);
+        }
+        let mut total = incoming.get(0).clone();
+        incoming.iter().skip(1).for_each(|m| total.add_assign(m));
+        Ok(total.log_partition())
     }
 
     fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {

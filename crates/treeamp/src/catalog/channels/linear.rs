@@ -314,13 +314,39 @@ impl PosteriorRule for Linear {
         }
     }
 
+    /// $A = \frac12\sum_k [w(\tilde b_z + s\tilde b_x)^2 + \ln 2\pi w] + \frac{1}{2a_z}\|b_z^\perp\|^2 +
+    /// \frac{N-K}2\ln\frac{2\pi}{a_z}$, with $b_z^\perp$ the part of $b_z$ that $W$ does not see.
     fn log_partition(
         &self,
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-        Ok(self.excess(incoming, work)? + own)
+        let d = self.decomposition()?;
+        let (z, x) = (incoming.get(Z), incoming.get(X));
+        let r = self.resolvent(d, z, x);
+        if z.is_pinned() || x.is_pinned() || !r.is_proper() {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.excess(incoming, work)? + own);
+        }
+        let work = self.refresh(d, z, x, work);
+        let to_w = if r.strong { r.ax } else { 1.0 };
+        let p = r.p as f64;
+        let fit = r.sum_modes(&work, &|s, bz, bx| (bz + s * bx).powi(2) * r.w(s) / to_w);
+        let mut value = 0.5 * fit + 0.5 * p * r.sum(|s| (TAU * r.w(s) / to_w).ln());
+        let unseen = r.cols - r.singular_values.len();
+        if unseen > 0 {
+            let mut modes = work.z_modes.to_vec();
+            let (mut seen, mut scratch) = (vec![0.0; z.len()], vec![0.0; x.len()]);
+            d.to_input(&self.inner.w, &mut modes, r.p, &mut seen, &mut scratch);
+            let rest: f64 = z
+                .linear
+                .iter()
+                .zip(&seen)
+                .map(|(b, s)| (b - s).powi(2))
+                .sum();
+            value += 0.5 * rest / r.az + 0.5 * p * unseen as f64 * (TAU / r.az).ln();
+        }
+        Ok(value)
     }
 
     fn excess(
@@ -549,20 +575,23 @@ impl Resolvent<'_> {
         }
     }
 
+    /// $\sum f(s, b_z, b_x)$ over modes and columns.
+    fn sum_modes(&self, work: &Work<'_>, f: &dyn Fn(f64, f64, f64) -> f64) -> f64 {
+        let rows = self.singular_values.iter().enumerate();
+        rows.map(|(i, s)| {
+            let row = i * self.p..(i + 1) * self.p;
+            let pairs = work.z_modes[row.clone()].iter().zip(&work.x_modes[row]);
+            pairs.map(|(bz, bx)| f(*s, *bz, *bx)).sum::<f64>()
+        })
+        .sum()
+    }
+
     /// $A - A[m_z] - A[m_x]$ in innovation form, with $e = \tilde{\hat x} - s\tilde{\hat z}$:
     /// $-\frac12\sum_k [a_x a_z w\,e^2 + \ln(1 + a_x\lambda/a_z)] - \frac{1}{2a_x}\|b_x^\perp\|^2 -
     /// \frac M2\ln\frac{2\pi}{a_x}$; `outside` is $\|b_x^\perp\|^2$, outside the range of $W$.
     fn excess(&self, work: &Work<'_>, outside: impl Fn() -> f64) -> f64 {
         let p = self.p as f64;
-        let modes = |f: &dyn Fn(f64, f64, f64) -> f64| -> f64 {
-            let rows = self.singular_values.iter().enumerate();
-            rows.map(|(i, s)| {
-                let row = i * self.p..(i + 1) * self.p;
-                let pairs = work.z_modes[row.clone()].iter().zip(&work.x_modes[row]);
-                pairs.map(|(bz, bx)| f(*s, *bz, *bx)).sum::<f64>()
-            })
-            .sum()
-        };
+        let modes = |f: &dyn Fn(f64, f64, f64) -> f64| self.sum_modes(work, f);
         let volume = |per_mode: &dyn Fn(f64) -> f64| 0.5 * p * self.sum(per_mode);
         if self.ax == f64::INFINITY {
             let fit = modes(&|s, bz, mx| self.az * self.innovation(s, bz, mx).powi(2) / (s * s));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rand::Rng;
 
 use crate::belief::{Gaussian, SignalSpec, product_excess};
+use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
 use crate::math::matrix::Matrix;
@@ -132,8 +133,15 @@ impl PosteriorRule for Rotation {
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-        Ok(self.excess(incoming, work)? + own)
+        let (z, x) = (incoming.get(0), incoming.get(1));
+        let mut back = z.clone();
+        self.message(incoming, 0, &mut back, work)?;
+        if z.is_pinned() || x.is_pinned() {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.excess(incoming, work)? + own);
+        }
+        back.add_assign(z);
+        Ok(back.log_partition())
     }
 
     /// A rotated message has the potential of the original.
