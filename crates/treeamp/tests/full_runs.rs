@@ -1,6 +1,6 @@
 //! Recorded runs of another implementation: the same inputs, start and damping lead to the same fixed
-//! point in no more sweeps. The records are found through `TREEAMP_ORACLE`; without it the project's
-//! own small ones are used (`oracle/generate/runs.py`).
+//! point in no more sweeps. The records are found through `TREEAMP_ORACLE`; the project's own small
+//! ones (`oracle/generate/runs.py`) are always used.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
@@ -112,6 +112,80 @@ fn observed(channel: &PiecewiseLinear, y: &Array) -> SeparableLikelihood<Piecewi
         .unwrap()
         .observed(y.data.clone())
         .unwrap()
+}
+
+/// Small runs of an independent implementation that this project keeps.
+#[test]
+fn own_records() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../oracle/data/runs.json");
+    let runs: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let runs = runs.as_array().unwrap();
+    assert_eq!(runs.len(), 4);
+    let floats = |v: &serde_json::Value| -> Vec<f64> {
+        v.as_array()
+            .unwrap()
+            .iter()
+            .map(|x| x.as_f64().unwrap())
+            .collect()
+    };
+    for run in runs {
+        let rows: Vec<Vec<f64>> = run["w"].as_array().unwrap().iter().map(floats).collect();
+        let (m, n) = (rows.len(), rows[0].len());
+        let w = Linear::new(Matrix::from_rows(m, n, &rows.concat()).unwrap()).unwrap();
+        let y = floats(&run["y"]);
+        let (name, output) = (
+            run["prior"].as_str().unwrap(),
+            run["likelihood"].as_str().unwrap(),
+        );
+        let start = match name {
+            "gauss_bernoulli(0.2, 0.1, 1)" => source(sparse(0.2, 0.1, n)),
+            "binary(0.7)" => source(Binary::new(0.7).unwrap().iid(n)),
+            other => panic!("{other}"),
+        };
+        let chain = start >> var("x") >> w >> var("z");
+        let model = match output {
+            "gaussian(0.09)" => {
+                chain >> GaussianLikelihood::new(0.09).unwrap().observed(y).unwrap()
+            }
+            "sign" => {
+                chain
+                    >> PiecewiseLinear::sign()
+                        .likelihood()
+                        .unwrap()
+                        .observed(y)
+                        .unwrap()
+            }
+            other => panic!("{other}"),
+        };
+        let model = model.build().unwrap();
+        let engine = ExpectationPropagation
+            .on(&model)
+            .unwrap()
+            .tolerance(1e-12)
+            .max_sweeps(400);
+        let report = engine
+            .damping(run["damping"].as_f64().unwrap())
+            .run(&mut ())
+            .unwrap();
+        assert!(
+            report.termination.is_converged(),
+            "{name}: {}",
+            report.termination
+        );
+        for variable in XZ {
+            let expected = &run["result"][variable];
+            let gap =
+                common::relative_gap(report.mean(variable).unwrap(), &floats(&expected["mean"]));
+            let v = expected["variance"].as_f64().unwrap();
+            let ratio = report.variance(variable).unwrap() / v - 1.0;
+            println!("{name}, {output}: {variable}: means {gap:.1e}, variance {ratio:.1e}");
+            assert!(
+                gap < 1e-8 && ratio.abs() < 1e-8,
+                "{name}: {variable}: {gap:e} {ratio:e}"
+            );
+        }
+    }
 }
 
 const XZ: &[&str] = &["x", "z"];
