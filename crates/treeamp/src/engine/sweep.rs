@@ -231,13 +231,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     return Ok(Pass::Broken(self.blame(
                         step.edge,
                         sweep,
-                        "a message is not finite",
+                        &"a message is not finite",
                     )));
                 }
                 Err(error) if error.is_recoverable() => {
                     improper += 1;
                     if first.is_none() {
-                        first = Some(self.blame(step.edge, sweep, error));
+                        first = Some(self.blame(step.edge, sweep, &error));
                     }
                 }
                 Err(source) => {
@@ -258,7 +258,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     improper += 1;
                     out.copy_from(&state.previous[i]);
                     if first.is_none() {
-                        let mut divergence = self.blame(variable.edges[0], sweep, error);
+                        let mut divergence = self.blame(variable.edges[0], sweep, &error);
                         divergence.factor = None;
                         divergence.direction = None;
                         first = Some(divergence);
@@ -273,7 +273,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         Ok(Pass::Done { improper, first })
     }
 
-    fn blame(&self, edge: usize, sweep: usize, reason: impl ToString) -> Divergence {
+    fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {
         let edge = self.tree.edges()[edge];
         Divergence {
             sweep,

@@ -303,12 +303,12 @@ impl PosteriorRule for Linear {
         if !r.is_proper() {
             return Err(r.improper());
         }
-        let work = self.refresh(d, z, x, work);
+        let mut work = self.refresh(d, z, x, work);
         match target {
             Z if r.ax == f64::INFINITY && d.rank() == r.cols => self.solve(d, &r, x, out, work),
             Z => self.to_input(d, &r, z, x, out, work),
             _ => {
-                self.to_output(d, &r, x, out, work);
+                self.to_output(d, &r, x, out, &mut work);
                 Ok(())
             }
         }
@@ -449,7 +449,9 @@ impl Linear {
         let w = &self.inner.w;
         let divide = |modes: &mut [f64]| {
             for (row, s) in modes.chunks_mut(r.p).zip(r.singular_values) {
-                row.iter_mut().for_each(|y| *y /= s);
+                for y in row.iter_mut() {
+                    *y /= s;
+                }
             }
         };
         modes.copy_from_slice(x_modes);
@@ -519,7 +521,7 @@ impl Linear {
         r: &Resolvent<'_>,
         x: &Gaussian,
         out: &mut Gaussian,
-        work: Work<'_>,
+        work: &mut Work<'_>,
     ) {
         let (m, k) = (r.rows as f64, r.singular_values.len());
         if x.is_pinned() {
