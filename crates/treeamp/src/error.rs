@@ -1,18 +1,19 @@
-//! The errors of the library: [`ModelError`], [`FactorError`], [`RunError`].
+//! The errors of the library: [`ModelError`], [`FactorError`], [`RunError`]. Each names the factor
+//! or variable, what was expected and what came.
 
 use thiserror::Error;
 
-/// What is wrong with a parameter given to a constructor.
+/// The error of a constructor parameter out of range.
 pub(crate) fn parameter(
-    module: &'static str,
+    module: &str,
     name: &'static str,
-    expected: &'static str,
+    expected: impl Into<String>,
     got: impl std::fmt::Display,
 ) -> ModelError {
     ModelError::Parameter {
         module: module.to_owned(),
         name,
-        expected,
+        expected: expected.into(),
         got: got.to_string(),
     }
 }
@@ -29,8 +30,272 @@ pub enum ModelError {
         /// The parameter's name.
         name: &'static str,
         /// What would have been right.
-        expected: &'static str,
+        expected: String,
         /// What was given.
         got: String,
     },
+    /// Two pieces of a declaration that do not fit end to end.
+    #[error(
+        "cannot chain {left} >> {right}: the left side offers {offered}, the right side takes {taken}"
+    )]
+    Chain {
+        /// What stands left of `>>`.
+        left: String,
+        /// What stands right of `>>`.
+        right: String,
+        /// The open ends of the left side.
+        offered: String,
+        /// The open ends of the right side.
+        taken: String,
+    },
+    /// A declaration with an end that leads nowhere.
+    #[error("factor `{factor}` has an open {side}: expected a variable there, got nothing")]
+    OpenEnd {
+        /// The factor.
+        factor: String,
+        /// `input` or `output`.
+        side: &'static str,
+    },
+    /// A factor wired to the wrong number of variables.
+    #[error("factor `{factor}` takes {expected} {side}, got {got}")]
+    Arity {
+        /// The factor.
+        factor: String,
+        /// `inputs` or `outputs`.
+        side: &'static str,
+        /// What the factor takes.
+        expected: usize,
+        /// What it was given.
+        got: usize,
+    },
+    /// The model has no variable.
+    #[error(
+        "the model is empty: expected at least one variable and one factor, got {variables} and {factors}"
+    )]
+    Empty {
+        /// Number of variables.
+        variables: usize,
+        /// Number of factors.
+        factors: usize,
+    },
+    /// Two variables of the same name.
+    #[error("variable `{variable}` is declared twice: names must be unique")]
+    DuplicateVariable {
+        /// The name.
+        variable: String,
+    },
+    /// Two factors of the same given name.
+    #[error("factor `{factor}` is declared twice: names must be unique")]
+    DuplicateFactor {
+        /// The name.
+        factor: String,
+    },
+    /// A name that the model does not have.
+    #[error("there is no variable `{variable}`: the model has {known}")]
+    UnknownVariable {
+        /// The name asked for.
+        variable: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A variable that no factor touches, or that no factor produces.
+    #[error("variable `{variable}` dangles: expected {expected}, got {got}")]
+    Dangling {
+        /// The variable.
+        variable: String,
+        /// What it needs.
+        expected: &'static str,
+        /// What it has.
+        got: String,
+    },
+    /// The factor graph has a cycle.
+    #[error("the factor graph has a cycle through {path}: expected a tree")]
+    Cycle {
+        /// The nodes of the cycle.
+        path: String,
+    },
+    /// The factor graph falls apart.
+    #[error(
+        "the factor graph is disconnected: expected one tree, got `{one}` and `{other}` with no path between them"
+    )]
+    Disconnected {
+        /// A node of one part.
+        one: String,
+        /// A node of another part.
+        other: String,
+    },
+    /// A shape that does not fit.
+    #[error(
+        "shape mismatch at factor `{factor}`, variable `{variable}`: expected {expected}, got {got}"
+    )]
+    Shape {
+        /// The factor.
+        factor: String,
+        /// The variable.
+        variable: String,
+        /// The shape the factor wants.
+        expected: String,
+        /// The shape that came.
+        got: String,
+    },
+    /// A variable with no components.
+    #[error("variable `{variable}` is empty: expected at least one component, got shape {shape}")]
+    EmptyVariable {
+        /// The variable.
+        variable: String,
+        /// Its shape.
+        shape: String,
+    },
+    /// An observation of something that is not a leaf.
+    #[error(
+        "cannot observe `{variable}`: expected a leaf (one factor, which produces it), got a variable between {neighbours}"
+    )]
+    NotALeaf {
+        /// The variable.
+        variable: String,
+        /// Its factors.
+        neighbours: String,
+    },
+    /// A second observation of the same variable.
+    #[error(
+        "`{variable}` is observed already: expected a hidden variable, got one conditioned on before"
+    )]
+    AlreadyObserved {
+        /// The variable.
+        variable: String,
+    },
+    /// An observation of the wrong length or outside what the factor can produce.
+    #[error("observation of `{variable}` through factor `{factor}`: {reason}")]
+    Observation {
+        /// The variable.
+        variable: String,
+        /// The factor that produces it.
+        factor: String,
+        /// What was expected and what came.
+        reason: String,
+    },
+    /// A model that cannot be drawn from forwards.
+    #[error("cannot sample: {reason}")]
+    CannotSample {
+        /// Which node, and why.
+        reason: String,
+    },
+}
+
+/// A shape that a factor cannot take; the tree adds the names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShapeError {
+    /// The port, inputs first.
+    pub port: usize,
+    /// What the factor wants there.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+}
+
+/// What can go wrong while a factor computes.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum FactorError {
+    /// The tilted law cannot be normalised. Recoverable: a smaller step may keep it proper.
+    #[error("its tilted law is improper: {0}")]
+    Improper(String),
+    /// Two exact statements that contradict each other.
+    #[error("contradiction: {0}")]
+    Contradiction(String),
+    /// The factor has no rule for this situation.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A decomposition or inner iteration failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl FactorError {
+    /// A smaller step could mend it.
+    #[must_use]
+    pub fn is_recoverable(&self) -> bool {
+        matches!(self, Self::Improper(_))
+    }
+}
+
+/// Why an algorithm cannot run on a model. Found before the first sweep.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Factors without the rule that the algorithm needs.
+    #[error("{algorithm} cannot run: {}", list_missing(.missing))]
+    MissingRules {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// Pairs of factor and missing rule.
+        missing: Vec<(String, &'static str)>,
+    },
+    /// A belief that a factor cannot handle.
+    #[error(
+        "factor `{factor}` does not support {structure} beliefs on variable `{variable}`: expected one of {supported}"
+    )]
+    Belief {
+        /// The factor.
+        factor: String,
+        /// The variable.
+        variable: String,
+        /// The belief asked for.
+        structure: String,
+        /// What the factor supports.
+        supported: String,
+    },
+    /// An option out of range.
+    #[error("option `{option}` must be {expected}, got {got}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// What would have been right.
+        expected: String,
+        /// What was given.
+        got: String,
+    },
+    /// An edge that the tree does not have.
+    #[error(
+        "there is no edge between factor `{factor}` and variable `{variable}`: the model has {known}"
+    )]
+    UnknownEdge {
+        /// The factor.
+        factor: String,
+        /// The variable.
+        variable: String,
+        /// The edges there are.
+        known: String,
+    },
+    /// A message of the wrong size.
+    #[error("message {factor} -> {variable}: expected {expected} components, got {got}")]
+    MessageLen {
+        /// The factor.
+        factor: String,
+        /// The variable.
+        variable: String,
+        /// Components of the variable.
+        expected: usize,
+        /// Components given.
+        got: usize,
+    },
+    /// A factor failed while it prepared or computed.
+    #[error("factor `{factor}`: {source}")]
+    Factor {
+        /// The factor.
+        factor: String,
+        /// What happened.
+        source: FactorError,
+    },
+    /// The model itself is wrong.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+fn list_missing(missing: &[(String, &'static str)]) -> String {
+    let parts: Vec<String> = missing
+        .iter()
+        .map(|(f, rule)| format!("factor `{f}` has no {rule} rule"))
+        .collect();
+    parts.join("; ")
 }

@@ -1,5 +1,7 @@
 //! Numerics that have never heard of a graph.
 
+pub mod decomposition;
+pub mod matrix;
 pub mod mixture;
 pub mod quadrature;
 pub mod special;

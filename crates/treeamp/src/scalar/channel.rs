@@ -25,6 +25,11 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
     /// A draw of the output given the input.
     fn sample(&self, z: Self::In, rng: &mut dyn Rng) -> Self::Out;
 
+    /// The output of a deterministic channel; `None` for a random one.
+    fn map(&self, _z: Self::In) -> Option<Self::Out> {
+        None
+    }
+
     /// The likelihood of an observed output, if there is one.
     fn likelihood(&self) -> Option<Self::Likelihood>;
 

@@ -160,6 +160,10 @@ impl ScalarChannel for Activation {
         self.value(z)
     }
 
+    fn map(&self, z: f64) -> Option<f64> {
+        Some(self.value(z))
+    }
+
     fn likelihood(&self) -> Option<ActivationLikelihood> {
         let inverse = Arc::clone(self.inverse.as_ref()?);
         Some(ActivationLikelihood::new(

@@ -2,11 +2,27 @@
 
 mod activation;
 mod activation_integral;
+mod bias;
+mod duplicate;
+mod factorization;
+mod gaussian_noise;
+mod gradient;
+mod linear;
 mod piecewise;
 mod regions;
+mod rotation;
+mod sum;
 
 pub use activation::Activation;
 pub(crate) use activation::Inverse;
+pub use bias::Bias;
+pub use duplicate::Duplicate;
+pub use factorization::Factorization;
+pub use gaussian_noise::GaussianNoise;
+pub use gradient::Gradient;
+pub use linear::Linear;
 pub use piecewise::PiecewiseLinear;
 pub use regions::Region;
 pub(crate) use regions::{Preimage, Regions};
+pub use rotation::Rotation;
+pub use sum::Sum;

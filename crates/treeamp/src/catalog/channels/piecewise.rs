@@ -218,6 +218,10 @@ impl ScalarChannel for PiecewiseLinear {
         self.value(z)
     }
 
+    fn map(&self, z: f64) -> Option<f64> {
+        Some(self.value(z))
+    }
+
     fn likelihood(&self) -> Option<PiecewiseLikelihood> {
         Some(PiecewiseLikelihood::new(self.regions.clone()))
     }

@@ -1,0 +1,243 @@
+//! Expectation propagation with Gaussian beliefs (algorithm 2 of the Tree-AMP paper): the fixed
+//! point matches means and variances on every edge, and contains VAMP, G-VAMP and ML-VAMP.
+
+use crate::belief::{Gaussian, Moments, SignalSpec, product_excess};
+use crate::engine::{Algorithm, Engine, Marginal, Message, MissingRule, Potential, Report};
+use crate::error::{FactorError, ModelError, RunError};
+use crate::factor::{Factor, Incoming};
+use crate::model::{Tree, Variable};
+
+/// Expectation propagation.
+///
+/// ```
+/// use treeamp::prelude::*;
+/// let model = (source(GaussianPrior::new(0.0, 1.0)?.iid(2)) >> var("x")
+///     >> GaussianNoise::new(0.5)? >> var("y")).build()?;
+/// let posterior = model.condition("y", &[1.0, -2.0])?;
+/// let report = ExpectationPropagation.on(&posterior)?.run(&mut ())?;
+/// assert!((report.mean("x")?[0] - 2.0 / 3.0).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ExpectationPropagation;
+
+/// The report of an expectation propagation.
+pub type Posterior = Report<ExpectationPropagation>;
+
+impl ExpectationPropagation {
+    /// Plans it on a tree.
+    ///
+    /// # Errors
+    /// Factors without an expectation propagation rule, unsupported beliefs.
+    pub fn on(self, tree: &Tree) -> Result<Engine<'_, Self>, RunError> {
+        Engine::new(tree, self)
+    }
+}
+
+impl Report<ExpectationPropagation> {
+    /// The posterior mean of a variable, row-major.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn mean(&self, variable: &str) -> Result<&[f64], ModelError> {
+        self.marginal(variable).map(|m| m.mean.as_slice())
+    }
+
+    /// The posterior variance of a variable, averaged over its components.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn variance(&self, variable: &str) -> Result<f64, ModelError> {
+        self.marginal(variable).map(Moments::average_variance)
+    }
+
+    /// The posterior precision of a variable, $1/v$; infinite when it is pinned.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn precision(&self, variable: &str) -> Result<f64, ModelError> {
+        self.variance(variable).map(|v| 1.0 / v)
+    }
+
+    /// $\ln p(y)$ as the Bethe approximation gives it: exact on Gaussian trees. Infinite where the
+    /// observations have a density that is (noiseless and redundant, or on a point mass).
+    ///
+    /// # Errors
+    /// When a factor cannot compute its log-partition.
+    pub fn log_evidence(&self) -> Result<f64, RunError> {
+        self.objective
+            .as_ref()
+            .map(|o| o.total)
+            .map_err(Clone::clone)
+    }
+
+    /// $-\ln p(y)$.
+    ///
+    /// # Errors
+    /// As [`log_evidence`](Self::log_evidence).
+    pub fn surprisal(&self) -> Result<f64, RunError> {
+        self.log_evidence().map(|a| -a)
+    }
+}
+
+impl Marginal for Moments {
+    fn copy_from(&mut self, other: &Self) {
+        Moments::copy_from(self, other);
+    }
+
+    fn second_moment(&self) -> f64 {
+        Moments::second_moment(self)
+    }
+
+    fn variance(&self) -> f64 {
+        self.average_variance()
+    }
+
+    fn change(&self, previous: &Self, second_moment: f64) -> f64 {
+        let pairs = self.mean.iter().zip(&previous.mean);
+        let square = pairs.map(|(x, y)| (x - y).powi(2)).sum::<f64>() / self.mean.len() as f64;
+        let means = (square / second_moment).sqrt();
+        let variances = (self.average_variance() - previous.average_variance()).abs();
+        // both are 0/0 for a signal that is exactly zero
+        means.max(variances / second_moment).max(0.0)
+    }
+}
+
+impl Algorithm for ExpectationPropagation {
+    type Message = Gaussian;
+    type Marginal = Moments;
+    const NAME: &'static str = "expectation propagation";
+
+    fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
+        factor
+            .posterior()
+            .map(|_| ())
+            .ok_or(MissingRule("expectation propagation (posterior)"))
+    }
+
+    fn flat(&self, spec: &SignalSpec) -> Gaussian {
+        Gaussian::flat(spec)
+    }
+
+    fn blank(&self, spec: &SignalSpec) -> Moments {
+        Moments::zeros(spec)
+    }
+
+    fn constant(
+        &self,
+        spec: &SignalSpec,
+        precision: f64,
+        linear: &mut dyn FnMut() -> f64,
+    ) -> Gaussian {
+        let mut message = Gaussian::flat(spec);
+        message.precision.set_scalar(precision);
+        message.linear.fill_with(linear);
+        message
+    }
+
+    fn update(
+        &self,
+        _node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        work: &mut [f64],
+    ) -> Result<(), FactorError> {
+        rule(factor)?.message(incoming, target, out, work)
+    }
+
+    fn marginal(
+        &self,
+        variable: &Variable,
+        incoming: Incoming<'_, Gaussian>,
+        total: &mut Gaussian,
+        out: &mut Moments,
+    ) -> Result<(), FactorError> {
+        add_up(incoming, total);
+        check_pins(variable, incoming, total)?;
+        let a = total.precision.scalar();
+        if a == f64::INFINITY {
+            out.mean.copy_from_slice(&total.linear);
+            out.variance.set_scalar(0.0);
+            return Ok(());
+        }
+        if a <= 0.0 {
+            return Err(FactorError::Improper(format!(
+                "the belief on `{}` has precision {a:e}",
+                variable.name
+            )));
+        }
+        for (r, b) in out.mean.iter_mut().zip(&total.linear) {
+            *r = b / a;
+        }
+        out.variance.set_scalar(1.0 / a);
+        Ok(())
+    }
+
+    fn factor_potential(
+        &self,
+        _node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<Potential, FactorError> {
+        let rule = rule(factor)?;
+        Ok(Potential {
+            value: rule.log_partition(incoming, work)?,
+            excess: rule.excess(incoming, work)?,
+        })
+    }
+
+    /// $\ln\int dx \prod_k m_k(x)$. With one pin $\delta(x - m)$ it is the sum of the other messages'
+    /// log-values at $m$; two pins make it infinite.
+    fn variable_potential(
+        &self,
+        _: &Variable,
+        incoming: Incoming<'_, Gaussian>,
+        total: &mut Gaussian,
+    ) -> Potential {
+        let excess = product_excess(incoming.iter(), total);
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Potential {
+            value: excess + own,
+            excess,
+        }
+    }
+}
+
+fn rule(factor: &dyn Factor) -> Result<&dyn crate::factor::PosteriorRule, FactorError> {
+    factor
+        .posterior()
+        .ok_or_else(|| FactorError::Unsupported("no expectation propagation rule".to_owned()))
+}
+
+fn add_up(incoming: Incoming<'_, Gaussian>, total: &mut Gaussian) {
+    total.set_flat();
+    for message in incoming.iter() {
+        total.add_assign(message);
+    }
+}
+
+/// Two exact statements about a variable must agree to rounding.
+fn check_pins(
+    variable: &Variable,
+    incoming: Incoming<'_, Gaussian>,
+    total: &Gaussian,
+) -> Result<(), FactorError> {
+    if !total.is_pinned() {
+        return Ok(());
+    }
+    for message in incoming.iter().filter(|m| m.is_pinned()) {
+        let scale = total.linear.iter().fold(0.0_f64, |s, x| s.max(x.abs()));
+        let gap = |(i, (x, y)): (usize, (&f64, &f64))| ((x - y).abs() > 1e-6 * scale).then_some(i);
+        let mut pairs = total.linear.iter().zip(&message.linear).enumerate();
+        if let Some(i) = pairs.find_map(gap) {
+            return Err(FactorError::Contradiction(format!(
+                "`{}` is pinned at {} and at {} (index {i})",
+                variable.name, total.linear[i], message.linear[i]
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! Gaussian beliefs in natural parameters, their moments, and the shape of a signal.
+
+mod gaussian;
+mod moments;
+mod signal;
+mod sym_matrix;
+
+pub use gaussian::{Gaussian, product_excess};
+pub use moments::Moments;
+pub use signal::{Element, SignalSpec, Structure};
+pub use sym_matrix::SymMatrix;

@@ -1,0 +1,101 @@
+//! The shape of a signal, what its components are, and how a belief on it is structured.
+
+use std::fmt;
+
+/// What one component of a signal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Element {
+    /// A real number.
+    #[default]
+    Real,
+    /// A complex number, stored as an interleaved pair.
+    Complex,
+}
+
+/// The covariance structure of a Gaussian belief, a property of the variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Structure {
+    /// One precision shared by all components.
+    #[default]
+    Isotropic,
+    /// One precision per component.
+    Diagonal,
+    /// One `dim` x `dim` matrix per row of `dim` components.
+    Block {
+        /// Size of a block.
+        dim: usize,
+    },
+    /// A full matrix.
+    Full,
+}
+
+impl fmt::Display for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Isotropic => f.write_str("isotropic"),
+            Self::Diagonal => f.write_str("diagonal"),
+            Self::Block { dim } => write!(f, "block ({dim} x {dim})"),
+            Self::Full => f.write_str("full"),
+        }
+    }
+}
+
+/// Shape, element type and belief structure of one variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignalSpec {
+    /// Shape, row-major; the last axis runs fastest.
+    pub shape: Vec<usize>,
+    /// Real or complex components.
+    pub element: Element,
+    /// Structure of the beliefs.
+    pub structure: Structure,
+}
+
+impl SignalSpec {
+    /// A real signal with isotropic beliefs.
+    #[must_use]
+    pub fn real(shape: impl Into<Vec<usize>>) -> Self {
+        Self {
+            shape: shape.into(),
+            element: Element::Real,
+            structure: Structure::Isotropic,
+        }
+    }
+
+    /// Number of components.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Number of real numbers: twice the components of a complex signal.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self.element {
+            Element::Real => self.count(),
+            Element::Complex => 2 * self.count(),
+        }
+    }
+
+    /// There is no component.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// The same shape and element: what two ends of an edge must agree on.
+    #[must_use]
+    pub fn same_signal(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.element == other.element
+    }
+}
+
+impl fmt::Display for SignalSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
+        match self.element {
+            Element::Real => write!(f, "({})", dims.join(", ")),
+            Element::Complex => write!(f, "complex ({})", dims.join(", ")),
+        }
+    }
+}

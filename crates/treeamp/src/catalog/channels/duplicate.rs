@@ -1,0 +1,99 @@
+//! Copies $x_1 = \dots = x_k = z$: natural parameters add, as on a variable.
+
+use rand::Rng;
+
+use crate::belief::{Gaussian, SignalSpec, product_excess};
+use crate::engine::Message as _;
+use crate::error::{FactorError, ModelError, ShapeError, parameter};
+use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
+
+/// Copies of one input.
+#[derive(Debug, Clone)]
+pub struct Duplicate {
+    copies: usize,
+}
+
+impl Duplicate {
+    /// Catalogue name.
+    pub const NAME: &'static str = "duplicate";
+
+    /// `copies` outputs equal to the input.
+    ///
+    /// # Errors
+    /// No copy at all.
+    pub fn new(copies: usize) -> Result<Self, ModelError> {
+        if copies == 0 {
+            return Err(parameter(Self::NAME, "copies", "at least 1", 0));
+        }
+        Ok(Self { copies })
+    }
+}
+
+impl Factor for Duplicate {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn arity(&self) -> Arity {
+        Arity {
+            inputs: 1,
+            outputs: self.copies,
+        }
+    }
+
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        Ok(vec![inputs[0].clone(); self.copies])
+    }
+
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn generator(&self) -> Option<&dyn GenerativeRule> {
+        Some(self)
+    }
+}
+
+impl PosteriorRule for Duplicate {
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        out.set_flat();
+        for port in (0..incoming.len()).filter(|p| *p != target) {
+            out.add_assign(incoming.get(port));
+        }
+        Ok(())
+    }
+
+    /// $A = A_z[\sum a, \sum b]$: the log-partition of all messages on one variable.
+    fn log_partition(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        if incoming.iter().any(Gaussian::is_pinned) {
+            let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+            return Ok(self.excess(incoming, work)? + own);
+        }
+        let mut total = incoming.get(0).clone();
+        incoming.iter().skip(1).for_each(|m| total.add_assign(m));
+        Ok(total.log_partition())
+    }
+
+    fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+        let mut total = incoming.get(0).clone();
+        Ok(product_excess(incoming.iter(), &mut total))
+    }
+}
+
+impl GenerativeRule for Duplicate {
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
+        for x in outputs {
+            x.copy_from_slice(inputs[0]);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Additive Gaussian noise $x = z + \sqrt\Delta\,\xi$, with $\Delta \ge 0$.
+//!
+//! Messages are exact: $a_{f\to x} = \frac{a_z}{1 + \Delta a_z}$, $b_{f\to x} = \frac{b_z}{1 + \Delta a_z}$,
+//! and the same backwards (Tree-AMP paper, Gaussian noise channel).
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::belief::{Gaussian, SignalSpec};
+use crate::catalog::likelihoods::GaussianLikelihood;
+use crate::engine::Message as _;
+use crate::error::{FactorError, ModelError, ShapeError, parameter};
+use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum};
+use crate::separable::ObservedLaw;
+
+/// Additive Gaussian noise.
+#[derive(Debug, Clone)]
+pub struct GaussianNoise {
+    noise_variance: f64,
+}
+
+impl GaussianNoise {
+    /// Catalogue name.
+    pub const NAME: &'static str = "gaussian_noise";
+
+    /// Noise of variance $\Delta \ge 0$.
+    ///
+    /// # Errors
+    /// A negative or non-finite variance.
+    pub fn new(noise_variance: f64) -> Result<Self, ModelError> {
+        if noise_variance >= 0.0 && noise_variance.is_finite() {
+            return Ok(Self { noise_variance });
+        }
+        Err(parameter(
+            Self::NAME,
+            "noise_variance",
+            "finite and not negative",
+            noise_variance,
+        ))
+    }
+
+    /// The variance $\Delta$.
+    #[must_use]
+    pub fn noise_variance(&self) -> f64 {
+        self.noise_variance
+    }
+
+    /// $E x^2 = \tau_z + \Delta$.
+    #[must_use]
+    pub fn second_moment(&self, tau_z: f64) -> f64 {
+        tau_z + self.noise_variance
+    }
+}
+
+impl Factor for GaussianNoise {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn summary(&self) -> String {
+        format!("noise_variance: {:?}", self.noise_variance)
+    }
+
+    fn arity(&self) -> Arity {
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
+    }
+
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        Ok(vec![inputs[0].clone()])
+    }
+
+    fn observe(&self, y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
+        let law = GaussianLikelihood::new(self.noise_variance).map_err(|e| e.to_string())?;
+        Ok(Some(Arc::new(law.observed(y).map_err(|e| e.to_string())?)))
+    }
+
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn generator(&self) -> Option<&dyn GenerativeRule> {
+        Some(self)
+    }
+}
+
+impl PosteriorRule for GaussianNoise {
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let other = incoming.get(1 - target);
+        let (delta, a) = (self.noise_variance, other.precision.scalar());
+        out.copy_from(other);
+        if delta == 0.0 {
+            return Ok(());
+        }
+        let shrink = if other.is_pinned() {
+            delta
+        } else {
+            1.0 + delta * a
+        };
+        if shrink <= 0.0 {
+            return Err(FactorError::Improper(format!(
+                "the incoming precision {a:e} is not above -1/noise_variance"
+            )));
+        }
+        out.precision.set_scalar(if other.is_pinned() {
+            1.0 / delta
+        } else {
+            a / shrink
+        });
+        out.linear.iter_mut().for_each(|b| *b /= shrink);
+        Ok(())
+    }
+
+    /// Per component, with $D = a_x + a_z + \Delta a_x a_z$:
+    /// $A = \frac{(b_z + b_x)^2 + \Delta(a_x b_z^2 + a_z b_x^2)}{2D} + \frac12\ln\frac{2\pi}{D}$.
+    fn log_partition(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        _: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let (z, x) = (incoming.get(0), incoming.get(1));
+        let (delta, az, ax) = (
+            self.noise_variance,
+            z.precision.scalar(),
+            x.precision.scalar(),
+        );
+        let n = z.len() as f64;
+        let pairs = z.linear.iter().zip(&x.linear);
+        if z.is_pinned() && x.is_pinned() {
+            return Ok(log_normal_sum(pairs.map(|(m, k)| m - k), delta));
+        }
+        if z.is_pinned() || x.is_pinned() {
+            // ln ∫ dz N(m; z, Δ) g(z), g the finite side
+            let (free, pin) = if z.is_pinned() { (x, z) } else { (z, x) };
+            let a = free.precision.scalar();
+            let shrink = 1.0 + delta * a;
+            if shrink <= 0.0 {
+                return Ok(f64::INFINITY);
+            }
+            let terms = free.linear.iter().zip(&pin.linear);
+            let square: f64 = terms
+                .map(|(b, m)| delta * b * b + m * (2.0 * b - a * m))
+                .sum();
+            return Ok(0.5 * square / shrink - 0.5 * n * shrink.ln());
+        }
+        let d = ax + az + delta * ax * az;
+        if d <= 0.0 || 1.0 + delta * az <= 0.0 {
+            return Ok(f64::INFINITY);
+        }
+        let square: f64 = pairs
+            .map(|(bz, bx)| (bz + bx).powi(2) + delta * (ax * bz * bz + az * bx * bx))
+            .sum();
+        Ok(0.5 * square / d + 0.5 * n * (TAU / d).ln())
+    }
+
+    /// $\ln\mathcal N(\hat z; \hat x, \frac1{a_z} + \frac1{a_x} + \Delta)$ for proper or pinned ends.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let (z, x) = (incoming.get(0), incoming.get(1));
+        let (az, ax) = (z.precision.scalar(), x.precision.scalar());
+        if az <= 0.0 || ax <= 0.0 {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.log_partition(incoming, work)? - own);
+        }
+        let variance = 1.0 / az + 1.0 / ax + self.noise_variance;
+        let (sz, sx) = (z.mean_scale(), x.mean_scale());
+        let gaps = z
+            .linear
+            .iter()
+            .zip(&x.linear)
+            .map(|(bz, bx)| bz * sz - bx * sx);
+        Ok(log_normal_sum(gaps, variance))
+    }
+}
+
+impl GenerativeRule for GaussianNoise {
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {
+        let std = self.noise_variance.sqrt();
+        for (x, z) in outputs[0].iter_mut().zip(inputs[0]) {
+            let xi: f64 = StandardNormal.sample(&mut *rng);
+            *x = z + std * xi;
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The sum of several inputs $x = z_1 + \dots + z_k$.
+//!
+//! Means and variances add: to $x$ the message has variance $\sum_i 1/a_i$ and mean
+//! $\sum_i b_i/a_i$; to $z_j$ it has variance $1/a_x + \sum_{i\neq j} 1/a_i$ and mean
+//! $b_x/a_x - \sum_{i\neq j} b_i/a_i$.
+
+use std::f64::consts::TAU;
+
+use rand::Rng;
+
+use crate::belief::{Gaussian, SignalSpec};
+use crate::error::{FactorError, ModelError, ShapeError, parameter};
+use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum};
+
+/// The sum of several inputs.
+#[derive(Debug, Clone)]
+pub struct Sum {
+    terms: usize,
+}
+
+impl Sum {
+    /// Catalogue name.
+    pub const NAME: &'static str = "sum";
+
+    /// A sum of `terms` inputs.
+    ///
+    /// # Errors
+    /// No term at all.
+    pub fn new(terms: usize) -> Result<Self, ModelError> {
+        if terms == 0 {
+            return Err(parameter(Self::NAME, "terms", "at least 1", 0));
+        }
+        Ok(Self { terms })
+    }
+}
+
+impl Factor for Sum {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn summary(&self) -> String {
+        format!("{} terms", self.terms)
+    }
+
+    fn arity(&self) -> Arity {
+        Arity {
+            inputs: self.terms,
+            outputs: 1,
+        }
+    }
+
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        for (port, spec) in inputs.iter().enumerate() {
+            if !spec.same_signal(&inputs[0]) {
+                let expected = format!("shape {}, as the first term", inputs[0]);
+                return Err(ShapeError {
+                    port,
+                    expected,
+                    got: format!("shape {spec}"),
+                });
+            }
+        }
+        Ok(vec![inputs[0].clone()])
+    }
+
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn generator(&self) -> Option<&dyn GenerativeRule> {
+        Some(self)
+    }
+}
+
+/// Adds $s\,b/a$, the mean of a message, to `mean`.
+fn add_mean(message: &Gaussian, s: f64, mean: &mut [f64]) {
+    let scale = s * message.mean_scale();
+    for (m, b) in mean.iter_mut().zip(&message.linear) {
+        *m += scale * b;
+    }
+}
+
+impl PosteriorRule for Sum {
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let others = || (0..incoming.len()).filter(|p| *p != target);
+        // one flat message among the others: nothing can be said, whatever the rest says
+        if others().any(|p| incoming.get(p).precision.scalar() == 0.0) {
+            flat_limit(incoming, target, out);
+            return Ok(());
+        }
+        out.set_flat();
+        let mut variance = 0.0;
+        for port in others() {
+            let message = incoming.get(port);
+            let same_side = (port == self.terms) || (target == self.terms);
+            add_mean(message, if same_side { 1.0 } else { -1.0 }, &mut out.linear);
+            variance += 1.0 / message.precision.scalar();
+        }
+        if variance == 0.0 {
+            out.precision.set_scalar(f64::INFINITY);
+            return Ok(());
+        }
+        let a = 1.0 / variance;
+        out.precision.set_scalar(a);
+        out.linear.iter_mut().for_each(|m| *m *= a);
+        Ok(())
+    }
+
+    /// $A = A_x + \sum_i A_{z_i} + \ln\mathcal N(\hat x; \sum_i \hat z_i, \frac1{a_x} + \sum_i
+    /// \frac1{a_i})$ with $\hat x = b_x/a_x$.
+    fn log_partition(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Ok(self.excess(incoming, work)? + own)
+    }
+
+    fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+        if let Some(port) = incoming.iter().position(|m| m.precision.scalar() == 0.0) {
+            let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+            return Ok(self.log_partition_without(incoming, port) - own);
+        }
+        let x = incoming.get(self.terms);
+        let mut gap = vec![0.0; x.len()];
+        add_mean(x, 1.0, &mut gap);
+        (0..self.terms).for_each(|port| add_mean(incoming.get(port), -1.0, &mut gap));
+        let variance: f64 = incoming.iter().map(|m| 1.0 / m.precision.scalar()).sum();
+        let mut negative = incoming.iter().filter(|m| m.precision.scalar() < 0.0);
+        match (negative.next(), negative.next()) {
+            (None, _) => Ok(log_normal_sum(gap.into_iter(), variance)),
+            // one negative precision is proper as long as the others hold it: Σ 1/a < 0 then, and
+            // the formula continues analytically
+            (Some(m), None) if variance < 0.0 => {
+                let square: f64 = gap.iter().map(|g| g * g).sum();
+                let volume = 0.5 * x.len() as f64 * (TAU * -variance).ln();
+                Ok(signed_log_partition(m) - 0.5 * square / variance - volume)
+            }
+            _ => Ok(f64::INFINITY),
+        }
+    }
+}
+
+/// $\frac{\|b\|^2}{2a} + \frac n2\ln\frac{2\pi}{|a|}$: the analytic continuation to negative $a$.
+fn signed_log_partition(m: &Gaussian) -> f64 {
+    let a = m.precision.scalar();
+    if a == f64::INFINITY {
+        return 0.0;
+    }
+    let square: f64 = m.linear.iter().map(|b| b * b).sum();
+    0.5 * square / a + 0.5 * m.len() as f64 * (TAU / a.abs()).ln()
+}
+
+/// With exactly one flat-precision message among the others (say $e^{b z}$), the outgoing message is
+/// $e^{\pm b x}$ as well: precision zero, linear part $\pm b$.
+fn flat_limit(incoming: Incoming<'_, Gaussian>, target: usize, out: &mut Gaussian) {
+    let sum_port = incoming.len() - 1;
+    out.set_flat();
+    for port in (0..incoming.len()).filter(|p| *p != target) {
+        let message = incoming.get(port);
+        if message.precision.scalar() == 0.0 {
+            let same_side = port == sum_port || target == sum_port;
+            let sign = if same_side { 1.0 } else { -1.0 };
+            for (o, b) in out.linear.iter_mut().zip(&message.linear) {
+                *o = sign * b;
+            }
+        }
+    }
+}
+
+impl Sum {
+    /// $A$ when the message at `port` has precision zero: its variable is integrated out freely.
+    fn log_partition_without(&self, incoming: Incoming<'_, Gaussian>, port: usize) -> f64 {
+        let free = incoming.get(port);
+        let others = (0..incoming.len()).filter(|p| *p != port);
+        let mut total = 0.0;
+        // substituting for the free variable shifts the linear parts of all others by ±b
+        for p in others {
+            let mut m = incoming.get(p).clone();
+            if m.precision.scalar() <= 0.0 {
+                return f64::INFINITY;
+            }
+            let same_side = (p == self.terms) != (port == self.terms);
+            let sign = if port == self.terms || same_side {
+                1.0
+            } else {
+                -1.0
+            };
+            if m.is_pinned() {
+                total += sign
+                    * m.linear
+                        .iter()
+                        .zip(&free.linear)
+                        .map(|(x, b)| x * b)
+                        .sum::<f64>();
+                continue;
+            }
+            for (x, b) in m.linear.iter_mut().zip(&free.linear) {
+                *x += sign * b;
+            }
+            total += m.log_partition();
+        }
+        total
+    }
+}
+
+impl GenerativeRule for Sum {
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
+        outputs[0].fill(0.0);
+        for z in inputs {
+            for (x, z) in outputs[0].iter_mut().zip(*z) {
+                *x += z;
+            }
+        }
+    }
+}

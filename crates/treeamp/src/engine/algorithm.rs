@@ -1,0 +1,111 @@
+//! An algorithm: the meaning of messages, and what a factor must offer.
+
+use super::Message;
+use crate::belief::SignalSpec;
+use crate::error::FactorError;
+use crate::factor::{Factor, Incoming};
+use crate::model::Variable;
+
+/// The name of a capability that a factor lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissingRule(pub &'static str);
+
+/// A potential, and what of it is left when the potentials of the incoming messages alone are taken
+/// off. Over the tree both add up to the same total, the second without large cancellations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Potential {
+    /// The potential itself.
+    pub value: f64,
+    /// Less the potentials of the incoming messages.
+    pub excess: f64,
+}
+
+/// What an algorithm knows about one variable after a sweep.
+pub trait Marginal: Clone + Send + Sync + std::fmt::Debug {
+    /// Copies in place, without allocating.
+    fn copy_from(&mut self, other: &Self);
+    /// The second moment $\tau$ it claims, the square of the signal's scale.
+    fn second_moment(&self) -> f64;
+    /// Its average variance.
+    fn variance(&self) -> f64;
+    /// The change from `previous`, relative to the scale: the larger of the root mean square change
+    /// of the means over $\sqrt\tau$ and the change of the variance over $\tau$.
+    fn change(&self, previous: &Self, second_moment: f64) -> f64;
+}
+
+/// A message-passing algorithm on a tree. Variables have no code: a message from a variable is the
+/// sum of the other messages that reach it.
+pub trait Algorithm: Sync {
+    /// What travels on an edge.
+    type Message: Message;
+    /// What is known about a variable.
+    type Marginal: Marginal;
+    /// Name in errors.
+    const NAME: &'static str;
+
+    /// Checks that a factor offers what the algorithm needs.
+    ///
+    /// # Errors
+    /// The rule that is missing.
+    fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule>;
+
+    /// A message that says nothing, of the right size.
+    fn flat(&self, spec: &SignalSpec) -> Self::Message;
+
+    /// A marginal of the right size.
+    fn blank(&self, spec: &SignalSpec) -> Self::Marginal;
+
+    /// A message with constant parameters: every component of the linear part is `linear(i)`.
+    fn constant(
+        &self,
+        spec: &SignalSpec,
+        precision: f64,
+        linear: &mut dyn FnMut() -> f64,
+    ) -> Self::Message;
+
+    /// The message of factor `node` to its port `target`.
+    ///
+    /// # Errors
+    /// When the factor cannot compute it.
+    fn update(
+        &self,
+        node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Self::Message>,
+        target: usize,
+        out: &mut Self::Message,
+        work: &mut [f64],
+    ) -> Result<(), FactorError>;
+
+    /// What all messages at a variable say together. `total` is scratch.
+    ///
+    /// # Errors
+    /// [`FactorError::Improper`] when they do not make a belief.
+    fn marginal(
+        &self,
+        variable: &Variable,
+        incoming: Incoming<'_, Self::Message>,
+        total: &mut Self::Message,
+        out: &mut Self::Marginal,
+    ) -> Result<(), FactorError>;
+
+    /// $A_f$: the potential of a factor at its incoming messages.
+    ///
+    /// # Errors
+    /// When the factor cannot compute it.
+    fn factor_potential(
+        &self,
+        node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Self::Message>,
+        work: &mut [f64],
+    ) -> Result<Potential, FactorError>;
+
+    /// $A_x$: the potential of the product of messages on a variable, or on an edge.
+    fn variable_potential(
+        &self,
+        variable: &Variable,
+        incoming: Incoming<'_, Self::Message>,
+        total: &mut Self::Message,
+    ) -> Potential;
+}

@@ -1,0 +1,40 @@
+//! The Bethe objective and its decomposition over the tree:
+//! $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$, which at a fixed point of expectation
+//! propagation is the log-evidence.
+
+/// One term of the decomposition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Term {
+    /// The factor, variable or edge (`factor -> variable`).
+    pub name: String,
+    /// Its potential, a sum over components.
+    pub value: f64,
+    /// The potential less those of the messages that enter it: the terms the total is summed from.
+    pub excess: f64,
+}
+
+/// The objective with its terms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Objective {
+    /// $A_f$ of every factor.
+    pub factors: Vec<Term>,
+    /// $A_x$ of every variable.
+    pub variables: Vec<Term>,
+    /// $A_x$ of every edge, to be subtracted.
+    pub edges: Vec<Term>,
+    /// The total.
+    pub total: f64,
+}
+
+impl Objective {
+    pub(super) fn new(factors: Vec<Term>, variables: Vec<Term>, edges: Vec<Term>) -> Self {
+        let sum = |terms: &[Term]| terms.iter().map(|t| t.excess).sum::<f64>();
+        let total = sum(&factors) + sum(&variables) - sum(&edges);
+        Self {
+            factors,
+            variables,
+            edges,
+            total,
+        }
+    }
+}

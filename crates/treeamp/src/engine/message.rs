@@ -1,0 +1,16 @@
+//! What the engine needs to know about a message: natural parameters on an edge, which add.
+
+/// Natural parameters on an edge. Beliefs multiply, so natural parameters add.
+///
+/// There is no subtraction: a cavity is the sum of the *other* messages, because with precisions of
+/// 1e12 the difference "total minus own" loses every digit.
+pub trait Message: Clone + Send + Sync + std::fmt::Debug {
+    /// Copies in place, without allocating.
+    fn copy_from(&mut self, other: &Self);
+    /// Adds natural parameters.
+    fn add_assign(&mut self, other: &Self);
+    /// `(1 - damping) * self + damping * previous`.
+    fn blend(&mut self, previous: &Self, damping: f64);
+    /// No NaN, no infinity that is not a pin.
+    fn is_finite(&self) -> bool;
+}

@@ -1,0 +1,20 @@
+//! One message-passing engine: it owns the loop, an [`Algorithm`] owns the meaning of messages.
+
+mod algorithm;
+mod bethe;
+mod message;
+mod observer;
+mod options;
+mod plan;
+mod report;
+mod state;
+mod sweep;
+
+pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};
+pub use bethe::{Objective, Term};
+pub use message::Message;
+pub use observer::{EveryN, Observer, Progress, SweepView};
+pub use options::{Damping, EdgeMessage, Initial, Options};
+pub use plan::Plan;
+pub use report::{Divergence, Messages, Report, SweepRecord, Termination};
+pub use sweep::Engine;

@@ -1,0 +1,106 @@
+//! Observers: they see a run after every sweep, and may stop it. They cannot change it.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use super::{Algorithm, Marginal};
+use crate::model::Tree;
+
+/// The state after a sweep, read only.
+#[derive(Debug)]
+pub struct SweepView<'a, A: Algorithm> {
+    /// Number of sweeps done.
+    pub sweep: usize,
+    /// The residual: the largest relative change of a variable's moments.
+    pub residual: f64,
+    /// The tree.
+    pub tree: &'a Tree,
+    pub(super) marginals: &'a [A::Marginal],
+}
+
+impl<'a, A: Algorithm> SweepView<'a, A> {
+    /// What is known about a variable now.
+    #[must_use]
+    pub fn marginal(&self, variable: &str) -> Option<&'a A::Marginal> {
+        self.tree
+            .variable(variable)
+            .ok()
+            .map(|i| &self.marginals[i])
+    }
+}
+
+/// Something that watches a run.
+pub trait Observer<A: Algorithm> {
+    /// Called after every sweep; `Break` ends the run with that reason.
+    fn after_sweep(&mut self, view: &SweepView<'_, A>) -> ControlFlow<String>;
+}
+
+/// Nobody watches.
+impl<A: Algorithm> Observer<A> for () {
+    fn after_sweep(&mut self, _: &SweepView<'_, A>) -> ControlFlow<String> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Any closure watches.
+impl<A: Algorithm, F: FnMut(&SweepView<'_, A>) -> ControlFlow<String>> Observer<A> for F {
+    fn after_sweep(&mut self, view: &SweepView<'_, A>) -> ControlFlow<String> {
+        self(view)
+    }
+}
+
+/// Calls another observer every `n` sweeps.
+#[derive(Debug)]
+pub struct EveryN<O> {
+    n: usize,
+    inner: O,
+}
+
+impl<O> EveryN<O> {
+    /// Every `n` sweeps (at least 1).
+    pub fn new(n: usize, inner: O) -> Self {
+        Self { n: n.max(1), inner }
+    }
+}
+
+impl<A: Algorithm, O: Observer<A>> Observer<A> for EveryN<O> {
+    fn after_sweep(&mut self, view: &SweepView<'_, A>) -> ControlFlow<String> {
+        if view.sweep.is_multiple_of(self.n) {
+            self.inner.after_sweep(view)
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// Writes one line per sweep: residual and variances. The library itself never prints.
+#[derive(Debug)]
+pub struct Progress<W> {
+    out: W,
+}
+
+impl<W: Write> Progress<W> {
+    /// Progress lines to `out`, for instance `std::io::stderr()`.
+    pub fn new(out: W) -> Self {
+        Self { out }
+    }
+}
+
+impl<A: Algorithm, W: Write> Observer<A> for Progress<W> {
+    fn after_sweep(&mut self, view: &SweepView<'_, A>) -> ControlFlow<String> {
+        let variables = view.tree.variables().iter().zip(view.marginals);
+        let variances: Vec<String> = variables
+            .map(|(x, m)| format!("{} {:.3e}", x.name, m.variance()))
+            .collect();
+        let line = format!(
+            "sweep {:4}  residual {:.2e}  variance: {}",
+            view.sweep,
+            view.residual,
+            variances.join(", ")
+        );
+        match writeln!(self.out, "{line}") {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(format!("progress could not be written: {error}")),
+        }
+    }
+}

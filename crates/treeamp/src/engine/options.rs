@@ -1,0 +1,145 @@
+//! The options of a run, and their checks.
+
+use crate::error::RunError;
+
+/// How much of the previous message is kept: `new = (1 - d) new + d old`, on the messages from
+/// factors to variables. $0 \le d < 1$.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Damping {
+    /// None.
+    #[default]
+    None,
+    /// The same on every edge.
+    Constant(f64),
+    /// On the named edges, as (factor, variable, d); none elsewhere.
+    PerEdge(Vec<(String, String, f64)>),
+}
+
+impl From<f64> for Damping {
+    fn from(d: f64) -> Self {
+        Self::Constant(d)
+    }
+}
+
+/// A message given by hand: factor, variable, precision and linear part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EdgeMessage {
+    /// Factor it comes from.
+    pub factor: String,
+    /// Variable it goes to.
+    pub variable: String,
+    /// Its precision.
+    pub precision: f64,
+    /// Its linear part, one number per component, or a single one for all.
+    pub linear: Vec<f64>,
+}
+
+/// The messages before the first sweep, from factors to variables.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Initial {
+    /// All flat.
+    #[default]
+    Flat,
+    /// The same everywhere.
+    Constant {
+        /// Precision $a$.
+        precision: f64,
+        /// Every component of $b$.
+        linear: f64,
+    },
+    /// Gaussian linear parts, from a seed.
+    Noisy {
+        /// Precision $a$.
+        precision: f64,
+        /// Mean of the components of $b$.
+        mean: f64,
+        /// Their standard deviation.
+        std: f64,
+        /// The seed; each edge has its own stream.
+        seed: u64,
+    },
+    /// Given edge by edge; the others are flat.
+    Given(Vec<EdgeMessage>),
+}
+
+/// How a run is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// At most this many sweeps.
+    pub max_sweeps: usize,
+    /// Converged when the residual falls below this.
+    pub tolerance: f64,
+    /// Damping of the messages from factors to variables.
+    pub damping: Damping,
+    /// Messages before the first sweep.
+    pub initial: Initial,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_sweeps: 200,
+            tolerance: 1e-6,
+            damping: Damping::None,
+            initial: Initial::Flat,
+        }
+    }
+}
+
+impl Options {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// [`RunError::Option`] naming the option.
+    pub fn check(&self) -> Result<(), RunError> {
+        let option = |option, expected: &str, got: String| {
+            Err(RunError::Option {
+                option,
+                expected: expected.to_owned(),
+                got,
+            })
+        };
+        if self.max_sweeps == 0 {
+            return option("max_sweeps", "at least 1", "0".into());
+        }
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            return option(
+                "tolerance",
+                "finite and not negative",
+                self.tolerance.to_string(),
+            );
+        }
+        let dampings: Vec<f64> = match &self.damping {
+            Damping::None => vec![],
+            Damping::Constant(d) => vec![*d],
+            Damping::PerEdge(edges) => edges.iter().map(|(_, _, d)| *d).collect(),
+        };
+        if let Some(d) = dampings.iter().find(|d| !(0.0..1.0).contains(*d)) {
+            return option("damping", "in [0, 1)", d.to_string());
+        }
+        let numbers: Vec<f64> = match &self.initial {
+            Initial::Flat => vec![],
+            Initial::Constant { precision, linear } => vec![*precision, *linear],
+            Initial::Noisy {
+                precision,
+                mean,
+                std,
+                ..
+            } => vec![*precision, *mean, *std],
+            Initial::Given(edges) => edges
+                .iter()
+                .flat_map(|e| e.linear.iter().chain(std::iter::once(&e.precision)))
+                .copied()
+                .collect(),
+        };
+        if let Some(x) = numbers.iter().find(|x| !x.is_finite()) {
+            return option("initial", "finite messages", x.to_string());
+        }
+        if let Initial::Noisy { std, .. } = self.initial
+            && std < 0.0
+        {
+            return option("initial.std", "not negative", std.to_string());
+        }
+        Ok(())
+    }
+}

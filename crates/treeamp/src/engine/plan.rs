@@ -1,0 +1,160 @@
+//! The plan of a run: what can be checked and sized before the first sweep.
+
+use super::{Algorithm, Message};
+use crate::error::RunError;
+use crate::factor::Incoming;
+use crate::model::{Direction, Tree};
+
+/// One update: factor `factor` writes to its port `port`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub factor: usize,
+    pub port: usize,
+    pub edge: usize,
+}
+
+/// Schedule and slots. Slot `e` holds the message from the factor to the variable of edge `e`;
+/// further slots hold cavities that are not simply another message.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub(super) steps: Vec<Step>,
+    /// For each factor, the slot of the message that reaches each port.
+    pub(super) incoming: Vec<Vec<usize>>,
+    /// For each factor, the cavities to refresh before it computes: (slot, edge).
+    pub(super) cavities: Vec<Vec<(usize, usize)>>,
+    /// For each variable, the slots of the messages that reach it.
+    pub(super) at_variable: Vec<Vec<usize>>,
+    /// For each edge, the slot of the message from the variable to the factor.
+    pub(super) to_factor: Vec<usize>,
+    /// For each slot, the variable whose size it has.
+    pub(super) slot_variable: Vec<usize>,
+}
+
+impl Plan {
+    /// Checks every factor and belief, does the work of [`prepare`](crate::factor::Factor::prepare),
+    /// and lays out slots.
+    ///
+    /// # Errors
+    /// Missing rules (all of them at once), unsupported beliefs, a failed preparation.
+    pub fn new<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<Self, RunError> {
+        check_rules(tree, algorithm)?;
+        check_beliefs(tree)?;
+        for node in tree.factors() {
+            node.factor.prepare().map_err(|source| RunError::Factor {
+                factor: node.name.clone(),
+                source,
+            })?;
+        }
+        Ok(Self::layout(tree))
+    }
+
+    fn layout(tree: &Tree) -> Self {
+        let edges = tree.edges();
+        let mut slot_variable: Vec<usize> = edges.iter().map(|e| e.variable).collect();
+        // with two factors at a variable the cavity is the other message: no slot of its own
+        let mut owns_cavity = vec![false; edges.len()];
+        let to_factor: Vec<usize> = (0..edges.len())
+            .map(|e| {
+                let others = &tree.variables()[edges[e].variable].edges;
+                if others.len() == 2 {
+                    return if others[0] == e { others[1] } else { others[0] };
+                }
+                owns_cavity[e] = true;
+                slot_variable.push(edges[e].variable);
+                slot_variable.len() - 1
+            })
+            .collect();
+        let factors = tree.factors();
+        let incoming = factors
+            .iter()
+            .map(|f| f.edges.iter().map(|e| to_factor[*e]).collect())
+            .collect();
+        let cavities = factors
+            .iter()
+            .map(|f| {
+                let owned = f.edges.iter().filter(|e| owns_cavity[**e]);
+                owned.map(|e| (to_factor[*e], *e)).collect()
+            })
+            .collect();
+        let pass = |direction: Direction| {
+            tree.order().iter().flat_map(move |f| {
+                let edges = tree.factors()[*f].edges.iter().enumerate();
+                edges
+                    .filter(move |(_, e)| tree.edges()[**e].direction == direction)
+                    .map(move |(port, edge)| Step {
+                        factor: *f,
+                        port,
+                        edge: *edge,
+                    })
+            })
+        };
+        let mut steps: Vec<Step> = pass(Direction::Forward).collect();
+        let backward: Vec<Step> = pass(Direction::Backward).collect();
+        steps.extend(backward.into_iter().rev());
+        Self {
+            steps,
+            incoming,
+            cavities,
+            at_variable: tree.variables().iter().map(|v| v.edges.clone()).collect(),
+            to_factor,
+            slot_variable,
+        }
+    }
+
+    /// Refreshes the cavities that factor `factor` reads: sums of the other messages.
+    pub(super) fn refresh<M: Message>(&self, factor: usize, store: &mut [M], flat: &[M]) {
+        for (slot, edge) in &self.cavities[factor] {
+            let variable = self.slot_variable[*slot];
+            // the cavity slots lie behind the message slots
+            let (messages, cavities) = store.split_at_mut(self.to_factor.len());
+            let cavity = &mut cavities[slot - messages.len()];
+            cavity.copy_from(&flat[variable]);
+            for other in self.at_variable[variable].iter().filter(|e| *e != edge) {
+                cavity.add_assign(&messages[*other]);
+            }
+        }
+    }
+
+    /// The view of the messages at a factor.
+    pub(super) fn at_factor<'a, M>(&'a self, factor: usize, store: &'a [M]) -> Incoming<'a, M> {
+        Incoming::new(store, &self.incoming[factor])
+    }
+}
+
+fn check_rules<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<(), RunError> {
+    let missing: Vec<(String, &'static str)> = tree
+        .factors()
+        .iter()
+        .filter_map(|node| {
+            let rule = algorithm.requires(node.factor.as_ref()).err()?;
+            Some((node.name.clone(), rule.0))
+        })
+        .collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::MissingRules {
+            algorithm: A::NAME,
+            missing,
+        })
+    }
+}
+
+fn check_beliefs(tree: &Tree) -> Result<(), RunError> {
+    for node in tree.factors() {
+        for e in &node.edges {
+            let variable = &tree.variables()[tree.edges()[*e].variable];
+            let supported = node.factor.structures();
+            if !supported.contains(&variable.spec.structure) {
+                let names: Vec<String> = supported.iter().map(ToString::to_string).collect();
+                return Err(RunError::Belief {
+                    factor: node.name.clone(),
+                    variable: variable.name.clone(),
+                    structure: variable.spec.structure.to_string(),
+                    supported: names.join(", "),
+                });
+            }
+        }
+    }
+    Ok(())
+}

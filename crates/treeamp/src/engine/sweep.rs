@@ -1,0 +1,454 @@
+//! The loop: forward and backward passes until the moments settle.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::report::{check_len, find_edge};
+use super::state::State;
+use super::{
+    Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Objective, Observer,
+    Options, Plan, Potential, Report, SweepRecord, SweepView, Term, Termination,
+};
+use crate::error::RunError;
+use crate::factor::Incoming;
+use crate::model::{Direction, Tree};
+
+/// A residual this many times its minimum is a divergence.
+const GROWTH_LIMIT: f64 = 1000.0;
+/// The minimum counts as at least this: leaving a symmetric point slowly is not divergence.
+const GROWTH_FLOOR: f64 = 1e-3;
+/// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
+const IMPROPER_LIMIT: usize = 10;
+
+/// Runs an algorithm on a tree.
+///
+/// **Improper laws.** A factor-to-variable precision may be negative. What must be proper is each
+/// factor's tilted law and each variable's belief. When a tilted law is not, that update is skipped
+/// and the edge keeps its message; when a belief is not, the variable keeps its last moments. Either
+/// is counted in the trace, a sweep with such an event never counts as converged, and ten of them
+/// in a row end the run as diverging.
+///
+/// **Residual.** Of a variable: the larger of the root mean square change of its mean over
+/// $\sqrt\tau$ and the change of its variance over $\tau$, where $\tau$ is its second moment, the
+/// smaller of the one after the first sweep and the present one. Of a sweep: the largest of all.
+#[derive(Debug)]
+pub struct Engine<'t, A: Algorithm> {
+    tree: &'t Tree,
+    algorithm: A,
+    plan: Plan,
+    options: Options,
+    warm: Option<Messages<A::Message>>,
+}
+
+/// What one pass over the steps found.
+enum Pass {
+    Done {
+        improper: usize,
+        first: Option<Divergence>,
+    },
+    Broken(Divergence),
+}
+
+impl<'t, A: Algorithm> Engine<'t, A> {
+    /// Plans a run.
+    ///
+    /// # Errors
+    /// Whatever [`Plan::new`] finds.
+    pub fn new(tree: &'t Tree, algorithm: A) -> Result<Self, RunError> {
+        let plan = Plan::new(tree, &algorithm)?;
+        Ok(Self {
+            tree,
+            algorithm,
+            plan,
+            options: Options::default(),
+            warm: None,
+        })
+    }
+
+    /// Sets all options at once.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// At most this many sweeps (200).
+    #[must_use]
+    pub fn max_sweeps(mut self, n: usize) -> Self {
+        self.options.max_sweeps = n;
+        self
+    }
+
+    /// Converged when the residual falls below this (1e-6).
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.options.tolerance = tolerance;
+        self
+    }
+
+    /// Damping of the messages (none).
+    #[must_use]
+    pub fn damping(mut self, damping: impl Into<Damping>) -> Self {
+        self.options.damping = damping.into();
+        self
+    }
+
+    /// Messages before the first sweep (flat).
+    #[must_use]
+    pub fn initial(mut self, initial: Initial) -> Self {
+        self.options.initial = initial;
+        self
+    }
+
+    /// Starts from the final messages of an earlier run, matched by the names of their ends; edges
+    /// that the earlier tree did not have start as the options say.
+    #[must_use]
+    pub fn warm_start(mut self, report: &Report<A>) -> Self {
+        self.warm = Some(report.messages.clone());
+        self
+    }
+
+    /// Runs until convergence, divergence, the sweep limit, or an observer's word.
+    ///
+    /// # Errors
+    /// An option out of range, or a factor that fails for good. Divergence is not an error: the
+    /// report says so and holds the last good state.
+    pub fn run(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
+        self.options.check()?;
+        let mut state = self.start()?;
+        let capacity = self.options.max_sweeps.min(4096);
+        let mut trace: Vec<SweepRecord> = Vec::with_capacity(capacity);
+        let width = self.tree.variables().len();
+        let mut variances: Vec<f64> = Vec::with_capacity(capacity * width);
+        let mut smallest = f64::INFINITY;
+        let mut improper_run = 0;
+        let mut termination = Termination::SweepLimit;
+        for sweep in 1..=self.options.max_sweeps {
+            let (improper, first) = match self.sweep(&mut state, sweep)? {
+                Pass::Broken(divergence) => {
+                    state.restore();
+                    termination = Termination::Diverging(divergence);
+                    break;
+                }
+                Pass::Done { improper, first } => (improper, first),
+            };
+            let residual = state.residual();
+            trace.push(SweepRecord {
+                sweep,
+                residual,
+                improper,
+            });
+            variances.extend(state.marginals.iter().map(Marginal::variance));
+            improper_run = if improper > 0 { improper_run + 1 } else { 0 };
+            if let Some(mut divergence) = first.filter(|_| improper_run >= IMPROPER_LIMIT) {
+                divergence.reason =
+                    format!("improper for {improper_run} sweeps: {}", divergence.reason);
+                state.restore();
+                termination = Termination::Diverging(divergence);
+                break;
+            }
+            if residual > GROWTH_LIMIT * smallest.max(GROWTH_FLOOR) && residual.is_finite() {
+                state.restore();
+                termination = Termination::Diverging(Divergence {
+                    reason: format!(
+                        "the residual {residual:.2e} is over {GROWTH_LIMIT} times its minimum"
+                    ),
+                    sweep,
+                    variable: state.worst().map(|i| self.tree.variables()[i].name.clone()),
+                    factor: None,
+                    direction: None,
+                });
+                break;
+            }
+            // a variable that kept its moments for want of a belief has not settled
+            if improper == 0 {
+                smallest = smallest.min(residual);
+                state.keep();
+            }
+            let view = SweepView {
+                sweep,
+                residual,
+                tree: self.tree,
+                marginals: &state.marginals,
+            };
+            if let std::ops::ControlFlow::Break(reason) = observer.after_sweep(&view) {
+                termination = Termination::Stopped(reason);
+                break;
+            }
+            let perfect_recovery = state.perfect();
+            if improper == 0 && (perfect_recovery || residual < self.options.tolerance) {
+                termination = Termination::Converged { perfect_recovery };
+                break;
+            }
+        }
+        Ok(self.report(state, trace, &variances, termination))
+    }
+
+    /// One forward and one backward pass, then the marginals.
+    fn sweep(&self, state: &mut State<A>, sweep: usize) -> Result<Pass, RunError> {
+        let mut improper = 0;
+        let mut first = None;
+        for step in &self.plan.steps {
+            let node = &self.tree.factors()[step.factor];
+            let variable = self.tree.edges()[step.edge].variable;
+            self.plan
+                .refresh(step.factor, &mut state.store, &state.flat);
+            let out = &mut state.scratch[variable];
+            let result = self.algorithm.update(
+                step.factor,
+                node.factor.as_ref(),
+                self.plan.at_factor(step.factor, &state.store),
+                step.port,
+                out,
+                &mut state.work[step.factor],
+            );
+            match result {
+                Ok(()) if out.is_finite() => {
+                    out.blend(&state.store[step.edge], state.damping[step.edge]);
+                    std::mem::swap(out, &mut state.store[step.edge]);
+                }
+                Ok(()) => {
+                    return Ok(Pass::Broken(self.blame(
+                        step.edge,
+                        sweep,
+                        &"a message is not finite",
+                    )));
+                }
+                Err(error) if error.is_recoverable() => {
+                    improper += 1;
+                    if first.is_none() {
+                        first = Some(self.blame(step.edge, sweep, &error));
+                    }
+                }
+                Err(source) => {
+                    return Err(RunError::Factor {
+                        factor: node.name.clone(),
+                        source,
+                    });
+                }
+            }
+        }
+        std::mem::swap(&mut state.marginals, &mut state.previous);
+        for (i, variable) in self.tree.variables().iter().enumerate() {
+            let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
+            let (total, out) = (&mut state.scratch[i], &mut state.marginals[i]);
+            match self.algorithm.marginal(variable, incoming, total, out) {
+                Ok(()) => {}
+                Err(error) if error.is_recoverable() => {
+                    improper += 1;
+                    out.copy_from(&state.previous[i]);
+                    if first.is_none() {
+                        let mut divergence = self.blame(variable.edges[0], sweep, &error);
+                        divergence.factor = None;
+                        divergence.direction = None;
+                        first = Some(divergence);
+                    }
+                }
+                Err(source) => {
+                    let factor = format!("(variable) {}", variable.name);
+                    return Err(RunError::Factor { factor, source });
+                }
+            }
+        }
+        Ok(Pass::Done { improper, first })
+    }
+
+    fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {
+        let edge = self.tree.edges()[edge];
+        Divergence {
+            sweep,
+            factor: Some(self.tree.factors()[edge.factor].name.clone()),
+            variable: Some(self.tree.variables()[edge.variable].name.clone()),
+            direction: Some(edge.direction),
+            reason: reason.to_string(),
+        }
+    }
+
+    fn start(&self) -> Result<State<A>, RunError> {
+        let variables = self.tree.variables();
+        let flat: Vec<A::Message> = variables
+            .iter()
+            .map(|v| self.algorithm.flat(&v.spec))
+            .collect();
+        let blank: Vec<A::Marginal> = variables
+            .iter()
+            .map(|v| self.algorithm.blank(&v.spec))
+            .collect();
+        let mut store: Vec<A::Message> = self
+            .plan
+            .slot_variable
+            .iter()
+            .map(|v| flat[*v].clone())
+            .collect();
+        self.initialise(&mut store)?;
+        let mut damping = vec![0.0; self.tree.edges().len()];
+        match &self.options.damping {
+            Damping::None => {}
+            Damping::Constant(d) => damping.fill(*d),
+            Damping::PerEdge(edges) => {
+                for (factor, variable, d) in edges {
+                    damping[find_edge(self.tree, factor, variable)?] = *d;
+                }
+            }
+        }
+        let work = (0..self.tree.factors().len())
+            .map(|f| {
+                let ports = self.tree.port_specs(f);
+                vec![0.0; self.tree.factors()[f].factor.workspace_len(&ports)]
+            })
+            .collect();
+        Ok(State {
+            good_messages: store[..self.tree.edges().len()].to_vec(),
+            good_marginals: blank.clone(),
+            scratch: flat.clone(),
+            flat,
+            store,
+            work,
+            damping,
+            previous: blank.clone(),
+            known: vec![false; blank.len()],
+            scale: vec![f64::INFINITY; blank.len()],
+            marginals: blank,
+        })
+    }
+
+    /// The messages before the first sweep.
+    fn initialise(&self, store: &mut [A::Message]) -> Result<(), RunError> {
+        let spec = |edge: usize| &self.tree.variables()[self.tree.edges()[edge].variable].spec;
+        match &self.options.initial {
+            Initial::Flat => {}
+            Initial::Constant { precision, linear } => {
+                for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
+                    *slot = self
+                        .algorithm
+                        .constant(spec(e), *precision, &mut || *linear);
+                }
+            }
+            Initial::Noisy {
+                precision,
+                mean,
+                std,
+                seed,
+            } => {
+                for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
+                    let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+                    rng.set_stream(e as u64);
+                    let mut draw = || {
+                        let xi: f64 = StandardNormal.sample(&mut rng);
+                        mean + std * xi
+                    };
+                    *slot = self.algorithm.constant(spec(e), *precision, &mut draw);
+                }
+            }
+            Initial::Given(messages) => {
+                for message in messages {
+                    let e = find_edge(self.tree, &message.factor, &message.variable)?;
+                    check_len(message, spec(e).len())?;
+                    let mut values = message.linear.iter().cycle().copied();
+                    let mut next = || values.next().unwrap_or(0.0);
+                    store[e] = self
+                        .algorithm
+                        .constant(spec(e), message.precision, &mut next);
+                }
+            }
+        }
+        for (factor, variable, message) in self.warm.iter().flat_map(Messages::iter) {
+            if let Some(e) = self.tree.edge(factor, variable) {
+                store[e].clone_from(message);
+            }
+        }
+        Ok(())
+    }
+
+    fn report(
+        &self,
+        mut state: State<A>,
+        trace: Vec<SweepRecord>,
+        variances: &[f64],
+        termination: Termination,
+    ) -> Report<A> {
+        let objective = self.objective(&mut state);
+        let names = self
+            .tree
+            .variables()
+            .iter()
+            .map(|v| v.name.clone())
+            .collect();
+        let width = self.tree.variables().len();
+        state.store.truncate(self.tree.edges().len());
+        let ends = self.tree.edges().iter().map(|e| {
+            let factor = self.tree.factors()[e.factor].name.clone();
+            (factor, self.tree.variables()[e.variable].name.clone())
+        });
+        let edges = ends.zip(state.store).map(|((f, v), m)| (f, v, m)).collect();
+        Report {
+            names,
+            marginals: state.marginals,
+            termination,
+            sweeps: trace.len(),
+            trace,
+            variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
+            messages: Messages { edges },
+            objective,
+        }
+    }
+
+    /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.
+    fn objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
+        let mut factors = Vec::new();
+        for (f, node) in self.tree.factors().iter().enumerate() {
+            self.plan.refresh(f, &mut state.store, &state.flat);
+            let incoming = self.plan.at_factor(f, &state.store);
+            let work = &mut state.work[f];
+            let Potential { value, excess } = self
+                .algorithm
+                .factor_potential(f, node.factor.as_ref(), incoming, work)
+                .map_err(|source| RunError::Factor {
+                    factor: node.name.clone(),
+                    source,
+                })?;
+            factors.push(Term {
+                name: node.name.clone(),
+                value,
+                excess,
+            });
+        }
+        let mut variables = Vec::new();
+        for (i, variable) in self.tree.variables().iter().enumerate() {
+            let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
+            let Potential { value, excess } =
+                self.algorithm
+                    .variable_potential(variable, incoming, &mut state.scratch[i]);
+            variables.push(Term {
+                name: variable.name.clone(),
+                value,
+                excess,
+            });
+        }
+        let mut edges = Vec::new();
+        for (e, edge) in self.tree.edges().iter().enumerate() {
+            let variable = &self.tree.variables()[edge.variable];
+            let slots = [e, self.plan.to_factor[e]];
+            let incoming = Incoming::new(&state.store, &slots);
+            let total = &mut state.scratch[edge.variable];
+            let Potential { value, excess } =
+                self.algorithm.variable_potential(variable, incoming, total);
+            let arrow = match edge.direction {
+                Direction::Forward => "->",
+                Direction::Backward => "<-",
+            };
+            let name = format!(
+                "{} {arrow} {}",
+                self.tree.factors()[edge.factor].name,
+                variable.name
+            );
+            edges.push(Term {
+                name,
+                value,
+                excess,
+            });
+        }
+        Ok(Objective::new(factors, variables, edges))
+    }
+}

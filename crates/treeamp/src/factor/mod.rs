@@ -1,0 +1,83 @@
+//! Factors: what a node of the tree can do, as small capabilities.
+
+mod incoming;
+mod rules;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+pub use incoming::Incoming;
+pub(crate) use rules::log_normal_sum;
+pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
+
+use crate::belief::{SignalSpec, Structure};
+use crate::error::{FactorError, ShapeError};
+
+/// How many variables a factor takes and gives. Ports are numbered inputs first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arity {
+    /// Variables it takes.
+    pub inputs: usize,
+    /// Variables it gives.
+    pub outputs: usize,
+}
+
+/// A node of the tree. Object safe: dispatch is paid once per node, never per element.
+///
+/// A factor states its wiring and shapes, and offers capabilities; an algorithm asks for the one it
+/// needs, and the planner reports the factors that lack it before the first sweep.
+pub trait Factor: Debug + Send + Sync + 'static {
+    /// Name in messages, drawings and the catalogue.
+    fn name(&self) -> &str;
+
+    /// A short text of its parameters, for `describe`.
+    fn summary(&self) -> String {
+        String::new()
+    }
+
+    /// Number of inputs and outputs.
+    fn arity(&self) -> Arity;
+
+    /// The signals it gives for the signals it takes.
+    ///
+    /// # Errors
+    /// When an input has a shape it cannot take.
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError>;
+
+    /// The belief structures it can handle.
+    fn structures(&self) -> &'static [Structure] {
+        &[Structure::Isotropic]
+    }
+
+    /// How many `f64` it keeps from sweep to sweep, for the signals at its ports.
+    fn workspace_len(&self, _ports: &[SignalSpec]) -> usize {
+        0
+    }
+
+    /// Work to be done once before the first sweep, such as a decomposition.
+    ///
+    /// # Errors
+    /// When that work fails.
+    fn prepare(&self) -> Result<(), FactorError> {
+        Ok(())
+    }
+
+    /// What the factor becomes when its only output is observed: its likelihood, or `None` when it
+    /// has none of its own and the output is pinned at the observation instead.
+    ///
+    /// # Errors
+    /// A phrase "expected ..., got ..." for an observation it can never produce.
+    fn observe(&self, _y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
+        Ok(None)
+    }
+
+    /// Expectation propagation.
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        None
+    }
+
+    /// Forward sampling.
+    fn generator(&self) -> Option<&dyn GenerativeRule> {
+        None
+    }
+}

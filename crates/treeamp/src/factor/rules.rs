@@ -1,0 +1,135 @@
+//! The capabilities of a factor.
+
+use rand::Rng;
+
+use super::Incoming;
+use crate::belief::{Gaussian, Moments};
+use crate::engine::Message as _;
+use crate::error::FactorError;
+
+/// Expectation propagation: log-partition, moments and outgoing message of a factor.
+///
+/// $A_f = \ln\int \prod_i dx_i\, f(x)\, \prod_i e^{-\frac12 x_i^T a_i x_i + b_i^T x_i}$, a sum over
+/// components; a pinned message stands for $\delta(x_i - m)$.
+pub trait PosteriorRule: Send + Sync {
+    /// $A_f$ at the incoming messages; $+\infty$ where the integral diverges.
+    ///
+    /// # Errors
+    /// When the factor cannot compute it.
+    fn log_partition(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError>;
+
+    /// $A_f - \sum_i A[m_i]$: the log-partition less the potentials of the proper incoming messages
+    /// alone ([`Gaussian::own_potential`]). The evidence is summed from these, because $A_f$ grows
+    /// like $a\|r\|^2$. Override it where it can be had without the difference.
+    ///
+    /// # Errors
+    /// When the factor cannot compute it.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Ok(self.log_partition(incoming, work)? - own)
+    }
+
+    /// The outgoing (extrinsic) message to port `target`.
+    ///
+    /// By a direct formula wherever one exists: $1/v - a$ loses digits when a factor says little.
+    /// Laws that only have moments end with [`message_from_moments`].
+    ///
+    /// # Errors
+    /// When the tilted law is improper.
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        work: &mut [f64],
+    ) -> Result<(), FactorError>;
+
+    /// Mean and variance of the variable at port `target` under the tilted law; by default from the
+    /// message, $v = 1/(a + a')$, $r = v(b + b')$. Not used in sweeps.
+    ///
+    /// # Errors
+    /// When the tilted law is improper.
+    fn moments(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Moments,
+        work: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let mut total = incoming.get(target).clone();
+        let mut message = total.clone();
+        self.message(incoming, target, &mut message, work)?;
+        total.add_assign(&message);
+        let a = total.precision.scalar();
+        if a <= 0.0 {
+            return Err(FactorError::Improper(format!(
+                "the tilted law has precision {a:e}"
+            )));
+        }
+        let scale = if total.is_pinned() { 1.0 } else { 1.0 / a };
+        for (r, b) in out.mean.iter_mut().zip(&total.linear) {
+            *r = b * scale;
+        }
+        out.variance.set_scalar(1.0 / a);
+        Ok(())
+    }
+}
+
+/// Turns moments, held in `out` as (variance, mean), into the outgoing message
+/// $a' = 1/v - a$, $b' = r/v - b$ (isotropic).
+///
+/// - $v = 0$ pins the variable at $r$.
+/// - $v = \infty$ with $a = 0$: nothing is known yet, and the message is flat.
+/// - $a = \infty$: the variable is pinned already, nothing the factor says can move it: flat.
+///
+/// # Errors
+/// [`FactorError::Improper`] when $v$ is infinite although $a \neq 0$.
+pub fn message_from_moments(incoming: &Gaussian, out: &mut Gaussian) -> Result<(), FactorError> {
+    let a = incoming.precision.scalar();
+    let v = out.precision.scalar();
+    if a == f64::INFINITY || (v == f64::INFINITY && a == 0.0) {
+        out.set_flat();
+    } else if v == f64::INFINITY {
+        return Err(FactorError::Improper(format!(
+            "the incoming precision is {a:e}, and its integral diverges"
+        )));
+    } else if v == 0.0 {
+        out.precision.set_scalar(f64::INFINITY);
+    } else {
+        let inverse = 1.0 / v;
+        out.precision.set_scalar(inverse - a);
+        for (r, b) in out.linear.iter_mut().zip(&incoming.linear) {
+            *r = *r * inverse - b;
+        }
+    }
+    Ok(())
+}
+
+/// Forward sampling: the outputs given the inputs.
+pub trait GenerativeRule: Send + Sync {
+    /// Draws the outputs (already of the right length) given the inputs.
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng);
+}
+
+/// $\sum_i \ln\mathcal N(g_i; 0, V)$, with the limit $V \to 0$.
+pub(crate) fn log_normal_sum(gaps: impl Iterator<Item = f64>, variance: f64) -> f64 {
+    let (mut square, mut n) = (0.0, 0.0);
+    for g in gaps {
+        square += g * g;
+        n += 1.0;
+    }
+    let fit = if square == 0.0 {
+        0.0
+    } else {
+        -0.5 * square / variance
+    };
+    fit - 0.5 * n * (std::f64::consts::TAU * variance).ln()
+}

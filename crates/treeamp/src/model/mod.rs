@@ -1,0 +1,14 @@
+//! From a declaration to a validated tree: `Fragment -> Tree`, observations, samples, drawings.
+
+mod assemble;
+mod condition;
+mod describe;
+mod draw;
+mod fragment;
+mod sample;
+mod tree;
+
+pub use assemble::TreeBuilder;
+pub use fragment::{Fragment, IntoFragment, Var, branch, named, source, var};
+pub use sample::Sample;
+pub use tree::{Direction, Edge, FactorNode, Tree, Variable};

@@ -1,0 +1,24 @@
+//! What a user imports: `use treeamp::prelude::*;`.
+
+pub use crate::algorithms::{ExpectationPropagation, Posterior};
+pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
+pub use crate::catalog::channels::{
+    Activation, Bias, Duplicate, Factorization, GaussianNoise, Gradient, Linear, PiecewiseLinear,
+    Rotation, Sum,
+};
+pub use crate::catalog::likelihoods::{GaussianLikelihood, PiecewiseLikelihood};
+pub use crate::catalog::priors::{
+    Binary, Exponential, GaussBernoulli, GaussianMixture, GaussianPrior, Interval, Positive,
+};
+pub use crate::engine::{
+    Damping, EdgeMessage, Engine, EveryN, Initial, Observer, Options, Progress, Report, SweepView,
+    Termination,
+};
+pub use crate::error::{FactorError, ModelError, RunError};
+pub use crate::factor::Factor;
+pub use crate::math::matrix::Matrix;
+pub use crate::model::{
+    Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var,
+};
+pub use crate::scalar::{ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted};
+pub use crate::separable::{IidLaw, ObservedLaw, SeparableLikelihood, SeparablePrior};

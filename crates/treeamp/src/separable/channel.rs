@@ -1,0 +1,229 @@
+//! A separable channel $p(x \mid z) = \prod_i p(x_i \mid z_i)$: every scalar channel is a factor.
+
+use std::sync::Arc;
+
+use rand::Rng;
+
+use super::likelihood::check_all;
+use super::prior::brief;
+use super::{ObservedLaw, chunked_sum, fill_moments};
+use crate::belief::{Element, Gaussian, Moments, SignalSpec};
+use crate::error::{FactorError, ShapeError};
+use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments};
+use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, Tilt};
+
+const Z: usize = 0;
+const X: usize = 1;
+
+impl<C: ScalarChannel> Factor for C {
+    fn name(&self) -> &str {
+        ScalarChannel::name(self)
+    }
+
+    fn summary(&self) -> String {
+        brief(self)
+    }
+
+    fn arity(&self) -> Arity {
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
+    }
+
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        let of = |len: usize| {
+            if len == 1 {
+                Element::Real
+            } else {
+                Element::Complex
+            }
+        };
+        let z = &inputs[0];
+        if z.element != of(C::In::REAL_LEN) {
+            let expected = format!("{:?} components", of(C::In::REAL_LEN));
+            return Err(ShapeError {
+                port: Z,
+                expected,
+                got: format!("{:?} ones", z.element),
+            });
+        }
+        Ok(vec![SignalSpec {
+            element: of(C::Out::REAL_LEN),
+            ..SignalSpec::real(z.shape.clone())
+        }])
+    }
+
+    fn observe(&self, y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
+        channel_observed(self, y)
+    }
+
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn generator(&self) -> Option<&dyn GenerativeRule> {
+        Some(self)
+    }
+}
+
+/// The likelihood of a scalar channel at observed values.
+///
+/// # Errors
+/// When the channel has no likelihood, or can never produce one of the values.
+pub fn channel_observed<C: ScalarChannel>(
+    channel: &C,
+    y: &[f64],
+) -> Result<Option<Arc<dyn Factor>>, String> {
+    let Some(law) = channel.likelihood() else {
+        let name = ScalarChannel::name(channel);
+        return Err(format!(
+            "expected a channel with a known inverse, got `{name}`"
+        ));
+    };
+    check_all(&law, y)?;
+    let factor = law.observed(y).map_err(|e| e.to_string())?;
+    Ok(Some(Arc::new(factor)))
+}
+
+/// What is known about the two ends when one of them is pinned.
+enum Situation {
+    /// Both precisions are finite.
+    Tilted { a_z: f64, a_x: f64 },
+    /// $z$ is known, and so is $x = \varphi(z)$.
+    InputPinned,
+    /// $x$ is known: the channel acts as its likelihood.
+    OutputPinned { a_z: f64 },
+}
+
+fn situation(incoming: Incoming<'_, Gaussian>) -> Situation {
+    let (a_z, a_x) = (
+        incoming.get(Z).precision.scalar(),
+        incoming.get(X).precision.scalar(),
+    );
+    if a_z == f64::INFINITY {
+        Situation::InputPinned
+    } else if a_x == f64::INFINITY {
+        Situation::OutputPinned { a_z }
+    } else {
+        Situation::Tilted { a_z, a_x }
+    }
+}
+
+fn no_map<C: ScalarChannel>(channel: &C) -> FactorError {
+    let name = ScalarChannel::name(channel);
+    FactorError::Unsupported(format!(
+        "`{name}` cannot take an input or output that is known exactly"
+    ))
+}
+
+impl<C: ScalarChannel> PosteriorRule for C {
+    fn log_partition(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        _: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let (bz, bx) = (&incoming.get(Z).linear, &incoming.get(X).linear);
+        let (bz, bx) = (C::In::view(bz), C::Out::view(bx));
+        Ok(match situation(incoming) {
+            Situation::Tilted { a_z, a_x } => chunked_sum(bz.len(), |i| {
+                self.tilted(Tilt { a: a_z, b: bz[i] }, Tilt { a: a_x, b: bx[i] })
+                    .log_z
+            }),
+            Situation::InputPinned => {
+                let a = incoming.get(X).precision.scalar();
+                if bz.iter().any(|z| self.map(*z).is_none()) || a == f64::INFINITY {
+                    return Err(no_map(self));
+                }
+                chunked_sum(bz.len(), |i| {
+                    let x = self.map(bz[i]).unwrap_or(C::Out::ZERO);
+                    x.dot(bx[i]) - 0.5 * a * x.norm_sqr()
+                })
+            }
+            Situation::OutputPinned { a_z } => {
+                let law = self.likelihood().ok_or_else(|| no_map(self))?;
+                chunked_sum(bz.len(), |i| law.tilted(bx[i], a_z, bz[i]).log_z)
+            }
+        })
+    }
+
+    fn moments(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Moments,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let v = fill(self, incoming, target, &mut out.mean)?;
+        out.variance.set_scalar(v);
+        Ok(())
+    }
+
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let v = fill(self, incoming, target, &mut out.linear)?;
+        out.precision.set_scalar(v);
+        message_from_moments(incoming.get(target), out)
+    }
+}
+
+impl<C: ScalarChannel> GenerativeRule for C {
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {
+        let z = C::In::view(inputs[0]);
+        for (x, z) in C::Out::view_mut(&mut outputs[0]).iter_mut().zip(z) {
+            *x = ScalarChannel::sample(self, *z, rng);
+        }
+    }
+}
+
+/// Writes the means and returns the average variance.
+fn fill<C: ScalarChannel>(
+    channel: &C,
+    incoming: Incoming<'_, Gaussian>,
+    target: usize,
+    mean: &mut [f64],
+) -> Result<f64, FactorError> {
+    let (z, x) = (incoming.get(Z), incoming.get(X));
+    let (bz, bx) = (C::In::view(&z.linear), C::Out::view(&x.linear));
+    let v = match (situation(incoming), target) {
+        (Situation::Tilted { a_z, a_x }, Z) => fill_moments(C::In::view_mut(mean), |i| {
+            let t = channel.tilted(Tilt { a: a_z, b: bz[i] }, Tilt { a: a_x, b: bx[i] });
+            (t.mean_z, t.variance_z)
+        }),
+        (Situation::Tilted { a_z, a_x }, _) => fill_moments(C::Out::view_mut(mean), |i| {
+            let t = channel.tilted(Tilt { a: a_z, b: bz[i] }, Tilt { a: a_x, b: bx[i] });
+            (t.mean_x, t.variance_x)
+        }),
+        (Situation::OutputPinned { a_z }, Z) => {
+            let law = channel.likelihood().ok_or_else(|| no_map(channel))?;
+            if let Some((i, reason)) = bx
+                .iter()
+                .enumerate()
+                .find_map(|(i, x)| Some((i, law.check(*x).err()?)))
+            {
+                return Err(FactorError::Contradiction(format!("{reason} at index {i}")));
+            }
+            fill_moments(C::In::view_mut(mean), |i| law.moments(bx[i], a_z, bz[i]))
+        }
+        (Situation::OutputPinned { .. }, _) => {
+            mean.copy_from_slice(&x.linear);
+            0.0
+        }
+        (Situation::InputPinned, Z) => {
+            mean.copy_from_slice(&z.linear);
+            0.0
+        }
+        (Situation::InputPinned, _) => {
+            for (m, z) in C::Out::view_mut(mean).iter_mut().zip(bz) {
+                *m = channel.map(*z).ok_or_else(|| no_map(channel))?;
+            }
+            0.0
+        }
+    };
+    Ok(v)
+}

@@ -1,0 +1,198 @@
+//! A separable likelihood $p(y \mid z) = \prod_i p(y_i \mid z_i)$ at observed $y$.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::prior::brief;
+use super::{chunked_sum, fill_moments};
+use crate::belief::{Gaussian, Moments, SignalSpec};
+use crate::error::{FactorError, ModelError, ShapeError, parameter};
+use crate::factor::{Arity, Factor, Incoming, PosteriorRule, log_normal_sum, message_from_moments};
+use crate::scalar::{Elem, ScalarLikelihood};
+
+/// A scalar likelihood with one observation per component.
+#[derive(Debug, Clone)]
+pub struct SeparableLikelihood<L, E = f64> {
+    law: L,
+    y: Arc<[f64]>,
+    /// All components are Gaussian: the message is constant.
+    gaussian: bool,
+    element: PhantomData<E>,
+}
+
+/// Gives every scalar likelihood the way into a model.
+pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
+    /// The likelihood of these observations.
+    ///
+    /// # Errors
+    /// When there are none, or one of them is not finite or can never be produced.
+    fn observed(self, y: impl Into<Vec<f64>>) -> Result<SeparableLikelihood<Self, E>, ModelError> {
+        let y: Vec<f64> = y.into();
+        let refuse =
+            |reason: String| parameter(Self::NAME, "y", "an array of observations", reason);
+        if y.is_empty() {
+            return Err(refuse("an empty array".into()));
+        }
+        check_all(&self, &y).map_err(refuse)?;
+        let gaussian = self.as_gaussian(Self::Output::view(&y)[0]).is_some();
+        Ok(SeparableLikelihood {
+            law: self,
+            y: y.into(),
+            gaussian,
+            element: PhantomData,
+        })
+    }
+}
+
+impl<E: Elem, L: ScalarLikelihood<E>> ObservedLaw<E> for L {}
+
+/// The first observation that the law refuses, with its index.
+pub(super) fn check_all<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: &[f64]) -> Result<(), String> {
+    for (i, y) in L::Output::view(y).iter().enumerate() {
+        if !y.is_finite() {
+            return Err(format!("expected finite values, got {y:?} at index {i}"));
+        }
+        law.check(*y)
+            .map_err(|reason| format!("{reason} at index {i}"))?;
+    }
+    Ok(())
+}
+
+impl<L, E> SeparableLikelihood<L, E> {
+    /// The law of one component.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+
+    /// The observations.
+    pub fn y(&self) -> &[f64] {
+        &self.y
+    }
+}
+
+impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
+    fn name(&self) -> &str {
+        L::NAME
+    }
+
+    fn summary(&self) -> String {
+        brief(&self.law)
+    }
+
+    fn arity(&self) -> Arity {
+        Arity {
+            inputs: 1,
+            outputs: 0,
+        }
+    }
+
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        let count = L::Output::view(&self.y).len();
+        if inputs[0].count() == count {
+            return Ok(vec![]);
+        }
+        let expected = format!("{count} components, one per observation");
+        Err(ShapeError {
+            port: 0,
+            expected,
+            got: format!("shape {}", inputs[0]),
+        })
+    }
+
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+}
+
+impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E> {
+    fn log_partition(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        _: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let z = incoming.get(0);
+        let (a, b) = (z.precision.scalar(), E::view(&z.linear));
+        let y = L::Output::view(&self.y);
+        Ok(if a == f64::INFINITY {
+            chunked_sum(b.len(), |i| self.law.log_density(y[i], b[i]))
+        } else {
+            chunked_sum(b.len(), |i| self.law.tilted(y[i], a, b[i]).log_z)
+        })
+    }
+
+    /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let x = incoming.get(0);
+        let a = x.precision.scalar();
+        let b = E::view(&x.linear);
+        let y = L::Output::view(&self.y);
+        let law = |i: usize| self.law.as_gaussian(y[i]);
+        match law(0) {
+            Some(own) if a > 0.0 => {
+                let variance = 1.0 / own.a + 1.0 / a;
+                let (own_scale, scale) = (own.mean_scale(), x.mean_scale());
+                let gaps = (0..b.len()).map(|i| {
+                    let centre = law(i).map_or(E::ZERO, |own| own.b).scale(own_scale);
+                    b[i].scale(scale).minus(centre).norm_sqr().sqrt()
+                });
+                Ok(log_normal_sum(gaps, variance))
+            }
+            _ => Ok(self.log_partition(incoming, work)? - x.own_potential()),
+        }
+    }
+
+    fn moments(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        _: usize,
+        out: &mut Moments,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let v = self.fill(incoming, &mut out.mean);
+        out.variance.set_scalar(v);
+        Ok(())
+    }
+
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        if self.gaussian {
+            let y = L::Output::view(&self.y);
+            let mut precision = 0.0;
+            for (b, y) in E::view_mut(&mut out.linear).iter_mut().zip(y) {
+                if let Some(own) = self.law.as_gaussian(*y) {
+                    precision = own.a;
+                    *b = own.b;
+                }
+            }
+            out.precision.set_scalar(precision);
+            return Ok(());
+        }
+        let v = self.fill(incoming, &mut out.linear);
+        out.precision.set_scalar(v);
+        message_from_moments(incoming.get(target), out)
+    }
+}
+
+impl<E: Elem, L: ScalarLikelihood<E>> SeparableLikelihood<L, E> {
+    /// Writes the means and returns the average variance.
+    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> f64 {
+        let z = incoming.get(0);
+        let (a, b) = (z.precision.scalar(), E::view(&z.linear));
+        let y = L::Output::view(&self.y);
+        if a == f64::INFINITY {
+            mean.copy_from_slice(&z.linear);
+            0.0
+        } else {
+            fill_moments(E::view_mut(mean), |i| self.law.moments(y[i], a, b[i]))
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A separable prior $p(x) = \prod_i p(x_i)$.
+
+use std::marker::PhantomData;
+
+use rand::Rng;
+
+use super::{chunked_sum, fill_moments};
+use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
+use crate::error::{FactorError, ShapeError};
+use crate::factor::{
+    Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum, message_from_moments,
+};
+use crate::scalar::{Elem, ScalarPrior};
+
+/// A scalar prior on every component of a signal.
+#[derive(Debug, Clone)]
+pub struct SeparablePrior<P, E = f64> {
+    law: P,
+    shape: Vec<usize>,
+    element: PhantomData<E>,
+}
+
+/// Gives every scalar prior the way into a model.
+pub trait IidLaw<E: Elem = f64>: ScalarPrior<E> {
+    /// The prior of a vector of `n` independent components.
+    fn iid(self, n: usize) -> SeparablePrior<Self, E> {
+        self.shaped([n])
+    }
+
+    /// The prior of an array of independent components.
+    fn shaped(self, shape: impl Into<Vec<usize>>) -> SeparablePrior<Self, E> {
+        SeparablePrior {
+            law: self,
+            shape: shape.into(),
+            element: PhantomData,
+        }
+    }
+}
+
+impl<E: Elem, P: ScalarPrior<E>> IidLaw<E> for P {}
+
+impl<P, E> SeparablePrior<P, E> {
+    /// The law of one component.
+    pub fn law(&self) -> &P {
+        &self.law
+    }
+}
+
+impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
+    fn name(&self) -> &str {
+        P::NAME
+    }
+
+    fn summary(&self) -> String {
+        brief(&self.law)
+    }
+
+    fn arity(&self) -> Arity {
+        Arity {
+            inputs: 0,
+            outputs: 1,
+        }
+    }
+
+    fn output_specs(&self, _: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        let element = if E::REAL_LEN == 1 {
+            Element::Real
+        } else {
+            Element::Complex
+        };
+        Ok(vec![SignalSpec {
+            shape: self.shape.clone(),
+            element,
+            structure: Structure::Isotropic,
+        }])
+    }
+
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn generator(&self) -> Option<&dyn GenerativeRule> {
+        Some(self)
+    }
+}
+
+impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
+    fn log_partition(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        _: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let x = incoming.get(0);
+        let (a, b) = (x.precision.scalar(), E::view(&x.linear));
+        if a == f64::INFINITY {
+            return Ok(chunked_sum(b.len(), |i| self.log_density_or_atom(b[i])));
+        }
+        Ok(chunked_sum(b.len(), |i| self.law.tilted(a, b[i]).log_z))
+    }
+
+    /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let x = incoming.get(0);
+        let a = x.precision.scalar();
+        let b = E::view(&x.linear);
+        let law = |_: usize| self.law.as_gaussian();
+        match law(0) {
+            Some(own) if a > 0.0 => {
+                let variance = 1.0 / own.a + 1.0 / a;
+                let (own_scale, scale) = (own.mean_scale(), x.mean_scale());
+                let gaps = (0..b.len()).map(|i| {
+                    let centre = law(i).map_or(E::ZERO, |own| own.b).scale(own_scale);
+                    b[i].scale(scale).minus(centre).norm_sqr().sqrt()
+                });
+                Ok(log_normal_sum(gaps, variance))
+            }
+            _ => Ok(self.log_partition(incoming, work)? - x.own_potential()),
+        }
+    }
+
+    fn moments(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        _: usize,
+        out: &mut Moments,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let v = self.fill(incoming, &mut out.mean);
+        out.variance.set_scalar(v);
+        Ok(())
+    }
+
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        if let Some(own) = self.law.as_gaussian() {
+            out.precision.set_scalar(own.a);
+            E::view_mut(&mut out.linear).fill(own.b);
+            return Ok(());
+        }
+        let v = self.fill(incoming, &mut out.linear);
+        out.precision.set_scalar(v);
+        message_from_moments(incoming.get(target), out)
+    }
+}
+
+impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
+    /// Writes the means and returns the average variance.
+    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> f64 {
+        let x = incoming.get(0);
+        let (a, b) = (x.precision.scalar(), E::view(&x.linear));
+        if a == f64::INFINITY {
+            mean.copy_from_slice(&x.linear);
+            0.0
+        } else {
+            fill_moments(E::view_mut(mean), |i| self.law.moments(a, b[i]))
+        }
+    }
+
+    /// $\ln p(x)$ as a density: $+\infty$ on a point mass.
+    fn log_density_or_atom(&self, x: E) -> f64 {
+        if self
+            .law
+            .atoms()
+            .iter()
+            .any(|(place, p)| *place == x && *p > 0.0)
+        {
+            f64::INFINITY
+        } else {
+            self.law.log_density(x)
+        }
+    }
+}
+
+impl<E: Elem, P: ScalarPrior<E>> GenerativeRule for SeparablePrior<P, E> {
+    fn sample(&self, _: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {
+        for x in E::view_mut(&mut outputs[0]) {
+            *x = self.law.sample(rng);
+        }
+    }
+}
+
+/// The fields of a law, from its `Debug` form: `Law { rho: 0.1 }` becomes `rho: 0.1`.
+pub(super) fn brief(law: &impl std::fmt::Debug) -> String {
+    let text = format!("{law:?}");
+    match (text.find('{'), text.rfind('}')) {
+        (Some(open), Some(close)) if open < close => text[open + 1..close].trim().to_owned(),
+        _ => String::new(),
+    }
+}
