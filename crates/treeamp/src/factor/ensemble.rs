@@ -54,6 +54,19 @@ pub trait EnsembleRule: Send + Sync {
         target: usize,
     ) -> Result<Overlaps, FactorError>;
 
+    /// The extrinsic precision $a' = 1/v - a$ towards `target` where a formula gives it without the
+    /// difference; infinite when the variable becomes known.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn extrinsic_precision(
+        &self,
+        _at: Averaged<'_>,
+        _target: usize,
+    ) -> Result<Option<f64>, FactorError> {
+        Ok(None)
+    }
+
     /// $\bar A = E\,A(a, b; y)$, this factor being the student's.
     ///
     /// # Errors

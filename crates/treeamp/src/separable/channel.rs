@@ -50,7 +50,7 @@ impl<C: ScalarChannel> Factor for C {
         }
         Ok(vec![SignalSpec {
             element: of(C::Out::REAL_LEN),
-            ..SignalSpec::real(z.shape.clone())
+            ..z.clone()
         }])
     }
 

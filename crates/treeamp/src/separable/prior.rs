@@ -17,6 +17,8 @@ use crate::scalar::{Elem, ScalarPrior};
 pub struct SeparablePrior<P, E = f64> {
     law: P,
     shape: Vec<usize>,
+    /// Relative size in the limit; the shape is then empty.
+    ratio: Option<f64>,
     element: PhantomData<E>,
 }
 
@@ -32,7 +34,17 @@ pub trait IidLaw<E: Elem = f64>: ScalarPrior<E> {
         SeparablePrior {
             law: self,
             shape: shape.into(),
+            ratio: None,
             element: PhantomData,
+        }
+    }
+
+    /// The prior of a signal in the limit of infinite size, the reference that ratios refer to. For
+    /// theory only.
+    fn limit(self) -> SeparablePrior<Self, E> {
+        SeparablePrior {
+            ratio: Some(1.0),
+            ..self.shaped([])
         }
     }
 }
@@ -72,6 +84,7 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
             shape: self.shape.clone(),
             element,
             structure: Structure::Isotropic,
+            ratio: self.ratio,
         }])
     }
 

@@ -20,7 +20,7 @@ pub use duplicate::Duplicate;
 pub use factorization::Factorization;
 pub use gaussian_noise::GaussianNoise;
 pub use gradient::Gradient;
-pub use linear::Linear;
+pub use linear::{Linear, LinearEnsemble};
 pub use piecewise::PiecewiseLinear;
 pub use regions::Region;
 pub(crate) use regions::{Preimage, Regions};
