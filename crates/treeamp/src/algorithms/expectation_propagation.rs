@@ -1,8 +1,8 @@
 //! Expectation propagation with Gaussian beliefs (algorithm 2 of the Tree-AMP paper): the fixed
 //! point matches means and variances on every edge, and contains VAMP, G-VAMP and ML-VAMP.
 
-use crate::belief::{Gaussian, Moments, SignalSpec};
-use crate::engine::{Algorithm, Engine, Marginal, Message, MissingRule, Report};
+use crate::belief::{Gaussian, Moments, SignalSpec, product_excess};
+use crate::engine::{Algorithm, Engine, Marginal, Message, MissingRule, Potential, Report};
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Factor, Incoming};
 use crate::model::{Tree, Variable};
@@ -181,29 +181,27 @@ impl Algorithm for ExpectationPropagation {
         factor: &dyn Factor,
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
-    ) -> Result<f64, FactorError> {
-        rule(factor)?.log_partition(incoming, work)
+    ) -> Result<Potential, FactorError> {
+        let rule = rule(factor)?;
+        Ok(Potential {
+            value: rule.log_partition(incoming, work)?,
+            excess: rule.excess(incoming, work)?,
+        })
     }
 
     /// $\ln\int dx \prod_k m_k(x)$. With one pin $\delta(x - m)$ it is the sum of the other messages'
-    /// log-values at $m$; two equal pins make it infinite.
+    /// log-values at $m$; two pins make it infinite.
     fn variable_potential(
         &self,
         _: &Variable,
         incoming: Incoming<'_, Gaussian>,
         total: &mut Gaussian,
-    ) -> f64 {
-        match incoming.iter().filter(|m| m.is_pinned()).count() {
-            0 => {
-                add_up(incoming, total);
-                total.log_partition()
-            }
-            1 => {
-                add_up(incoming, total);
-                let others = incoming.iter().filter(|m| !m.is_pinned());
-                others.map(|m| m.log_value(&total.linear)).sum()
-            }
-            _ => f64::INFINITY,
+    ) -> Potential {
+        let excess = product_excess(incoming.iter(), total);
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Potential {
+            value: excess + own,
+            excess,
         }
     }
 }

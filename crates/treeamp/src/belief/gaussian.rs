@@ -1,5 +1,7 @@
 //! A Gaussian belief $p(x) \propto e^{-\frac12 x^T a x + b^T x}$ as a message.
 
+use std::f64::consts::TAU;
+
 use super::{SignalSpec, SymMatrix};
 use crate::engine::Message;
 
@@ -54,6 +56,16 @@ impl Gaussian {
             .all(|x| *x == 0.0)
     }
 
+    /// What turns `linear` into the mean: $1/a$, or 1 for a pin.
+    #[must_use]
+    pub fn mean_scale(&self) -> f64 {
+        if self.is_pinned() {
+            1.0
+        } else {
+            1.0 / self.precision.scalar()
+        }
+    }
+
     /// Makes it flat.
     pub fn set_flat(&mut self) {
         self.precision.data_mut().fill(0.0);
@@ -73,7 +85,34 @@ impl Gaussian {
         }
         let n = self.linear.len() as f64;
         let square: f64 = self.linear.iter().map(|b| b * b).sum();
-        0.5 * square / a + 0.5 * n * (std::f64::consts::TAU / a).ln()
+        0.5 * square / a + 0.5 * n * (TAU / a).ln()
+    }
+
+    /// The log-partition of a proper message, 0 for a pinned, flat or improper one: what
+    /// [`product_excess`] and the excess of a factor leave out.
+    #[must_use]
+    pub fn own_potential(&self) -> f64 {
+        if self.precision.scalar() > 0.0 {
+            self.log_partition()
+        } else {
+            0.0
+        }
+    }
+
+    /// $\ln g(m) - A[g] = -\frac12 a\|m - b/a\|^2 - \frac n2\ln\frac{2\pi}a$ of a proper finite message;
+    /// [`log_value`](Self::log_value) of a flat or improper one.
+    #[must_use]
+    pub fn normalised_log_value(&self, place: &[f64]) -> f64 {
+        let a = self.precision.scalar();
+        if a <= 0.0 {
+            return self.log_value(place);
+        }
+        let gaps = self
+            .linear
+            .iter()
+            .zip(place)
+            .map(|(b, m)| (m - b / a).powi(2));
+        -0.5 * a * gaps.sum::<f64>() - 0.5 * self.len() as f64 * (TAU / a).ln()
     }
 
     /// $\ln g(m) = -\frac12 a\|m\|^2 + b^T m$ of the (unnormalised, isotropic, finite) message.
@@ -86,6 +125,33 @@ impl Gaussian {
             .map(|(b, m)| m * (b - 0.5 * a * m))
             .sum()
     }
+}
+
+/// What a product of messages adds to the potentials of its members:
+/// $\ln\int\prod_k m_k - \sum_k A[m_k]$, where $A[m] = \ln\int m$ for a proper message and 0 for a
+/// pinned, flat or improper one. Centred at the mean of the product, so that potentials of order
+/// $a\|r\|^2$ never meet. `total` is scratch.
+pub fn product_excess<'a>(
+    messages: impl Iterator<Item = &'a Gaussian> + Clone,
+    total: &mut Gaussian,
+) -> f64 {
+    total.set_flat();
+    messages.clone().for_each(|m| total.add_assign(m));
+    let pins = messages.clone().filter(|m| m.is_pinned()).count();
+    let a = total.precision.scalar();
+    if pins > 1 || a <= 0.0 {
+        return f64::INFINITY;
+    }
+    let mut volume = 0.0;
+    if pins == 0 {
+        total.linear.iter_mut().for_each(|b| *b /= a);
+        volume = 0.5 * total.len() as f64 * (TAU / a).ln();
+    }
+    let others = messages.filter(|m| !m.is_pinned());
+    volume
+        + others
+            .map(|m| m.normalised_log_value(&total.linear))
+            .sum::<f64>()
 }
 
 impl Message for Gaussian {

@@ -5,7 +5,7 @@ mod moments;
 mod signal;
 mod sym_matrix;
 
-pub use gaussian::Gaussian;
+pub use gaussian::{Gaussian, product_excess};
 pub use moments::Moments;
 pub use signal::{Element, SignalSpec, Structure};
 pub use sym_matrix::SymMatrix;

@@ -10,6 +10,16 @@ use crate::model::Variable;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissingRule(pub &'static str);
 
+/// A potential, and what of it is left when the potentials of the incoming messages alone are taken
+/// off. Over the tree both add up to the same total, the second without large cancellations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Potential {
+    /// The potential itself.
+    pub value: f64,
+    /// Less the potentials of the incoming messages.
+    pub excess: f64,
+}
+
 /// What an algorithm knows about one variable after a sweep.
 pub trait Marginal: Clone + Send + Sync + std::fmt::Debug {
     /// Copies in place, without allocating.
@@ -89,7 +99,7 @@ pub trait Algorithm: Sync {
         factor: &dyn Factor,
         incoming: Incoming<'_, Self::Message>,
         work: &mut [f64],
-    ) -> Result<f64, FactorError>;
+    ) -> Result<Potential, FactorError>;
 
     /// $A_x$: the potential of the product of messages on a variable, or on an edge.
     fn variable_potential(
@@ -97,5 +107,5 @@ pub trait Algorithm: Sync {
         variable: &Variable,
         incoming: Incoming<'_, Self::Message>,
         total: &mut Self::Message,
-    ) -> f64;
+    ) -> Potential;
 }

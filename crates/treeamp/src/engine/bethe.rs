@@ -9,6 +9,8 @@ pub struct Term {
     pub name: String,
     /// Its potential, a sum over components.
     pub value: f64,
+    /// The potential less those of the messages that enter it: the terms the total is summed from.
+    pub excess: f64,
 }
 
 /// The objective with its terms.
@@ -26,7 +28,7 @@ pub struct Objective {
 
 impl Objective {
     pub(super) fn new(factors: Vec<Term>, variables: Vec<Term>, edges: Vec<Term>) -> Self {
-        let sum = |terms: &[Term]| terms.iter().map(|t| t.value).sum::<f64>();
+        let sum = |terms: &[Term]| terms.iter().map(|t| t.excess).sum::<f64>();
         let total = sum(&factors) + sum(&variables) - sum(&edges);
         Self {
             factors,

@@ -9,7 +9,7 @@ mod plan;
 mod report;
 mod sweep;
 
-pub use algorithm::{Algorithm, Marginal, MissingRule};
+pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};
 pub use bethe::{Objective, Term};
 pub use message::Message;
 pub use observer::{EveryN, Observer, Progress, SweepView};

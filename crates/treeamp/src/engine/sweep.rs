@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::report::{check_len, find_edge};
 use super::{
     Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Objective, Observer,
-    Options, Plan, Report, SweepRecord, SweepView, Term, Termination,
+    Options, Plan, Potential, Report, SweepRecord, SweepView, Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -180,8 +180,9 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 });
                 break;
             }
-            smallest = smallest.min(residual);
+            // a variable that kept its moments for want of a belief has not settled
             if improper == 0 {
+                smallest = smallest.min(residual);
                 state.keep();
             }
             let view = SweepView {
@@ -419,7 +420,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             self.plan.refresh(f, &mut state.store, &state.flat);
             let incoming = self.plan.at_factor(f, &state.store);
             let work = &mut state.work[f];
-            let value = self
+            let Potential { value, excess } = self
                 .algorithm
                 .factor_potential(f, node.factor.as_ref(), incoming, work)
                 .map_err(|source| RunError::Factor {
@@ -429,17 +430,19 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             factors.push(Term {
                 name: node.name.clone(),
                 value,
+                excess,
             });
         }
         let mut variables = Vec::new();
         for (i, variable) in self.tree.variables().iter().enumerate() {
             let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
-            let value =
+            let Potential { value, excess } =
                 self.algorithm
                     .variable_potential(variable, incoming, &mut state.scratch[i]);
             variables.push(Term {
                 name: variable.name.clone(),
                 value,
+                excess,
             });
         }
         let mut edges = Vec::new();
@@ -448,7 +451,8 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             let slots = [e, self.plan.to_factor[e]];
             let incoming = Incoming::new(&state.store, &slots);
             let total = &mut state.scratch[edge.variable];
-            let value = self.algorithm.variable_potential(variable, incoming, total);
+            let Potential { value, excess } =
+                self.algorithm.variable_potential(variable, incoming, total);
             let arrow = match edge.direction {
                 Direction::Forward => "->",
                 Direction::Backward => "<-",
@@ -458,7 +462,11 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 self.tree.factors()[edge.factor].name,
                 variable.name
             );
-            edges.push(Term { name, value });
+            edges.push(Term {
+                name,
+                value,
+                excess,
+            });
         }
         Ok(Objective::new(factors, variables, edges))
     }

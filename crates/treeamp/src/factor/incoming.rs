@@ -41,7 +41,7 @@ impl<'a, M> Incoming<'a, M> {
     }
 
     /// All messages, in the order of the ports.
-    pub fn iter(&self) -> impl Iterator<Item = &'a M> + use<'a, M> {
+    pub fn iter(&self) -> impl Iterator<Item = &'a M> + Clone + use<'a, M> {
         let store = self.store;
         self.slots.iter().map(move |s| &store[*s])
     }

@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use incoming::Incoming;
+pub(crate) use rules::log_normal_sum;
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
 
 use crate::belief::{SignalSpec, Structure};

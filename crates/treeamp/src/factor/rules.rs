@@ -22,6 +22,21 @@ pub trait PosteriorRule: Send + Sync {
         work: &mut [f64],
     ) -> Result<f64, FactorError>;
 
+    /// $A_f - \sum_i A[m_i]$: the log-partition less the potentials of the proper incoming messages
+    /// alone ([`Gaussian::own_potential`]). The evidence is summed from these, because $A_f$ grows
+    /// like $a\|r\|^2$. Override it where it can be had without the difference.
+    ///
+    /// # Errors
+    /// When the factor cannot compute it.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Ok(self.log_partition(incoming, work)? - own)
+    }
+
     /// The outgoing (extrinsic) message to port `target`.
     ///
     /// By a direct formula wherever one exists: $1/v - a$ loses digits when a factor says little.
@@ -102,4 +117,19 @@ pub fn message_from_moments(incoming: &Gaussian, out: &mut Gaussian) -> Result<(
 pub trait GenerativeRule: Send + Sync {
     /// Draws the outputs (already of the right length) given the inputs.
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng);
+}
+
+/// $\sum_i \ln\mathcal N(g_i; 0, V)$, with the limit $V \to 0$.
+pub(crate) fn log_normal_sum(gaps: impl Iterator<Item = f64>, variance: f64) -> f64 {
+    let (mut square, mut n) = (0.0, 0.0);
+    for g in gaps {
+        square += g * g;
+        n += 1.0;
+    }
+    let fit = if square == 0.0 {
+        0.0
+    } else {
+        -0.5 * square / variance
+    };
+    fit - 0.5 * n * (std::f64::consts::TAU * variance).ln()
 }

@@ -56,22 +56,82 @@ impl Truncated {
     }
 }
 
+/// One end of an interval, possibly infinite, with the slope $g'$ there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct End {
+    /// Where it is.
+    pub place: f64,
+    /// $g'(\text{place}) = b - a\,\text{place}$; of no meaning at infinity.
+    pub slope: f64,
+}
+
+/// A quadratic exponent on an interval, by its curvature, vertex and ends.
+///
+/// The slopes carry all digits of the distance between the ends and the vertex: compute them from the
+/// terms of the problem rather than from sums of large terms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quadratic {
+    /// Precision $a = -g''$, of any sign.
+    pub a: f64,
+    /// $b/a$, used when $a > 0$ and it lies inside.
+    pub vertex: f64,
+    /// Lower end.
+    pub lo: End,
+    /// Upper end.
+    pub hi: End,
+}
+
+impl Quadratic {
+    fn reflect(self) -> Self {
+        let turn = |end: End| End {
+            place: -end.place,
+            slope: -end.slope,
+        };
+        Self {
+            a: self.a,
+            vertex: -self.vertex,
+            lo: turn(self.hi),
+            hi: turn(self.lo),
+        }
+    }
+
+    fn width(&self) -> f64 {
+        self.hi.place - self.lo.place
+    }
+}
+
 /// Moments of $e^{-\frac12 a x^2 + b x}$ on $[\text{lo}, \text{hi}]$ for any sign of $a$; `None` where the
 /// integral diverges.
 #[must_use]
 #[inline]
 pub fn truncated(a: f64, b: f64, lo: f64, hi: f64) -> Option<Truncated> {
-    match (lo.is_finite(), hi.is_finite()) {
-        (true, true) => Some(interval(a, b, lo, hi)),
-        (true, false) => half_line(a, b, lo),
-        (false, true) => half_line(a, -b, -hi).map(Truncated::reflect),
-        (false, false) => whole_line(a, b),
+    let end = |place: f64| End {
+        place,
+        slope: (-a).mul_add(place, b),
+    };
+    truncated_quadratic(Quadratic {
+        a,
+        vertex: b / a,
+        lo: end(lo),
+        hi: end(hi),
+    })
+}
+
+/// Moments of $e^{g}$ on the interval of `g`; `None` where the integral diverges.
+#[must_use]
+#[inline]
+pub fn truncated_quadratic(g: Quadratic) -> Option<Truncated> {
+    match (g.lo.place.is_finite(), g.hi.place.is_finite()) {
+        (true, true) => Some(interval(g)),
+        (true, false) => half_line(g),
+        (false, true) => half_line(g.reflect()).map(Truncated::reflect),
+        (false, false) => whole_line(g),
     }
 }
 
-fn whole_line(a: f64, b: f64) -> Option<Truncated> {
-    let (mean, variance) = (b / a, 1.0 / a);
-    (a > 0.0 && mean.is_finite() && variance.is_finite()).then(|| Truncated {
+fn whole_line(g: Quadratic) -> Option<Truncated> {
+    let (mean, variance) = (g.vertex, 1.0 / g.a);
+    (g.a > 0.0 && mean.is_finite() && variance.is_finite()).then(|| Truncated {
         anchor: mean,
         mass: 2.0 * SQRT_FRAC_PI_2 * variance.sqrt(),
         mean,
@@ -79,32 +139,32 @@ fn whole_line(a: f64, b: f64) -> Option<Truncated> {
     })
 }
 
-/// $x \ge l$.
+/// From the lower end to infinity.
 #[inline]
-fn half_line(a: f64, b: f64, l: f64) -> Option<Truncated> {
-    if a <= 0.0 {
-        let length = -1.0 / b;
-        return (a == 0.0 && b < 0.0).then(|| Truncated {
+fn half_line(g: Quadratic) -> Option<Truncated> {
+    let l = g.lo.place;
+    if g.a <= 0.0 {
+        let length = -1.0 / g.lo.slope;
+        return (g.a == 0.0 && length > 0.0).then(|| Truncated {
             anchor: l,
             mass: length,
             mean: l + length,
             variance: length * length,
         });
     }
-    let sd = 1.0 / a.sqrt();
-    let s = a.mul_add(l, -b) * sd;
+    let sd = 1.0 / g.a.sqrt();
+    let s = -g.lo.slope * sd;
     if s > 0.0 {
         return Some(decaying_half_line(s, sd, l));
     }
     // the mode is inside: normal density and probability at s, h = density / probability
-    let mode = b / a;
     let density = (-0.5 * s * s).exp();
     let twice_probability = 2.0 - density * erfcx(-s * FRAC_1_SQRT_2);
     let h = density / (SQRT_FRAC_PI_2 * twice_probability);
-    mode.is_finite().then(|| Truncated {
-        anchor: mode,
+    g.vertex.is_finite().then(|| Truncated {
+        anchor: g.vertex.max(l),
         mass: SQRT_FRAC_PI_2 * sd * twice_probability,
-        mean: h.mul_add(sd, mode).max(l),
+        mean: (g.vertex + h * sd).max(l),
         variance: (1.0 - h * (h - s)) * sd * sd,
     })
 }
@@ -116,70 +176,70 @@ fn decaying_half_line(s: f64, sd: f64, l: f64) -> Truncated {
     Truncated {
         anchor: l,
         mass: mass * sd,
-        mean: mean.mul_add(sd, l),
+        mean: l + mean * sd,
         variance: variance * sd * sd,
     }
 }
 
-/// $l \le x \le u$.
-fn interval(a: f64, b: f64, l: f64, u: f64) -> Truncated {
-    let (slope_l, slope_u) = ((-a).mul_add(l, b), (-a).mul_add(u, b));
-    if a <= 0.0 {
-        return convex(a, b, l, u);
+/// Both ends finite.
+fn interval(g: Quadratic) -> Truncated {
+    if g.a <= 0.0 {
+        return convex(g);
     }
-    if slope_l > 0.0 && slope_u < 0.0 {
-        return around_mode(a, b, l, u);
+    if g.lo.slope > 0.0 && g.hi.slope < 0.0 {
+        return around_mode(g);
     }
-    if slope_l > 0.0 {
-        return interval(a, -b, -u, -l).reflect();
+    if g.lo.slope > 0.0 {
+        return interval(g.reflect()).reflect();
     }
-    let (width, c) = (u - l, -slope_l);
-    if width * (0.5 * a).mul_add(width, c) > NEGLIGIBLE {
-        let sd = 1.0 / a.sqrt();
-        let t = decaying_half_line(c * sd, sd, l);
+    let (width, c) = (g.width(), -g.lo.slope);
+    if width * (0.5 * g.a * width + c) > NEGLIGIBLE {
+        let sd = 1.0 / g.a.sqrt();
+        let t = decaying_half_line(c * sd, sd, g.lo.place);
         return Truncated {
-            mean: t.mean.min(u),
+            mean: t.mean.min(g.hi.place),
             ..t
         };
     }
-    falling(a, c, l, width)
+    falling(g.a, c, g.lo.place, width)
 }
 
 /// $a > 0$ and the mode inside.
-fn around_mode(a: f64, b: f64, l: f64, u: f64) -> Truncated {
-    let root = a.sqrt();
-    let (alpha, beta) = (a.mul_add(l, -b) / root, a.mul_add(u, -b) / root);
-    if (u - l) * root < NARROW {
-        return falling(a, a.mul_add(l, -b), l, u - l);
+fn around_mode(g: Quadratic) -> Truncated {
+    let root = g.a.sqrt();
+    if g.width() * root < NARROW {
+        return falling(g.a, -g.lo.slope, g.lo.place, g.width());
     }
+    let (alpha, beta) = (-g.lo.slope / root, -g.hi.slope / root);
     let probability = normal_probability_around_zero(alpha, beta);
     let (low, high) = (normal_density(alpha), normal_density(beta));
     let shift = (low - high) / probability;
+    let inside = |x: f64| x.max(g.lo.place).min(g.hi.place);
     Truncated {
-        anchor: b / a,
+        anchor: inside(g.vertex),
         mass: 2.0 * SQRT_FRAC_PI_2 * probability / root,
-        mean: (b / a + shift / root).max(l).min(u),
-        variance: (1.0 + (alpha * low - beta * high) / probability - shift * shift) / a,
+        mean: inside(g.vertex + shift / root),
+        variance: (1.0 + (alpha * low - beta * high) / probability - shift * shift) / g.a,
     }
 }
 
 /// $a \le 0$: the weight falls from both ends towards the vertex, or from one end to the other.
-fn convex(a: f64, b: f64, l: f64, u: f64) -> Truncated {
-    let (slope_l, slope_u) = ((-a).mul_add(l, b), (-a).mul_add(u, b));
-    if slope_l >= 0.0 && slope_u > 0.0 {
-        return convex(a, -b, -u, -l).reflect();
+fn convex(g: Quadratic) -> Truncated {
+    let (lo, hi, width) = (g.lo, g.hi, g.width());
+    if lo.slope >= 0.0 && hi.slope > 0.0 {
+        return convex(g.reflect()).reflect();
     }
-    if slope_u <= 0.0 {
-        return falling(a, -slope_l, l, u - l);
+    if hi.slope <= 0.0 {
+        return falling(g.a, -lo.slope, lo.place, width);
     }
-    let from_l = falling(a, -slope_l, l, (slope_l / a).min(u - l));
-    let from_u = falling(a, slope_u, -u, (-slope_u / a).min(u - l)).reflect();
-    // g(u) - g(l) as a product
-    let gap = 0.5 * (u - l) * (slope_l + slope_u);
+    let from_lo = falling(g.a, -lo.slope, lo.place, (lo.slope / g.a).min(width));
+    let from_hi = falling(g.a, hi.slope, -hi.place, (-hi.slope / g.a).min(width)).reflect();
+    // g(hi) - g(lo) as a product
+    let gap = 0.5 * width * (lo.slope + hi.slope);
     let (mut high, mut low, anchor) = if gap > 0.0 {
-        (from_u.bump(), from_l.bump(), u)
+        (from_hi.bump(), from_lo.bump(), hi.place)
     } else {
-        (from_l.bump(), from_u.bump(), l)
+        (from_lo.bump(), from_hi.bump(), lo.place)
     };
     low.mass *= (-gap.abs()).exp();
     high.absorb(&low);

@@ -13,6 +13,18 @@ pub struct Tilt<E = f64> {
     pub b: E,
 }
 
+impl<E> Tilt<E> {
+    /// What turns `b` into the mean: $1/a$, or 1 for a point mass.
+    #[must_use]
+    pub fn mean_scale(&self) -> f64 {
+        if self.a == f64::INFINITY {
+            1.0
+        } else {
+            1.0 / self.a
+        }
+    }
+}
+
 /// $A$, $r = \partial_b A$ and $v = \partial_b^2 A$ of a scalar law, evaluated together.
 ///
 /// Where the defining integral diverges, `log_z` and `variance` are $+\infty$ and `mean` is some

@@ -7,7 +7,9 @@ use rand::Rng;
 use super::{chunked_sum, fill_moments};
 use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments};
+use crate::factor::{
+    Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum, message_from_moments,
+};
 use crate::scalar::{Elem, ScalarPrior};
 
 /// A scalar prior on every component of a signal.
@@ -94,6 +96,30 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
             return Ok(chunked_sum(b.len(), |i| self.log_density_or_atom(b[i])));
         }
         Ok(chunked_sum(b.len(), |i| self.law.tilted(a, b[i]).log_z))
+    }
+
+    /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let x = incoming.get(0);
+        let a = x.precision.scalar();
+        let b = E::view(&x.linear);
+        let law = |_: usize| self.law.as_gaussian();
+        match law(0) {
+            Some(own) if a > 0.0 => {
+                let variance = 1.0 / own.a + 1.0 / a;
+                let (own_scale, scale) = (own.mean_scale(), x.mean_scale());
+                let gaps = (0..b.len()).map(|i| {
+                    let centre = law(i).map_or(E::ZERO, |own| own.b).scale(own_scale);
+                    b[i].scale(scale).minus(centre).norm_sqr().sqrt()
+                });
+                Ok(log_normal_sum(gaps, variance))
+            }
+            _ => Ok(self.log_partition(incoming, work)? - x.own_potential()),
+        }
     }
 
     fn moments(

@@ -1,3 +1,4 @@
 //! Conformance checks for any law, the catalogue's and yours.
 
+pub mod factors;
 pub mod laws;

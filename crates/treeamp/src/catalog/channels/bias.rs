@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use crate::belief::{Gaussian, SignalSpec};
+use crate::belief::{Gaussian, SignalSpec, product_excess};
 use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
@@ -109,19 +109,30 @@ impl PosteriorRule for Bias {
         let (z, x) = (incoming.get(0), incoming.get(1));
         let mut back = z.clone();
         self.message(incoming, 0, &mut back, work)?;
-        if x.is_pinned() {
-            return Ok(if z.is_pinned() {
-                f64::INFINITY
-            } else {
-                z.log_value(&back.linear)
-            });
-        }
-        let constant = x.log_value(&self.bias);
-        if z.is_pinned() {
-            return Ok(back.log_value(&z.linear) + constant);
+        if z.is_pinned() || x.is_pinned() {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.excess(incoming, work)? + own);
         }
         back.add_assign(z);
-        Ok(back.log_partition() + constant)
+        Ok(back.log_partition() + x.log_value(&self.bias))
+    }
+
+    /// The shifted message on $z$ has the potential of the message on $x$, up to the constant that a
+    /// flat or improper message picks up.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let (z, x) = (incoming.get(0), incoming.get(1));
+        let (mut back, mut total) = (z.clone(), z.clone());
+        self.message(incoming, 0, &mut back, work)?;
+        let constant = if x.precision.scalar() > 0.0 {
+            0.0
+        } else {
+            x.log_value(&self.bias)
+        };
+        Ok(product_excess([z, &back].into_iter(), &mut total) + constant)
     }
 }
 

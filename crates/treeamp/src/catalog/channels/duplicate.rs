@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use crate::belief::{Gaussian, SignalSpec};
+use crate::belief::{Gaussian, SignalSpec, product_excess};
 use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
@@ -73,20 +73,20 @@ impl PosteriorRule for Duplicate {
     fn log_partition(
         &self,
         incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
+        work: &mut [f64],
     ) -> Result<f64, FactorError> {
+        if incoming.iter().any(Gaussian::is_pinned) {
+            let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+            return Ok(self.excess(incoming, work)? + own);
+        }
         let mut total = incoming.get(0).clone();
-        for port in 1..incoming.len() {
-            total.add_assign(incoming.get(port));
-        }
-        match incoming.iter().filter(|m| m.is_pinned()).count() {
-            0 => Ok(total.log_partition()),
-            1 => {
-                let others = incoming.iter().filter(|m| !m.is_pinned());
-                Ok(others.map(|m| m.log_value(&total.linear)).sum())
-            }
-            _ => Ok(f64::INFINITY),
-        }
+        incoming.iter().skip(1).for_each(|m| total.add_assign(m));
+        Ok(total.log_partition())
+    }
+
+    fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+        let mut total = incoming.get(0).clone();
+        Ok(product_excess(incoming.iter(), &mut total))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::belief::{Gaussian, SignalSpec};
 use crate::catalog::likelihoods::GaussianLikelihood;
 use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
+use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum};
 use crate::separable::ObservedLaw;
 
 /// Additive Gaussian noise.
@@ -138,13 +138,7 @@ impl PosteriorRule for GaussianNoise {
         let n = z.len() as f64;
         let pairs = z.linear.iter().zip(&x.linear);
         if z.is_pinned() && x.is_pinned() {
-            let square: f64 = pairs.map(|(m, k)| (m - k).powi(2)).sum();
-            let normalisation = 0.5 * n * (TAU * delta).ln();
-            return Ok(if square == 0.0 {
-                0.0
-            } else {
-                -0.5 * square / delta
-            } - normalisation);
+            return Ok(log_normal_sum(pairs.map(|(m, k)| m - k), delta));
         }
         if z.is_pinned() || x.is_pinned() {
             // ln ∫ dz N(m; z, Δ) g(z), g the finite side
@@ -168,6 +162,28 @@ impl PosteriorRule for GaussianNoise {
             .map(|(bz, bx)| (bz + bx).powi(2) + delta * (ax * bz * bz + az * bx * bx))
             .sum();
         Ok(0.5 * square / d + 0.5 * n * (TAU / d).ln())
+    }
+
+    /// $\ln\mathcal N(\hat z; \hat x, \frac1{a_z} + \frac1{a_x} + \Delta)$ for proper or pinned ends.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let (z, x) = (incoming.get(0), incoming.get(1));
+        let (az, ax) = (z.precision.scalar(), x.precision.scalar());
+        if az <= 0.0 || ax <= 0.0 {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.log_partition(incoming, work)? - own);
+        }
+        let variance = 1.0 / az + 1.0 / ax + self.noise_variance;
+        let (sz, sx) = (z.mean_scale(), x.mean_scale());
+        let gaps = z
+            .linear
+            .iter()
+            .zip(&x.linear)
+            .map(|(bz, bx)| bz * sz - bx * sx);
+        Ok(log_normal_sum(gaps, variance))
     }
 }
 

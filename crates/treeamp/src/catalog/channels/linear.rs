@@ -314,7 +314,42 @@ impl PosteriorRule for Linear {
         }
     }
 
+    /// $A = \frac12\sum_k [w(\tilde b_z + s\tilde b_x)^2 + \ln 2\pi w] + \frac{1}{2a_z}\|b_z^\perp\|^2 +
+    /// \frac{N-K}2\ln\frac{2\pi}{a_z}$, with $b_z^\perp$ the part of $b_z$ that $W$ does not see.
     fn log_partition(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let d = self.decomposition()?;
+        let (z, x) = (incoming.get(Z), incoming.get(X));
+        let r = self.resolvent(d, z, x);
+        if z.is_pinned() || x.is_pinned() || !r.is_proper() {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.excess(incoming, work)? + own);
+        }
+        let work = self.refresh(d, z, x, work);
+        let to_w = if r.strong { r.ax } else { 1.0 };
+        let p = r.p as f64;
+        let fit = r.sum_modes(&work, &|s, bz, bx| (bz + s * bx).powi(2) * r.w(s) / to_w);
+        let mut value = 0.5 * fit + 0.5 * p * r.sum(|s| (TAU * r.w(s) / to_w).ln());
+        let unseen = r.cols - r.singular_values.len();
+        if unseen > 0 {
+            let mut modes = work.z_modes.to_vec();
+            let (mut seen, mut scratch) = (vec![0.0; z.len()], vec![0.0; x.len()]);
+            d.to_input(&self.inner.w, &mut modes, r.p, &mut seen, &mut scratch);
+            let rest: f64 = z
+                .linear
+                .iter()
+                .zip(&seen)
+                .map(|(b, s)| (b - s).powi(2))
+                .sum();
+            value += 0.5 * rest / r.az + 0.5 * p * unseen as f64 * (TAU / r.az).ln();
+        }
+        Ok(value)
+    }
+
+    fn excess(
         &self,
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
@@ -329,7 +364,7 @@ impl PosteriorRule for Linear {
             return Ok(if x.is_pinned() {
                 f64::INFINITY
             } else {
-                x.log_value(&place)
+                x.normalised_log_value(&place)
             });
         }
         let r = self.resolvent(d, z, x);
@@ -337,8 +372,7 @@ impl PosteriorRule for Linear {
             return Ok(f64::INFINITY);
         }
         let work = self.refresh(d, z, x, work);
-        Ok(r.log_partition(z, x, &work, || {
-            // |x̂|² outside the range of W
+        Ok(r.excess(&work, || {
             let mut modes = work.x_modes.to_vec();
             let (mut inside, mut scratch) = (vec![0.0; x.len()], vec![0.0; z.len()]);
             d.to_output(&self.inner.w, &mut modes, r.p, &mut inside, &mut scratch);
@@ -541,58 +575,54 @@ impl Resolvent<'_> {
         }
     }
 
-    /// $A$ in innovation form; `outside` is $\|b_x\|^2$ outside the range of $W$.
-    fn log_partition(
-        &self,
-        z: &Gaussian,
-        x: &Gaussian,
-        work: &Work<'_>,
-        outside: impl Fn() -> f64,
-    ) -> f64 {
+    /// $\sum f(s, b_z, b_x)$ over modes and columns.
+    fn sum_modes(&self, work: &Work<'_>, f: &dyn Fn(f64, f64, f64) -> f64) -> f64 {
+        let rows = self.singular_values.iter().enumerate();
+        rows.map(|(i, s)| {
+            let row = i * self.p..(i + 1) * self.p;
+            let pairs = work.z_modes[row.clone()].iter().zip(&work.x_modes[row]);
+            pairs.map(|(bz, bx)| f(*s, *bz, *bx)).sum::<f64>()
+        })
+        .sum()
+    }
+
+    /// $A - A[m_z] - A[m_x]$ in innovation form, with $e = \tilde{\hat x} - s\tilde{\hat z}$:
+    /// $-\frac12\sum_k [a_x a_z w\,e^2 + \ln(1 + a_x\lambda/a_z)] - \frac{1}{2a_x}\|b_x^\perp\|^2 -
+    /// \frac M2\ln\frac{2\pi}{a_x}$; `outside` is $\|b_x^\perp\|^2$, outside the range of $W$.
+    fn excess(&self, work: &Work<'_>, outside: impl Fn() -> f64) -> f64 {
         let p = self.p as f64;
-        let modes = |f: &dyn Fn(f64, f64, f64) -> f64| -> f64 {
-            let rows = self.singular_values.iter().enumerate();
-            rows.map(|(i, s)| {
-                let row = i * self.p..(i + 1) * self.p;
-                let pairs = work.z_modes[row.clone()].iter().zip(&work.x_modes[row]);
-                pairs.map(|(bz, bx)| f(*s, *bz, *bx)).sum::<f64>()
-            })
-            .sum()
-        };
+        let modes = |f: &dyn Fn(f64, f64, f64) -> f64| self.sum_modes(work, f);
+        let volume = |per_mode: &dyn Fn(f64) -> f64| 0.5 * p * self.sum(per_mode);
         if self.ax == f64::INFINITY {
             let fit = modes(&|s, bz, mx| self.az * self.innovation(s, bz, mx).powi(2) / (s * s));
-            let volume = self.sum(|s| (TAU * s * s / self.az).ln());
-            return z.log_partition() - 0.5 * fit - 0.5 * p * volume;
+            return -0.5 * fit - volume(&|s| (TAU * s * s / self.az).ln());
         }
         if self.az <= 0.0 {
+            // every input is seen; the message on z has no potential of its own
             let to_w = if self.strong { self.ax } else { 1.0 };
             let fit = modes(&|s, bz, bx| (bz + s * bx).powi(2) * self.w(s) / to_w);
-            return 0.5 * fit + 0.5 * p * self.sum(|s| (TAU * self.w(s) / to_w).ln());
+            let own = modes(&|_, _, bx| bx * bx) + outside();
+            let own = 0.5 * own / self.ax + 0.5 * p * self.rows as f64 * (TAU / self.ax).ln();
+            return 0.5 * fit + volume(&|s| (TAU * self.w(s) / to_w).ln()) - own;
         }
-        let volume = self.sum(|s| (self.ax / self.az * s * s).ln_1p());
-        let base = z.log_partition() - 0.5 * p * volume;
-        if self.strong {
-            let squares: f64 = x.linear.iter().map(|b| b * b).sum();
-            let rest = if self.singular_values.len() < self.rows {
-                outside()
-            } else {
-                0.0
-            };
+        let determinant = volume(&|s| (self.ax / self.az * s * s).ln_1p());
+        if self.ax > 0.0 {
+            let beyond = self.singular_values.len() < self.rows;
+            let rest = if beyond { outside() / self.ax } else { 0.0 };
             let fit = modes(&|s, bz, bx| {
-                let weight = if s > 0.0 {
-                    self.az * self.w(s)
-                } else {
-                    self.ax
-                };
-                weight * self.innovation(s, bz, bx).powi(2)
+                let gap = bx / self.ax - s * bz / self.az;
+                self.ax * self.az_w(s) * gap * gap
             });
-            base + 0.5 * (squares - rest) / self.ax - 0.5 * fit
+            let own = 0.5 * p * self.rows as f64 * (TAU / self.ax).ln();
+            -0.5 * (fit + rest) - determinant - own
         } else {
-            base + modes(&|s, bz, bx| {
+            // a flat or negative message on x has no potential of its own
+            let fit = modes(&|s, bz, bx| {
                 let place = s * bz / self.az;
                 let gap = bx - self.ax * place;
                 place * (bx - 0.5 * self.ax * place) + 0.5 * s * s * self.w(s) * gap * gap
-            })
+            });
+            fit - determinant
         }
     }
 }

@@ -16,7 +16,7 @@ use super::regions::{Region, Regions};
 use crate::catalog::likelihoods::PiecewiseLikelihood;
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump};
-use crate::math::truncated_normal::truncated;
+use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
 use crate::scalar::{ScalarChannel, Tilt, TiltedPair};
 
 const INF: f64 = f64::INFINITY;
@@ -156,6 +156,27 @@ impl PiecewiseLinear {
     }
 }
 
+/// The joint exponent on a region as a function of $z$. Slopes at the borders are taken from both beliefs
+/// there, so that neighbouring regions agree.
+#[inline]
+fn exponent(r: &Region, z: Tilt, x: Tilt) -> Quadratic {
+    let a = (r.slope * r.slope).mul_add(x.a, z.a);
+    let b = r.slope.mul_add((-x.a).mul_add(r.offset, x.b), z.b);
+    let end = |place: f64| {
+        let output = (-x.a).mul_add(r.value(place), x.b);
+        End {
+            place,
+            slope: (-z.a).mul_add(place, z.b) + r.slope * output,
+        }
+    };
+    Quadratic {
+        a,
+        vertex: b / a,
+        lo: end(r.start),
+        hi: end(r.end),
+    }
+}
+
 impl ScalarChannel for PiecewiseLinear {
     type In = f64;
     type Out = f64;
@@ -168,9 +189,7 @@ impl ScalarChannel for PiecewiseLinear {
     fn tilted(&self, z: Tilt, x: Tilt) -> TiltedPair {
         let mut sum = AnchoredMixture::new([z.a, x.a], [z.b, x.b]);
         for r in self.regions.iter() {
-            let a = (r.slope * r.slope).mul_add(x.a, z.a);
-            let b = r.slope.mul_add((-x.a).mul_add(r.offset, x.b), z.b);
-            let Some(t) = truncated(a, b, r.start, r.end) else {
+            let Some(t) = truncated_quadratic(exponent(r, z, x)) else {
                 let z = 0.0_f64.max(r.start).min(r.end);
                 return TiltedPair::divergent(z, r.value(z));
             };

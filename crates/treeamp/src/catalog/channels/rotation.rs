@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use crate::belief::{Gaussian, SignalSpec};
+use crate::belief::{Gaussian, SignalSpec, product_excess};
 use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
@@ -136,15 +136,24 @@ impl PosteriorRule for Rotation {
         let (z, x) = (incoming.get(0), incoming.get(1));
         let mut back = z.clone();
         self.message(incoming, 0, &mut back, work)?;
-        Ok(match (z.is_pinned(), x.is_pinned()) {
-            (true, true) => f64::INFINITY,
-            (true, false) => back.log_value(&z.linear),
-            (false, true) => z.log_value(&back.linear),
-            (false, false) => {
-                back.add_assign(z);
-                back.log_partition()
-            }
-        })
+        if z.is_pinned() || x.is_pinned() {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.excess(incoming, work)? + own);
+        }
+        back.add_assign(z);
+        Ok(back.log_partition())
+    }
+
+    /// A rotated message has the potential of the original.
+    fn excess(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        let z = incoming.get(0);
+        let (mut back, mut total) = (z.clone(), z.clone());
+        self.message(incoming, 0, &mut back, work)?;
+        Ok(product_excess([z, &back].into_iter(), &mut total))
     }
 }
 

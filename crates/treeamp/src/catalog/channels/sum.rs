@@ -10,7 +10,7 @@ use rand::Rng;
 
 use crate::belief::{Gaussian, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
+use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum};
 
 /// The sum of several inputs.
 #[derive(Debug, Clone)]
@@ -75,11 +75,7 @@ impl Factor for Sum {
 
 /// Adds $s\,b/a$, the mean of a message, to `mean`.
 fn add_mean(message: &Gaussian, s: f64, mean: &mut [f64]) {
-    let scale = if message.is_pinned() {
-        s
-    } else {
-        s / message.precision.scalar()
-    };
+    let scale = s * message.mean_scale();
     for (m, b) in mean.iter_mut().zip(&message.linear) {
         *m += scale * b;
     }
@@ -96,7 +92,8 @@ impl PosteriorRule for Sum {
         let others = || (0..incoming.len()).filter(|p| *p != target);
         // one flat message among the others: nothing can be said, whatever the rest says
         if others().any(|p| incoming.get(p).precision.scalar() == 0.0) {
-            return flat_limit(incoming, target, out);
+            flat_limit(incoming, target, out);
+            return Ok(());
         }
         out.set_flat();
         let mut variance = 0.0;
@@ -116,43 +113,39 @@ impl PosteriorRule for Sum {
         Ok(())
     }
 
-    /// Integrating out $x$: $A = A_{x}[a_x, b_x] + \sum_i A_{z_i}[a_i, b_i] + \ln
-    /// \mathcal N(\hat x; \sum_i \hat z_i, \frac1{a_x} + \sum_i \frac1{a_i})$ with
-    /// $\hat x = b_x/a_x$.
+    /// $A = A_x + \sum_i A_{z_i} + \ln\mathcal N(\hat x; \sum_i \hat z_i, \frac1{a_x} + \sum_i
+    /// \frac1{a_i})$ with $\hat x = b_x/a_x$.
     fn log_partition(
         &self,
         incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
+        work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        let x = incoming.get(self.terms);
-        let n = x.len() as f64;
-        let flat = incoming.iter().position(|m| m.precision.scalar() == 0.0);
-        if let Some(port) = flat {
-            return self.log_partition_without(incoming, port);
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Ok(self.excess(incoming, work)? + own)
+    }
+
+    fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+        if let Some(port) = incoming.iter().position(|m| m.precision.scalar() == 0.0) {
+            let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+            return Ok(self.log_partition_without(incoming, port) - own);
         }
+        let x = incoming.get(self.terms);
         let mut gap = vec![0.0; x.len()];
         add_mean(x, 1.0, &mut gap);
-        let mut variance = 1.0 / x.precision.scalar();
-        for port in 0..self.terms {
-            add_mean(incoming.get(port), -1.0, &mut gap);
-            variance += 1.0 / incoming.get(port).precision.scalar();
+        (0..self.terms).for_each(|port| add_mean(incoming.get(port), -1.0, &mut gap));
+        let variance: f64 = incoming.iter().map(|m| 1.0 / m.precision.scalar()).sum();
+        let mut negative = incoming.iter().filter(|m| m.precision.scalar() < 0.0);
+        match (negative.next(), negative.next()) {
+            (None, _) => Ok(log_normal_sum(gap.into_iter(), variance)),
+            // one negative precision is proper as long as the others hold it: Σ 1/a < 0 then, and
+            // the formula continues analytically
+            (Some(m), None) if variance < 0.0 => {
+                let square: f64 = gap.iter().map(|g| g * g).sum();
+                let volume = 0.5 * x.len() as f64 * (TAU * -variance).ln();
+                Ok(signed_log_partition(m) - 0.5 * square / variance - volume)
+            }
+            _ => Ok(f64::INFINITY),
         }
-        let negative = incoming
-            .iter()
-            .filter(|m| m.precision.scalar() < 0.0)
-            .count();
-        // one negative precision is proper as long as the others hold it: Σ 1/a < 0 then
-        if negative > 1 || (negative == 1) != (variance < 0.0) {
-            return Ok(f64::INFINITY);
-        }
-        let own: f64 = incoming.iter().map(|m| signed_log_partition(m)).sum();
-        let square: f64 = gap.iter().map(|g| g * g).sum();
-        let fit = if square == 0.0 {
-            0.0
-        } else {
-            -0.5 * square / variance
-        };
-        Ok(own + fit - 0.5 * n * (TAU * variance.abs()).ln())
     }
 }
 
@@ -168,11 +161,7 @@ fn signed_log_partition(m: &Gaussian) -> f64 {
 
 /// With exactly one flat-precision message among the others (say $e^{b z}$), the outgoing message is
 /// $e^{\pm b x}$ as well: precision zero, linear part $\pm b$.
-fn flat_limit(
-    incoming: Incoming<'_, Gaussian>,
-    target: usize,
-    out: &mut Gaussian,
-) -> Result<(), FactorError> {
+fn flat_limit(incoming: Incoming<'_, Gaussian>, target: usize, out: &mut Gaussian) {
     let sum_port = incoming.len() - 1;
     out.set_flat();
     for port in (0..incoming.len()).filter(|p| *p != target) {
@@ -185,16 +174,11 @@ fn flat_limit(
             }
         }
     }
-    Ok(())
 }
 
 impl Sum {
     /// $A$ when the message at `port` has precision zero: its variable is integrated out freely.
-    fn log_partition_without(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        port: usize,
-    ) -> Result<f64, FactorError> {
+    fn log_partition_without(&self, incoming: Incoming<'_, Gaussian>, port: usize) -> f64 {
         let free = incoming.get(port);
         let others = (0..incoming.len()).filter(|p| *p != port);
         let mut total = 0.0;
@@ -202,7 +186,7 @@ impl Sum {
         for p in others {
             let mut m = incoming.get(p).clone();
             if m.precision.scalar() <= 0.0 {
-                return Ok(f64::INFINITY);
+                return f64::INFINITY;
             }
             let same_side = (p == self.terms) != (port == self.terms);
             let sign = if port == self.terms || same_side {
@@ -224,7 +208,7 @@ impl Sum {
             }
             total += m.log_partition();
         }
-        Ok(total)
+        total
     }
 }
 

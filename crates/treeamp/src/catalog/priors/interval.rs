@@ -15,7 +15,7 @@ use rand::Rng;
 
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::height;
-use crate::math::truncated_normal::{Truncated, sample, truncated};
+use crate::math::truncated_normal::{End, Quadratic, Truncated, sample, truncated_quadratic};
 use crate::scalar::{ScalarPrior, Tilted};
 
 /// The normal of mean $m$ and variance $v$ restricted to $[l, u]$.
@@ -25,7 +25,7 @@ pub struct Interval {
     upper: f64,
     mean: f64,
     variance: f64,
-    /// The law itself, without a tilt, in the coordinate $x - m$.
+    /// The law itself, without a tilt.
     free: Truncated,
 }
 
@@ -49,9 +49,15 @@ impl Interval {
                 variance,
             ));
         }
-        let free = truncated(1.0 / variance, 0.0, lower - mean, upper - mean);
-        let free =
-            free.ok_or_else(|| parameter(Self::NAME, "variance", "not so large", variance))?;
+        let Some(free) = truncated_quadratic(exponent(lower, upper, mean, variance, 0.0, 0.0))
+        else {
+            return Err(parameter(
+                Self::NAME,
+                "variance",
+                "smaller on an infinite interval",
+                variance,
+            ));
+        };
         Ok(Self {
             lower,
             upper,
@@ -60,30 +66,44 @@ impl Interval {
             free,
         })
     }
+
+    /// $-(x - m)^2/2v$ minus its value at the anchor of the free law, as a product.
+    fn log_prior(&self, x: f64) -> f64 {
+        let (d, d0) = (x - self.mean, self.free.anchor - self.mean);
+        0.5 * (self.free.anchor - x) * (d + d0) / self.variance
+    }
+}
+
+/// $-\tfrac12 a x^2 + b x - (x - m)^2/2v$ on $[l, u]$.
+fn exponent(lower: f64, upper: f64, mean: f64, variance: f64, a: f64, b: f64) -> Quadratic {
+    // b + m/v would drown the distance of an end from the mean
+    let end = |x: f64| End {
+        place: x,
+        slope: (-a).mul_add(x, b) - (x - mean) / variance,
+    };
+    let vertex = b.mul_add(variance, mean) / a.mul_add(variance, 1.0);
+    Quadratic {
+        a: a + 1.0 / variance,
+        vertex,
+        lo: end(lower),
+        hi: end(upper),
+    }
 }
 
 impl ScalarPrior for Interval {
     const NAME: &'static str = "interval";
 
     fn tilted(&self, a: f64, b: f64) -> Tilted {
-        let Self {
-            lower,
-            upper,
-            mean,
-            variance,
-            free,
-        } = *self;
-        // b + m/v as (b - a m) + (a + 1/v) m: the law is a truncated normal in t = x - m
-        let (total, shifted) = (a + 1.0 / variance, (-a).mul_add(mean, b));
-        let Some(t) = truncated(total, shifted, lower - mean, upper - mean) else {
+        let (lower, upper, mean) = (self.lower, self.upper, self.mean);
+        let g = exponent(lower, upper, mean, self.variance, a, b);
+        let Some(t) = truncated_quadratic(g) else {
             return Tilted::divergent(mean.max(lower).min(upper));
         };
-        // at an end of the interval the anchor is that end exactly, not mean + (end - mean)
-        let anchor = (mean + t.anchor).max(lower).min(upper);
-        let prior = -0.5 * (t.anchor - free.anchor) * (t.anchor + free.anchor) / variance;
+        let mass = (t.mass / self.free.mass).ln();
+        let log_z = height(a, b, t.anchor) + self.log_prior(t.anchor) + mass;
         Tilted {
-            log_z: height(a, b, anchor) + prior + (t.mass / free.mass).ln(),
-            mean: (mean + t.mean).max(lower).min(upper),
+            log_z,
+            mean: t.mean,
             variance: t.variance,
         }
     }
@@ -96,9 +116,7 @@ impl ScalarPrior for Interval {
         if x < self.lower || x > self.upper {
             return f64::NEG_INFINITY;
         }
-        let t = x - self.mean;
-        let fall = 0.5 * (t - self.free.anchor) * (t + self.free.anchor) / self.variance;
-        -fall - self.free.mass.ln()
+        self.log_prior(x) - self.free.mass.ln()
     }
 
     fn support(&self) -> (f64, f64) {

@@ -1,0 +1,115 @@
+//! A sweep allocates nothing: a run of many sweeps makes as many allocations as a run of few.
+#![allow(unsafe_code, clippy::unwrap_used)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use treeamp::prelude::*;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(ptr, layout) }
+    }
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        unsafe { System.realloc(ptr, layout, new_size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations from the end of sweep `from` to the end of sweep `to`.
+fn allocations(model: &Tree, from: usize, to: usize) -> usize {
+    let (mut start, mut end) = (0, 0);
+    let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
+        let count = COUNT.with(Cell::get);
+        if view.sweep == from {
+            start = count;
+        }
+        if view.sweep == to {
+            end = count;
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    let engine = ExpectationPropagation
+        .on(model)
+        .unwrap()
+        .tolerance(0.0)
+        .damping(0.3);
+    let report = engine.max_sweeps(to).run(&mut watch).unwrap();
+    assert_eq!(report.sweeps, to, "{}", report.termination);
+    end - start
+}
+
+fn linear(rows: usize, cols: usize, seed: u64) -> Linear {
+    Linear::new(common::gaussian_matrix(rows, cols, seed)).unwrap()
+}
+
+#[test]
+fn sparse_regression_sweeps_do_not_allocate() {
+    for (m, n) in [(150, 300), (300, 150), (100, 100)] {
+        let model = (source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(n))
+            >> var("x")
+            >> linear(m, n, 1)
+            >> var("z")
+            >> GaussianNoise::new(0.01).unwrap()
+            >> var("y"))
+        .build()
+        .unwrap();
+        let y = model.sample(0).unwrap().get("y").unwrap().to_vec();
+        assert_eq!(allocations(&model.condition("y", &y).unwrap(), 1, 30), 0);
+    }
+}
+
+#[test]
+fn a_tree_with_everything_does_not_allocate() {
+    let n = 20;
+    let rotation = Rotation::new(common::rotation_matrix(n, 1)).unwrap();
+    let experts = (source(Binary::new(0.6).unwrap().iid(n))
+        >> var("x1")
+        >> linear(n, n, 2)
+        >> var("z1")
+        >> PiecewiseLinear::relu()
+        >> var("a1"))
+        + (source(Positive::new(0.0, 1.0).unwrap().iid(n))
+            >> var("x2")
+            >> rotation
+            >> var("z2")
+            >> Activation::tanh()
+            >> var("a2"))
+        + (source(Exponential::new(1.0).unwrap().iid(n))
+            >> var("x3")
+            >> Bias::new(vec![0.5; n]).unwrap()
+            >> var("a3"));
+    let like = |v: f64| {
+        GaussianLikelihood::new(v)
+            .unwrap()
+            .observed(vec![0.7; n])
+            .unwrap()
+    };
+    let model = (experts
+        >> Sum::new(3).unwrap()
+        >> var("a")
+        >> (branch(like(0.5))
+            + (branch(Duplicate::new(2).unwrap())
+                >> (var("d1") + var("d2"))
+                >> (branch(like(1.0)) + like(2.0)))
+            + (branch(PiecewiseLinear::hard_tanh()) >> var("h") >> like(0.3))))
+    .build()
+    .unwrap();
+    assert_eq!(allocations(&model, 1, 6), 0);
+}
