@@ -24,6 +24,7 @@ const SHOWN: usize = 1000;
 /// zero, and ALPHA * N observations y = W x + noise, with W Gaussian of variance 1/N. Expectation
 /// propagation then recovers x from y and W.
 #[derive(Debug, Args)]
+#[command(args_override_self = true)]
 #[command(after_help = "\
 Examples:
   treeamp demo                            the defaults: a second of work, and demo.svg
