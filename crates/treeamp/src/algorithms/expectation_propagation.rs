@@ -231,8 +231,8 @@ fn check_pins(
     for message in incoming.iter().filter(|m| m.is_pinned()) {
         let scale = total.linear.iter().fold(0.0_f64, |s, x| s.max(x.abs()));
         let gap = |(i, (x, y)): (usize, (&f64, &f64))| ((x - y).abs() > 1e-6 * scale).then_some(i);
-        let pairs = total.linear.iter().zip(&message.linear).enumerate();
-        if let Some(i) = pairs.filter_map(gap).next() {
+        let mut pairs = total.linear.iter().zip(&message.linear).enumerate();
+        if let Some(i) = pairs.find_map(gap) {
             return Err(FactorError::Contradiction(format!(
                 "`{}` is pinned at {} and at {} (index {i})",
                 variable.name, total.linear[i], message.linear[i]

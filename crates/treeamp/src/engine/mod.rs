@@ -7,6 +7,7 @@ mod observer;
 mod options;
 mod plan;
 mod report;
+mod state;
 mod sweep;
 
 pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};

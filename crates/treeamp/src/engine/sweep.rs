@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::report::{check_len, find_edge};
+use super::state::State;
 use super::{
     Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Objective, Observer,
     Options, Plan, Potential, Report, SweepRecord, SweepView, Term, Termination,
@@ -19,8 +20,6 @@ const GROWTH_LIMIT: f64 = 1000.0;
 const GROWTH_FLOOR: f64 = 1e-3;
 /// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
 const IMPROPER_LIMIT: usize = 10;
-/// Variance below this fraction of the second moment, on every variable: perfect recovery.
-const PERFECT: f64 = 1e-14;
 
 /// Runs an algorithm on a tree.
 ///
@@ -40,24 +39,6 @@ pub struct Engine<'t, A: Algorithm> {
     plan: Plan,
     options: Options,
     warm: Option<Messages<A::Message>>,
-}
-
-/// Everything that changes during a run, sized once.
-struct State<A: Algorithm> {
-    /// Message slots, then cavity slots.
-    store: Vec<A::Message>,
-    /// One flat message and one scratch per variable.
-    flat: Vec<A::Message>,
-    scratch: Vec<A::Message>,
-    work: Vec<Vec<f64>>,
-    damping: Vec<f64>,
-    marginals: Vec<A::Marginal>,
-    previous: Vec<A::Marginal>,
-    /// A marginal has been computed at least once.
-    known: Vec<bool>,
-    scale: Vec<f64>,
-    good_messages: Vec<A::Message>,
-    good_marginals: Vec<A::Marginal>,
 }
 
 /// What one pass over the steps found.
@@ -231,13 +212,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     return Ok(Pass::Broken(self.blame(
                         step.edge,
                         sweep,
-                        "a message is not finite",
+                        &"a message is not finite",
                     )));
                 }
                 Err(error) if error.is_recoverable() => {
                     improper += 1;
                     if first.is_none() {
-                        first = Some(self.blame(step.edge, sweep, error));
+                        first = Some(self.blame(step.edge, sweep, &error));
                     }
                 }
                 Err(source) => {
@@ -258,7 +239,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     improper += 1;
                     out.copy_from(&state.previous[i]);
                     if first.is_none() {
-                        let mut divergence = self.blame(variable.edges[0], sweep, error);
+                        let mut divergence = self.blame(variable.edges[0], sweep, &error);
                         divergence.factor = None;
                         divergence.direction = None;
                         first = Some(divergence);
@@ -273,7 +254,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         Ok(Pass::Done { improper, first })
     }
 
-    fn blame(&self, edge: usize, sweep: usize, reason: impl ToString) -> Divergence {
+    fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {
         let edge = self.tree.edges()[edge];
         Divergence {
             sweep,
@@ -469,57 +450,5 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             });
         }
         Ok(Objective::new(factors, variables, edges))
-    }
-}
-
-impl<A: Algorithm> State<A> {
-    /// The largest relative change of a variable's moments; infinite in the first sweep.
-    fn residual(&mut self) -> f64 {
-        let mut worst: f64 = 0.0;
-        for i in 0..self.marginals.len() {
-            let tau = self.marginals[i].second_moment();
-            if !self.known[i] {
-                self.known[i] = true;
-                self.scale[i] = tau;
-                worst = f64::INFINITY;
-                continue;
-            }
-            worst = worst.max(self.change(i));
-        }
-        worst
-    }
-
-    fn change(&self, i: usize) -> f64 {
-        let tau = self.scale[i].min(self.marginals[i].second_moment());
-        self.marginals[i].change(&self.previous[i], tau)
-    }
-
-    /// The variable that changed most.
-    fn worst(&self) -> Option<usize> {
-        (0..self.marginals.len()).max_by(|i, j| self.change(*i).total_cmp(&self.change(*j)))
-    }
-
-    fn perfect(&self) -> bool {
-        self.marginals
-            .iter()
-            .all(|m| m.variance() <= PERFECT * m.second_moment())
-    }
-
-    fn keep(&mut self) {
-        for (good, now) in self.good_messages.iter_mut().zip(&self.store) {
-            good.copy_from(now);
-        }
-        for (good, now) in self.good_marginals.iter_mut().zip(&self.marginals) {
-            good.copy_from(now);
-        }
-    }
-
-    fn restore(&mut self) {
-        for (good, now) in self.good_messages.iter().zip(&mut self.store) {
-            now.copy_from(good);
-        }
-        for (good, now) in self.good_marginals.iter().zip(&mut self.marginals) {
-            now.copy_from(good);
-        }
     }
 }

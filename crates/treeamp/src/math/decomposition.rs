@@ -191,7 +191,9 @@ impl Decomposition {
     /// Divides mode `k` by $s_k$: only used when all are of comparable size.
     fn unscale(&self, modes: &mut [f64], p: usize) {
         for (row, s) in modes.chunks_mut(p).zip(&self.singular_values) {
-            row.iter_mut().for_each(|x| *x /= s);
+            for x in row.iter_mut() {
+                *x /= s;
+            }
         }
     }
 }

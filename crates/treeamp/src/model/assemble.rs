@@ -123,13 +123,13 @@ impl TreeBuilder {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        assemble(self.variables.clone(), self.factors.clone(), Vec::new())
+        assemble(&self.variables, self.factors.clone(), Vec::new())
     }
 }
 
 /// Checks names, wiring, connectedness and shapes, in this order.
 pub(super) fn assemble(
-    variables: Vec<LooseVariable>,
+    variables: &[LooseVariable],
     factors: Vec<LooseFactor>,
     observed: Vec<(String, Vec<f64>)>,
 ) -> Result<Tree, ModelError> {
@@ -140,7 +140,7 @@ pub(super) fn assemble(
         });
     }
     let mut seen = BTreeSet::new();
-    for v in &variables {
+    for v in variables {
         if !seen.insert(v.name.as_str()) {
             return Err(ModelError::DuplicateVariable {
                 variable: v.name.clone(),

@@ -69,7 +69,7 @@ impl Tree {
         }
         let mut observed = self.observed.clone();
         observed.push((variable.to_owned(), values.to_vec()));
-        assemble(variables, factors, observed)
+        assemble(&variables, factors, observed)
     }
 
     /// The nodes and wires it was assembled from.

@@ -260,7 +260,11 @@ fn render_node(svg: &mut String, node: &Node, x: f64, y: f64) {
         "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"#333\" \
          stroke-width=\"1.3\"/>"
     );
-    let size = if label.chars().count() > 4 { 10 } else { 14 };
+    let size = if node.label.chars().count() > 4 {
+        10
+    } else {
+        14
+    };
     let below = y + 0.35 * f64::from(size);
     let note_y = y - RADIUS - 7.0;
     let note = escape_xml(&node.note);

@@ -201,10 +201,10 @@ impl Fragment {
 
     /// A link needs one variable and one factor.
     fn join(&mut self, tail: End, head: End) -> bool {
-        let (variable, factor, port) = match (tail, head) {
-            (End::Variable(v), End::Port { factor, port })
-            | (End::Port { factor, port }, End::Variable(v)) => (v, factor, port),
-            _ => return false,
+        let ((End::Variable(variable), End::Port { factor, port })
+        | (End::Port { factor, port }, End::Variable(variable))) = (tail, head)
+        else {
+            return false;
         };
         let f = &mut self.factors[factor];
         let inputs = f.inputs.len();
@@ -233,7 +233,7 @@ impl Fragment {
                 }
             }
         }
-        assemble(self.variables, self.factors, Vec::new())
+        assemble(&self.variables, self.factors, Vec::new())
     }
 }
 

@@ -20,8 +20,10 @@ pub trait Elem: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// $\mathrm{Re}(\bar x y)$, the inner product of the plane of real components.
     fn dot(self, other: Self) -> f64;
     /// $s x$ for a real $s$.
+    #[must_use]
     fn scale(self, s: f64) -> Self;
     /// $x - y$.
+    #[must_use]
     fn minus(self, other: Self) -> Self;
     /// Every component is finite.
     fn is_finite(self) -> bool;

@@ -152,7 +152,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         out: &mut Moments,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
-        let v = self.fill(incoming, &mut out.mean)?;
+        let v = self.fill(incoming, &mut out.mean);
         out.variance.set_scalar(v);
         Ok(())
     }
@@ -176,7 +176,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
             out.precision.set_scalar(precision);
             return Ok(());
         }
-        let v = self.fill(incoming, &mut out.linear)?;
+        let v = self.fill(incoming, &mut out.linear);
         out.precision.set_scalar(v);
         message_from_moments(incoming.get(target), out)
     }
@@ -184,16 +184,15 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
 
 impl<E: Elem, L: ScalarLikelihood<E>> SeparableLikelihood<L, E> {
     /// Writes the means and returns the average variance.
-    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> Result<f64, FactorError> {
+    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> f64 {
         let z = incoming.get(0);
         let (a, b) = (z.precision.scalar(), E::view(&z.linear));
         let y = L::Output::view(&self.y);
-        let v = if a == f64::INFINITY {
+        if a == f64::INFINITY {
             mean.copy_from_slice(&z.linear);
             0.0
         } else {
             fill_moments(E::view_mut(mean), |i| self.law.moments(y[i], a, b[i]))
-        };
-        Ok(v)
+        }
     }
 }

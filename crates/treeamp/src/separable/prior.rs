@@ -129,7 +129,7 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
         out: &mut Moments,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
-        let v = self.fill(incoming, &mut out.mean)?;
+        let v = self.fill(incoming, &mut out.mean);
         out.variance.set_scalar(v);
         Ok(())
     }
@@ -146,7 +146,7 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
             E::view_mut(&mut out.linear).fill(own.b);
             return Ok(());
         }
-        let v = self.fill(incoming, &mut out.linear)?;
+        let v = self.fill(incoming, &mut out.linear);
         out.precision.set_scalar(v);
         message_from_moments(incoming.get(target), out)
     }
@@ -154,16 +154,15 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
 
 impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
     /// Writes the means and returns the average variance.
-    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> Result<f64, FactorError> {
+    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> f64 {
         let x = incoming.get(0);
         let (a, b) = (x.precision.scalar(), E::view(&x.linear));
-        let v = if a == f64::INFINITY {
+        if a == f64::INFINITY {
             mean.copy_from_slice(&x.linear);
             0.0
         } else {
             fill_moments(E::view_mut(mean), |i| self.law.moments(a, b[i]))
-        };
-        Ok(v)
+        }
     }
 
     /// $\ln p(x)$ as a density: $+\infty$ on a point mass.

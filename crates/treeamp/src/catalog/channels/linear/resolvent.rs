@@ -1,0 +1,164 @@
+//! The resolvent of the linear channel, mode by mode: weights, log-determinants, innovations.
+
+use std::f64::consts::TAU;
+
+use crate::error::FactorError;
+
+/// The coordinates of the two incoming messages in $V$ and $U$, kept from sweep to sweep and
+/// recomputed only when a message changed, with two scratch blocks.
+pub(super) struct Work<'a> {
+    /// $V^T b_z$ and $U^T b_x$, $K \times P$.
+    pub z_modes: &'a mut [f64],
+    pub x_modes: &'a mut [f64],
+    pub modes: &'a mut [f64],
+    pub input: &'a mut [f64],
+    pub output: &'a mut [f64],
+}
+
+/// What the formulas need about the two precisions.
+pub(super) struct Resolvent<'a> {
+    /// Incoming precisions; `ax` may be infinite.
+    pub az: f64,
+    pub ax: f64,
+    pub singular_values: &'a [f64],
+    pub rows: usize,
+    pub cols: usize,
+    /// Columns of the signal.
+    pub p: usize,
+    pub rank: usize,
+    /// $a_x$ dominates: work with $w' = a_x w = 1/(\lambda + a_z/a_x)$.
+    pub strong: bool,
+}
+
+impl Resolvent<'_> {
+    /// $w = 1/(a_z + a_x\lambda)$, or $w' = a_x w$ in the strong regime. A mode that a pinned output
+    /// does not see has $w' = 0$ by convention: nothing moves it.
+    pub fn w(&self, s: f64) -> f64 {
+        if self.ax == f64::INFINITY {
+            if s > 0.0 { 1.0 / (s * s) } else { 0.0 }
+        } else if self.strong {
+            1.0 / (s * s + self.az / self.ax)
+        } else {
+            1.0 / (self.az + self.ax * s * s)
+        }
+    }
+
+    /// $a_z w$ (dimensionless), 1 for a mode that $W$ does not see.
+    pub fn az_w(&self, s: f64) -> f64 {
+        match (s > 0.0, self.strong) {
+            (false, _) => 1.0,
+            (true, true) => self.az / self.ax * self.w(s),
+            (true, false) => self.az * self.w(s),
+        }
+    }
+
+    /// $\sum_k f(s_k)$.
+    pub fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
+        self.singular_values.iter().map(|s| f(*s)).sum()
+    }
+
+    /// $\frac1N\sum_k a_x\lambda w$, the effective number of parameters per input.
+    pub fn n_eff(&self) -> f64 {
+        let ax = if self.strong { 1.0 } else { self.ax };
+        self.sum(|s| ax * s * s * self.w(s)) / self.cols as f64
+    }
+
+    /// The joint precision $a_z + a_x W^T W$ is positive definite.
+    pub fn is_proper(&self) -> bool {
+        let seen = self
+            .singular_values
+            .iter()
+            .all(|s| self.az + self.ax * s * s > 0.0);
+        let unseen = self.rank == self.cols || self.az > 0.0;
+        // infinity times zero is a mode that a pinned output does not see
+        (seen || self.ax == f64::INFINITY) && unseen
+    }
+
+    pub fn improper(&self) -> FactorError {
+        FactorError::Improper(format!(
+            "the precision {:e} on its input and {:e} on its output do not make a belief",
+            self.az, self.ax
+        ))
+    }
+}
+
+impl Resolvent<'_> {
+    /// $\tilde b_x - a_x s\tilde{\hat z}$, or $\tilde{\hat x} - s\tilde{\hat z}$ in the strong regime;
+    /// a pinned $x$ has its place in `bx`.
+    pub fn innovation(&self, s: f64, bz: f64, bx: f64) -> f64 {
+        let z = bz / self.az;
+        if self.ax == f64::INFINITY {
+            bx - s * z
+        } else if self.strong {
+            bx / self.ax - s * z
+        } else {
+            bx - self.ax * s * z
+        }
+    }
+
+    /// $\sum f(s, b_z, b_x)$ over modes and columns.
+    pub fn sum_modes(&self, work: &Work<'_>, f: &dyn Fn(f64, f64, f64) -> f64) -> f64 {
+        let rows = self.singular_values.iter().enumerate();
+        rows.map(|(i, s)| {
+            let row = i * self.p..(i + 1) * self.p;
+            let pairs = work.z_modes[row.clone()].iter().zip(&work.x_modes[row]);
+            pairs.map(|(bz, bx)| f(*s, *bz, *bx)).sum::<f64>()
+        })
+        .sum()
+    }
+
+    /// $A - A[m_z] - A[m_x]$ in innovation form, with $e = \tilde{\hat x} - s\tilde{\hat z}$:
+    /// $-\frac12\sum_k [a_x a_z w\,e^2 + \ln(1 + a_x\lambda/a_z)] - \frac{1}{2a_x}\|b_x^\perp\|^2 -
+    /// \frac M2\ln\frac{2\pi}{a_x}$; `outside` is $\|b_x^\perp\|^2$, outside the range of $W$.
+    pub fn excess(&self, work: &Work<'_>, outside: impl Fn() -> f64) -> f64 {
+        let p = self.p as f64;
+        let modes = |f: &dyn Fn(f64, f64, f64) -> f64| self.sum_modes(work, f);
+        let volume = |per_mode: &dyn Fn(f64) -> f64| 0.5 * p * self.sum(per_mode);
+        if self.ax == f64::INFINITY {
+            let fit = modes(&|s, bz, mx| self.az * self.innovation(s, bz, mx).powi(2) / (s * s));
+            return -0.5 * fit - volume(&|s| (TAU * s * s / self.az).ln());
+        }
+        if self.az <= 0.0 {
+            // every input is seen; the message on z has no potential of its own
+            let to_w = if self.strong { self.ax } else { 1.0 };
+            let fit = modes(&|s, bz, bx| (bz + s * bx).powi(2) * self.w(s) / to_w);
+            let own = modes(&|_, _, bx| bx * bx) + outside();
+            let own = 0.5 * own / self.ax + 0.5 * p * self.rows as f64 * (TAU / self.ax).ln();
+            return 0.5 * fit + volume(&|s| (TAU * self.w(s) / to_w).ln()) - own;
+        }
+        let determinant = volume(&|s| (self.ax / self.az * s * s).ln_1p());
+        if self.ax > 0.0 {
+            let beyond = self.singular_values.len() < self.rows;
+            let rest = if beyond { outside() / self.ax } else { 0.0 };
+            let fit = modes(&|s, bz, bx| {
+                let gap = bx / self.ax - s * bz / self.az;
+                self.ax * self.az_w(s) * gap * gap
+            });
+            let own = 0.5 * p * self.rows as f64 * (TAU / self.ax).ln();
+            -0.5 * (fit + rest) - determinant - own
+        } else {
+            // a flat or negative message on x has no potential of its own
+            let fit = modes(&|s, bz, bx| {
+                let place = s * bz / self.az;
+                let gap = bx - self.ax * place;
+                place * (bx - 0.5 * self.ax * place) + 0.5 * s * s * self.w(s) * gap * gap
+            });
+            fit - determinant
+        }
+    }
+}
+
+/// Fills the modes with `f(s, b_z, b_x)`.
+pub(super) fn each_mode(
+    r: &Resolvent<'_>,
+    out: &mut [f64],
+    z_modes: &[f64],
+    x_modes: &[f64],
+    f: impl Fn(f64, f64, f64) -> f64,
+) {
+    for (i, s) in r.singular_values.iter().enumerate() {
+        for j in i * r.p..(i + 1) * r.p {
+            out[j] = f(*s, z_modes[j], x_modes[j]);
+        }
+    }
+}
