@@ -28,7 +28,7 @@ fn main() -> Outcome {
     };
     let (x, y) = (normals(N, 1), normals(M, 2));
     let x = MatRef::from_column_major_slice(&x, N, 1);
-    let y = MatRef::from_column_major_slice(y, M, 1);
+    let y = MatRef::from_column_major_slice(&y, M, 1);
     let (mut wx, mut wy) = (Mat::<f64>::zeros(M, 1), Mat::<f64>::zeros(N, 1));
     let mut contestants: [Contestant<'_>; 4] = [
         Box::new(|| run(FEW)),

@@ -25,11 +25,10 @@ pub fn time<T>(f: impl FnOnce() -> T) -> Duration {
 
 /// The median seconds of each contestant, over `rounds` rounds in which each has its turn.
 pub fn medians(rounds: usize, contestants: &mut [Contestant<'_>]) -> Vec<f64> {
-    for warm_up in 0..2 + rounds / 10 {
-        black_box(warm_up);
-        contestants.iter_mut().for_each(|c| {
-            c();
-        });
+    for _ in 0..2 + rounds / 10 {
+        for c in contestants.iter_mut() {
+            black_box(c());
+        }
     }
     let mut times = vec![Vec::with_capacity(rounds); contestants.len()];
     for _ in 0..rounds {
