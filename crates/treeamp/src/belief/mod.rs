@@ -2,10 +2,12 @@
 
 mod gaussian;
 mod moments;
+mod overlaps;
 mod signal;
 mod sym_matrix;
 
 pub use gaussian::{Gaussian, product_excess};
 pub use moments::Moments;
+pub use overlaps::{OverlapFields, Overlaps};
 pub use signal::{Element, SignalSpec, Structure};
 pub use sym_matrix::SymMatrix;

@@ -1,17 +1,20 @@
 //! Factors: what a node of the tree can do, as small capabilities.
 
+mod ensemble;
 mod incoming;
 mod rules;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub use ensemble::{Averaged, EnsembleRule};
 pub use incoming::Incoming;
 pub(crate) use rules::log_normal_sum;
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
 
 use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
+use crate::scalar::ScalarView;
 
 /// How many variables a factor takes and gives. Ports are numbered inputs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +76,16 @@ pub trait Factor: Debug + Send + Sync + 'static {
 
     /// Expectation propagation.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        None
+    }
+
+    /// State evolution, on the student's and the teacher's side.
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        None
+    }
+
+    /// The scalar law of a separable factor, through which a student averages over this teacher.
+    fn scalar(&self) -> Option<&dyn ScalarView> {
         None
     }
 

@@ -8,9 +8,11 @@ mod elem;
 mod likelihood;
 mod prior;
 mod tilted;
+mod view;
 
 pub use channel::ScalarChannel;
 pub use elem::Elem;
 pub use likelihood::ScalarLikelihood;
 pub use prior::ScalarPrior;
 pub use tilted::{Tilt, Tilted, TiltedPair};
+pub use view::{OutputMeasure, ScalarView};

@@ -1,0 +1,62 @@
+//! State evolution: what a factor knows about its average over data from a teacher.
+
+use super::Factor;
+use crate::belief::{OverlapFields, Overlaps};
+use crate::error::FactorError;
+
+/// The averaged messages at the ports of a factor: the student's fields and the teacher's
+/// $\hat\tau_0$, one of each per port.
+#[derive(Debug, Clone, Copy)]
+pub struct Averaged<'a> {
+    /// The student's fields $\hat m, \hat q, \hat\tau$.
+    pub fields: &'a [OverlapFields],
+    /// The teacher's $\hat\tau_0$.
+    pub tau0_hat: &'a [f64],
+}
+
+/// State evolution of a factor (Tree-AMP paper, section 3): averages over the local
+/// teacher-student pair
+/// $b_i \sim \mathcal N(\hat m_i x_{0,i}, \hat q_i)$, $x_0 \sim f_0(x_0)\,e^{-\frac12\sum_i\hat\tau_{0,i}x_{0,i}^2}$.
+///
+/// Potentials are per component of the factor's reference port ([`reference`](Self::reference)),
+/// overlaps per component of their own port.
+pub trait EnsembleRule: Send + Sync {
+    /// The port whose size the potentials are divided by.
+    fn reference(&self) -> usize {
+        0
+    }
+
+    /// Whether `teacher` can stand on the other side of this student.
+    fn pairs_with(&self, teacher: &dyn Factor) -> bool;
+
+    /// $\tau_{0}$ of the variable at `target` when this factor is the teacher's:
+    /// $E x_0^2$ under $f_0\,e^{-\frac12\sum_i \hat\tau_{0,i} x_{0,i}^2}$.
+    ///
+    /// # Errors
+    /// When the law is improper.
+    fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError>;
+
+    /// $A^{(0)}(\hat\tau_0) = \ln\int f_0\,e^{-\frac12\sum_i\hat\tau_{0,i}x_{0,i}^2}$, this factor being the
+    /// teacher's.
+    ///
+    /// # Errors
+    /// When the law is improper.
+    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError>;
+
+    /// The overlaps of the variable at `target`, this factor being the student's.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn overlaps(
+        &self,
+        teacher: &dyn Factor,
+        at: Averaged<'_>,
+        target: usize,
+    ) -> Result<Overlaps, FactorError>;
+
+    /// $\bar A = E\,A(a, b; y)$, this factor being the student's.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError>;
+}
