@@ -105,14 +105,21 @@ impl<const D: usize> AnchoredMixture<D> {
         &self.sum
     }
 
-    /// Log of the total mass; $-\infty$ for the empty mixture.
+    /// Log of the total mass; $-\infty$ for the empty mixture, $+\infty$ where heights overflow.
     #[must_use]
     pub fn log_mass(&self) -> f64 {
         let height: f64 = (0..D)
             .map(|d| height(self.a[d], self.b[d], self.anchor[d]))
             .sum();
-        height + self.sum.mass.ln()
+        or_overflow(height + self.sum.mass.ln())
     }
+}
+
+/// $+\infty$ for the difference of two overflowing terms.
+#[must_use]
+#[inline]
+pub fn or_overflow(x: f64) -> f64 {
+    if x.is_nan() { f64::INFINITY } else { x }
 }
 
 /// $-\tfrac12 a x^2 + b x$.

@@ -145,7 +145,7 @@ fn half_line(g: Quadratic) -> Option<Truncated> {
     let l = g.lo.place;
     if g.a <= 0.0 {
         let length = -1.0 / g.lo.slope;
-        return (g.a == 0.0 && length > 0.0).then(|| Truncated {
+        return (g.a == 0.0 && length > 0.0 && length.is_finite()).then(|| Truncated {
             anchor: l,
             mass: length,
             mean: l + length,
