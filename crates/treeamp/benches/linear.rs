@@ -7,10 +7,10 @@ mod harness;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::solvers::SelfAdjointEigen;
 use faer::{Accum, Mat, Par, Side};
-use harness::{Contestant, Outcome, gaussian, heading, line, medians, time};
+use harness::{Contestant, gaussian, heading, line, medians, time};
 use treeamp::prelude::*;
 
-fn main() -> Outcome {
+fn main() {
     heading("Set-up of a linear channel (median of 15, one thread)");
     for (rows, cols) in [(500, 1000), (1000, 500), (1000, 1000)] {
         let w = gaussian(rows, cols, 0);
@@ -29,7 +29,6 @@ fn main() -> Outcome {
         let ratio = format!("{:.2} times faer alone", times[0] / times[1]);
         line(&format!("Linear, {rows} x {cols}"), times[0], &ratio);
     }
-    Ok(())
 }
 
 /// The Gram matrix of the smaller side and its eigenvectors.
