@@ -16,8 +16,11 @@
 
 mod axis;
 mod panel;
+mod scale;
 mod series;
 mod svg;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::path::Path;
