@@ -187,9 +187,9 @@ impl<'a> ActivationIntegral<'a> {
             for _ in 0..80 {
                 let mid = self.place(0.5 * (low.z + high.z));
                 if (mid.x < target) == (low.x < target) {
-                    low = mid
+                    low = mid;
                 } else {
-                    high = mid
+                    high = mid;
                 }
             }
             grid.push(high);
@@ -227,9 +227,9 @@ impl<'a> ActivationIntegral<'a> {
                 }
                 // only the last doublings can matter: the ring keeps the grid bounded
                 if grid.len < first + 64 {
-                    grid.push(next)
+                    grid.push(next);
                 } else {
-                    grid.places[grid.len - 1] = next
+                    grid.places[grid.len - 1] = next;
                 }
                 (end, step) = (next, 2.0 * step);
             }
@@ -285,9 +285,9 @@ impl<'a> ActivationIntegral<'a> {
             let trial = self.place(best.z + step);
             if self.rise(best, trial) > 0.0 {
                 if right {
-                    low = best.z
+                    low = best.z;
                 } else {
-                    high = best.z
+                    high = best.z;
                 }
                 best = trial;
             } else if right {
