@@ -8,6 +8,7 @@ mod sym_matrix;
 
 pub use gaussian::{Gaussian, product_excess};
 pub use moments::Moments;
+pub(crate) use moments::mean_square;
 pub use overlaps::{OverlapFields, Overlaps};
 pub use signal::{Element, SignalSpec, Structure};
 pub use sym_matrix::SymMatrix;

@@ -27,6 +27,16 @@ pub struct GaussianFactor {
 }
 
 impl GaussianFactor {
+    /// One scalar seen at `ports` ports: copies, and whatever isotropic beliefs cannot tell from them.
+    #[must_use]
+    pub fn copies(ports: usize) -> Self {
+        Self {
+            ports: vec![vec![1.0]; ports],
+            coupling: vec![vec![0.0]],
+            log_normaliser: 0.0,
+        }
+    }
+
     /// $\Sigma$ at given precisions on the ports, and $\frac12\ln\det 2\pi\Sigma$.
     fn covariance(&self, precisions: &[f64]) -> Result<(Mat<f64>, f64), FactorError> {
         let n = self.coupling.len();
@@ -147,11 +157,11 @@ macro_rules! gaussian_ensemble_rule {
             }
 
             fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
-                self.average().second_moment(tau0_hat, target)
+                Self::average(self).second_moment(tau0_hat, target)
             }
 
             fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-                self.average().prior_potential(tau0_hat)
+                Self::average(self).prior_potential(tau0_hat)
             }
 
             fn overlaps(
@@ -160,8 +170,10 @@ macro_rules! gaussian_ensemble_rule {
                 at: $crate::factor::Averaged<'_>,
                 target: usize,
             ) -> Result<$crate::belief::Overlaps, FactorError> {
-                let teacher = teacher.gaussian_average().unwrap_or_else(|| self.average());
-                self.average().overlaps(&teacher, at, target)
+                let teacher = teacher
+                    .gaussian_average()
+                    .unwrap_or_else(|| Self::average(self));
+                Self::average(self).overlaps(&teacher, at, target)
             }
 
             fn extrinsic_precision(
@@ -183,8 +195,10 @@ macro_rules! gaussian_ensemble_rule {
                 teacher: &dyn Factor,
                 at: $crate::factor::Averaged<'_>,
             ) -> Result<f64, FactorError> {
-                let teacher = teacher.gaussian_average().unwrap_or_else(|| self.average());
-                self.average().potential(&teacher, at)
+                let teacher = teacher
+                    .gaussian_average()
+                    .unwrap_or_else(|| Self::average(self));
+                Self::average(self).potential(&teacher, at)
             }
         }
     };

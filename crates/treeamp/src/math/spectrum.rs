@@ -17,6 +17,9 @@ const GRADES: i32 = 34;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum {
     alpha: f64,
+    /// The probability of a positive eigenvalue, kept exactly: $\alpha - $ `rank` must vanish when
+    /// every output is seen.
+    rank: f64,
     /// Places and weights; the weights add up to one.
     nodes: Vec<(f64, f64)>,
 }
@@ -45,9 +48,12 @@ impl Spectrum {
                 got,
             ));
         }
-        let weight = 1.0 / eigenvalues.len() as f64;
+        let n = eigenvalues.len() as f64;
+        let weight = 1.0 / n;
+        let rank = eigenvalues.iter().filter(|l| **l > 0.0).count() as f64 / n;
         Ok(Self {
             alpha,
+            rank,
             nodes: eigenvalues.iter().map(|l| (*l, weight)).collect(),
         })
     }
@@ -75,6 +81,7 @@ impl Spectrum {
         }
         Self {
             alpha: w.rows() as f64 / n,
+            rank: d.rank() as f64 / n,
             nodes,
         }
     }
@@ -112,11 +119,17 @@ impl Spectrum {
         // the bulk weighs min(1, α); what rounding leaves is taken out
         let total: f64 = nodes.iter().map(|n| n.1).sum();
         let bulk = alpha.min(1.0);
-        nodes.iter_mut().for_each(|n| n.1 *= bulk / total);
+        for node in &mut nodes {
+            node.1 *= bulk / total;
+        }
         if alpha < 1.0 {
             nodes.push((0.0, 1.0 - alpha));
         }
-        Ok(Self { alpha, nodes })
+        Ok(Self {
+            alpha,
+            rank: bulk,
+            nodes,
+        })
     }
 
     /// Orthogonal rows, $W W^T = I_M$, $\alpha \le 1$: $\lambda = 1$ with weight $\alpha$, else 0.
@@ -138,7 +151,11 @@ impl Spectrum {
         } else {
             vec![(1.0, 1.0)]
         };
-        Ok(Self { alpha, nodes })
+        Ok(Self {
+            alpha,
+            rank: alpha,
+            nodes,
+        })
     }
 
     /// Orthogonal columns, $W^T W = I_N$, $\alpha \ge 1$: all $\lambda = 1$. A rotation is $\alpha = 1$.
@@ -157,6 +174,7 @@ impl Spectrum {
         }
         Ok(Self {
             alpha,
+            rank: 1.0,
             nodes: vec![(1.0, 1.0)],
         })
     }
@@ -187,7 +205,7 @@ impl Spectrum {
     /// The probability of $\lambda > 0$: the rank over $N$.
     #[must_use]
     pub fn rank(&self) -> f64 {
-        self.expect(|l| if l > 0.0 { 1.0 } else { 0.0 })
+        self.rank
     }
 
     /// The eta transform $\eta(\gamma) = E\frac{1}{1 + \gamma\lambda}$.
@@ -227,34 +245,10 @@ impl Spectrum {
     /// The $\gamma$ at which $\gamma\,\eta(\gamma) = t$, if there is one. $\gamma\eta$ grows from 0 to
     /// $E\,1/\lambda$, or without bound when some eigenvalue is zero.
     fn gamma_of(&self, t: f64) -> Option<f64> {
-        if !(t > 0.0) {
-            return (t == 0.0).then_some(0.0);
+        if t == 0.0 {
+            return Some(0.0);
         }
-        let value = |g: f64| self.expect(|l| g / (1.0 + g * l));
-        let (mut low, mut high) = (0.0, t.max(1e-300));
-        while value(high) < t {
-            low = high;
-            high *= 4.0;
-            if high > 1e300 {
-                return None;
-            }
-        }
-        for _ in 0..200 {
-            let mid = if low > 0.0 {
-                (low * high).sqrt()
-            } else {
-                0.5 * (low + high)
-            };
-            if mid <= low || mid >= high {
-                break;
-            }
-            if value(mid) < t {
-                low = mid
-            } else {
-                high = mid
-            }
-        }
-        Some(0.5 * (low + high))
+        increasing_root(|g| self.expect(|l| g / (1.0 + g * l)) - t)
     }
 
     /// The integrated R transform $J(t) = \frac12\int_0^t dz\,R(-z)$.
@@ -282,32 +276,40 @@ impl Spectrum {
         if !(u > 0.0 && u <= self.mean()) {
             return f64::NAN;
         }
-        let (mut low, mut high) = (0.0, 1.0);
-        while ratio(high) > u {
-            low = high;
-            high *= 4.0;
-            if high > 1e300 {
-                return f64::NAN;
-            }
-        }
-        for _ in 0..200 {
-            let mid = if low > 0.0 {
-                (low * high).sqrt()
-            } else {
-                0.5 * (low + high)
-            };
-            if mid <= low || mid >= high {
-                break;
-            }
-            if ratio(mid) > u {
-                low = mid
-            } else {
-                high = mid
-            }
-        }
-        let gamma = 0.5 * (low + high);
+        let Some(gamma) = increasing_root(|g| u - ratio(g)) else {
+            return f64::NAN;
+        };
         0.5 * (self.shannon(gamma) + self.eta(gamma).ln())
     }
+}
+
+/// The positive root of an increasing function that is not positive at zero; `None` if it stays
+/// negative.
+fn increasing_root(f: impl Fn(f64) -> f64) -> Option<f64> {
+    let (mut low, mut high) = (0.0, 1.0);
+    while f(high) < 0.0 {
+        low = high;
+        high *= 4.0;
+        if high > 1e300 {
+            return None;
+        }
+    }
+    for _ in 0..2000 {
+        let mid = if low > 0.0 {
+            (low * high).sqrt()
+        } else {
+            1e-3 * high
+        };
+        if mid <= low || mid >= high || mid < 1e-300 {
+            break;
+        }
+        if f(mid) < 0.0 {
+            low = mid;
+        } else {
+            high = mid;
+        }
+    }
+    Some(high)
 }
 
 fn check_alpha(alpha: f64) -> Result<(), ModelError> {

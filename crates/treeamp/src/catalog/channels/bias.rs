@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use crate::belief::{Gaussian, Overlaps, SignalSpec, product_excess};
+use crate::belief::{Gaussian, Overlaps, SignalSpec, mean_square, product_excess};
 use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
@@ -231,8 +231,4 @@ impl Bias {
             Err(FactorError::Unsupported(what.to_owned()))
         }
     }
-}
-
-fn mean_square(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64
 }

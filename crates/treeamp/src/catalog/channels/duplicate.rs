@@ -112,11 +112,7 @@ impl GenerativeRule for Duplicate {
 impl Duplicate {
     /// One scalar at every port.
     fn average(&self) -> GaussianFactor {
-        GaussianFactor {
-            ports: vec![vec![1.0]; self.copies + 1],
-            coupling: vec![vec![0.0]],
-            log_normaliser: 0.0,
-        }
+        GaussianFactor::copies(self.copies + 1)
     }
 }
 

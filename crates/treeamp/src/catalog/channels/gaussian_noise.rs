@@ -212,11 +212,7 @@ impl GaussianNoise {
     /// $(z, x)$ with precision $\frac1\Delta(z - x)^2$; one scalar when there is no noise.
     fn average(&self) -> GaussianFactor {
         if self.noise_variance == 0.0 {
-            return GaussianFactor {
-                ports: vec![vec![1.0], vec![1.0]],
-                coupling: vec![vec![0.0]],
-                log_normaliser: 0.0,
-            };
+            return GaussianFactor::copies(2);
         }
         let p = 1.0 / self.noise_variance;
         GaussianFactor {

@@ -176,13 +176,10 @@ impl GenerativeRule for Rotation {
 }
 
 impl Rotation {
-    /// Isotropic beliefs do not see the rotation: one scalar at both ports.
+    /// Isotropic beliefs do not see the rotation.
+    #[allow(clippy::unused_self)]
     fn average(&self) -> GaussianFactor {
-        GaussianFactor {
-            ports: vec![vec![1.0], vec![1.0]],
-            coupling: vec![vec![0.0]],
-            log_normaliser: 0.0,
-        }
+        GaussianFactor::copies(2)
     }
 }
 

@@ -36,7 +36,7 @@ impl<'a> Average<'a> {
         }
     }
 
-    fn mode(&self, l: f64, field: impl Fn(usize) -> f64) -> f64 {
+    fn mode(l: f64, field: impl Fn(usize) -> f64) -> f64 {
         // an infinite field at x is not seen by a mode with λ = 0
         if l > 0.0 {
             field(Z) + l * field(X)
@@ -46,11 +46,11 @@ impl<'a> Average<'a> {
     }
 
     fn a(&self, l: f64) -> f64 {
-        self.mode(l, |p| self.at.fields[p].a())
+        Self::mode(l, |p| self.at.fields[p].a())
     }
 
     fn tau0(&self, l: f64) -> f64 {
-        1.0 / self.mode(l, |p| self.at.tau0_hat[p])
+        1.0 / Self::mode(l, |p| self.at.tau0_hat[p])
     }
 
     /// Every mode is a proper Gaussian, the student's and the teacher's.
@@ -80,11 +80,11 @@ impl<'a> Average<'a> {
             let err = self.expect(target, |l| (share(l) - c).powi(2) * self.tau0(l) + noise(l));
             return Overlaps { m, v, err, tau0 };
         }
-        let share = |l: f64| self.mode(l, |p| fields[p].m_hat) / self.a(l);
+        let share = |l: f64| Self::mode(l, |p| fields[p].m_hat) / self.a(l);
         let m = self.expect(target, |l| share(l) * self.tau0(l));
         let c = m / tau0;
         let err = self.expect(target, |l| {
-            let noise = self.mode(l, |p| fields[p].q_hat) / self.a(l).powi(2);
+            let noise = Self::mode(l, |p| fields[p].q_hat) / self.a(l).powi(2);
             (share(l) - c).powi(2) * self.tau0(l) + noise
         });
         Overlaps { m, v, err, tau0 }
@@ -108,17 +108,15 @@ impl<'a> Average<'a> {
                 _ => f64::INFINITY,
             };
         }
-        match target {
-            Z => self.spectrum.expect(|l| ax * l / self.a(l)) / v,
-            _ => {
-                let alpha = self.spectrum.alpha();
-                let seen = self
-                    .spectrum
-                    .expect(|l| if l > 0.0 { az / self.a(l) } else { 0.0 });
-                let unseen = alpha - self.spectrum.rank();
-                (seen + unseen.max(0.0)) / (alpha * v)
-            }
+        if target == Z {
+            return self.spectrum.expect(|l| ax * l / self.a(l)) / v;
         }
+        let alpha = self.spectrum.alpha();
+        let seen = self
+            .spectrum
+            .expect(|l| if l > 0.0 { az / self.a(l) } else { 0.0 });
+        let unseen = alpha - self.spectrum.rank();
+        (seen + unseen.max(0.0)) / (alpha * v)
     }
 
     /// $\bar A = E_\lambda[\frac{\hat m_\lambda^2\tau_\lambda + \hat q_\lambda}{2 a_\lambda} + \frac12\ln\frac{2\pi}{a_\lambda}]$.
@@ -126,8 +124,8 @@ impl<'a> Average<'a> {
         let fields = self.at.fields;
         self.spectrum.expect(|l| {
             let (m, q) = (
-                self.mode(l, |p| fields[p].m_hat),
-                self.mode(l, |p| fields[p].q_hat),
+                Self::mode(l, |p| fields[p].m_hat),
+                Self::mode(l, |p| fields[p].q_hat),
             );
             let a = self.a(l);
             0.5 * (m * m * self.tau0(l) + q) / a + 0.5 * (TAU / a).ln()

@@ -67,17 +67,15 @@ impl Factor for LinearEnsemble {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        match inputs[0].ratio {
-            Some(ratio) => Ok(vec![SignalSpec::limit(ratio * self.spectrum.alpha())]),
-            None => {
-                let expected = "a signal in the limit".to_owned();
-                Err(ShapeError {
-                    port: 0,
-                    expected,
-                    got: format!("shape {}", inputs[0]),
-                })
-            }
+        if let Some(ratio) = inputs[0].ratio {
+            return Ok(vec![SignalSpec::limit(ratio * self.spectrum.alpha())]);
         }
+        let expected = "a signal in the limit".to_owned();
+        Err(ShapeError {
+            port: 0,
+            expected,
+            got: format!("shape {}", inputs[0]),
+        })
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
