@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
+use super::Message;
 use super::{SignalSpec, SymMatrix};
-use crate::engine::Message;
 
 /// Natural parameters $(a, b)$ of a Gaussian.
 ///

@@ -78,6 +78,15 @@ pub trait Factor: Debug + Send + Sync + 'static {
         Ok(None)
     }
 
+    /// What the factor becomes when its only output is observed but not told: a likelihood for theory
+    /// only, or `None` when the output is pinned instead.
+    ///
+    /// # Errors
+    /// A phrase saying why its output cannot be observed.
+    fn observe_unspecified(&self) -> Result<Option<Arc<dyn Factor>>, String> {
+        Ok(None)
+    }
+
     /// Expectation propagation.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         None

@@ -3,8 +3,8 @@
 use rand::Rng;
 
 use super::Incoming;
+use crate::belief::Message as _;
 use crate::belief::{Gaussian, Moments};
-use crate::engine::Message as _;
 use crate::error::FactorError;
 
 /// Expectation propagation: log-partition, moments and outgoing message of a factor.

@@ -58,6 +58,11 @@ impl<C: ScalarChannel> Factor for C {
         channel_observed(self, y)
     }
 
+    fn observe_unspecified(&self) -> Result<Option<Arc<dyn Factor>>, String> {
+        let law = self.likelihood().ok_or_else(|| no_inverse(self))?;
+        Ok(Some(Arc::new(law.unspecified())))
+    }
+
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         Some(self)
     }
@@ -75,15 +80,15 @@ pub fn channel_observed<C: ScalarChannel>(
     channel: &C,
     y: &[f64],
 ) -> Result<Option<Arc<dyn Factor>>, String> {
-    let Some(law) = channel.likelihood() else {
-        let name = ScalarChannel::name(channel);
-        return Err(format!(
-            "expected a channel with a known inverse, got `{name}`"
-        ));
-    };
+    let law = channel.likelihood().ok_or_else(|| no_inverse(channel))?;
     check_all(&law, y)?;
     let factor = law.observed(y).map_err(|e| e.to_string())?;
     Ok(Some(Arc::new(factor)))
+}
+
+fn no_inverse<C: ScalarChannel>(channel: &C) -> String {
+    let name = ScalarChannel::name(channel);
+    format!("expected a channel with a known inverse, got `{name}`")
 }
 
 /// What is known about the two ends when one of them is pinned.

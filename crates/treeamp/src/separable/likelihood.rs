@@ -42,6 +42,16 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
             element: PhantomData,
         })
     }
+
+    /// The likelihood of observations that are made but not told: for theory only.
+    fn unspecified(self) -> SeparableLikelihood<Self, E> {
+        SeparableLikelihood {
+            law: self,
+            y: Arc::from([]),
+            gaussian: false,
+            element: PhantomData,
+        }
+    }
 }
 
 impl<E: Elem, L: ScalarLikelihood<E>> ObservedLaw<E> for L {}
@@ -88,7 +98,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let count = L::Output::view(&self.y).len();
-        if inputs[0].count() == count {
+        if inputs[0].count() == count || self.y.is_empty() {
             return Ok(vec![]);
         }
         let expected = format!("{count} components, one per observation");
@@ -99,8 +109,9 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
         })
     }
 
+    /// Without data there is no posterior.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
+        if self.y.is_empty() { None } else { Some(self) }
     }
 }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::belief::Message as _;
 use crate::belief::{Gaussian, SignalSpec};
 use crate::catalog::likelihoods::GaussianLikelihood;
-use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
@@ -81,6 +81,11 @@ impl Factor for GaussianNoise {
     fn observe(&self, y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
         let law = GaussianLikelihood::new(self.noise_variance).map_err(|e| e.to_string())?;
         Ok(Some(Arc::new(law.observed(y).map_err(|e| e.to_string())?)))
+    }
+
+    fn observe_unspecified(&self) -> Result<Option<Arc<dyn Factor>>, String> {
+        let law = GaussianLikelihood::new(self.noise_variance).map_err(|e| e.to_string())?;
+        Ok(Some(Arc::new(law.unspecified())))
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {

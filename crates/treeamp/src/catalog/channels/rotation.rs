@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rand::Rng;
 
+use crate::belief::Message as _;
 use crate::belief::{Gaussian, SignalSpec, product_excess};
-use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
