@@ -257,6 +257,14 @@ pub enum RunError {
         /// Where they differ.
         reason: String,
     },
+    /// A quantity that the model does not have.
+    #[error("{what} is not defined: {why}")]
+    NotDefined {
+        /// The quantity.
+        what: String,
+        /// Why.
+        why: String,
+    },
     /// A fixed point that an answer depends on was not reached.
     #[error("{what} was not reached: {termination}")]
     NotReached {

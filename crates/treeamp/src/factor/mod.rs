@@ -97,6 +97,12 @@ pub trait Factor: Debug + Send + Sync + 'static {
         None
     }
 
+    /// The entropy $H[y \mid z]$ of a likelihood's noise per component; `None` where it is not defined,
+    /// for a noiseless continuous output.
+    fn noise_entropy(&self) -> Option<f64> {
+        None
+    }
+
     /// The Gaussian law of a factor that is one, for averages over a teacher.
     fn gaussian_average(&self) -> Option<GaussianFactor> {
         None

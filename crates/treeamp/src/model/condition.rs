@@ -47,6 +47,36 @@ impl Tree {
         self.replaced(index, producer, likelihood, pin, Vec::new())
     }
 
+    /// The same tree with `variable` also observed through Gaussian noise, for theory.
+    pub(crate) fn with_pseudo_observation(
+        &self,
+        variable: &str,
+        noise_variance: f64,
+    ) -> Result<Tree, ModelError> {
+        let index = self.variable(variable)?;
+        let (variables, mut factors) = self.loosen();
+        let factor = Arc::new(GaussianLikelihood::new(noise_variance)?.unspecified());
+        factors.push(LooseFactor {
+            name: None,
+            factor,
+            inputs: vec![index],
+            outputs: vec![],
+        });
+        assemble(&variables, factors, self.observed.clone())
+    }
+
+    /// The same tree without its likelihoods, but for the last one, which sees `variable`.
+    pub(crate) fn without_observations(&self, variable: &str) -> Result<Tree, ModelError> {
+        self.variable(variable)?;
+        let (variables, factors) = self.loosen();
+        let last = factors.len() - 1;
+        let kept = factors.into_iter().enumerate();
+        let kept = kept
+            .filter(|(k, f)| *k == last || !f.outputs.is_empty())
+            .map(|(_, f)| f);
+        assemble(&variables, kept.collect(), Vec::new())
+    }
+
     /// The index of a variable that can be observed, and the factor that produces it.
     fn leaf(&self, variable: &str) -> Result<(usize, usize), ModelError> {
         if self.observed.iter().any(|(name, _)| name == variable) {

@@ -43,4 +43,9 @@ pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static
     fn as_gaussian(&self, _y: Self::Output) -> Option<Tilt<E>> {
         None
     }
+
+    /// $H[y \mid z]$ in nats; `None` where it is not defined, for a noiseless continuous output.
+    fn noise_entropy(&self) -> Option<f64> {
+        None
+    }
 }

@@ -109,6 +109,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
         })
     }
 
+    fn noise_entropy(&self) -> Option<f64> {
+        self.law.noise_entropy()
+    }
+
     /// Without data there is no posterior.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         if self.y.is_empty() { None } else { Some(self) }

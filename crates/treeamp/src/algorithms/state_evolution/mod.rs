@@ -4,11 +4,14 @@
 mod bayes_optimal;
 mod conjugate;
 mod evolution;
+mod information;
+pub mod phases;
 mod replica_symmetric;
 mod teacher;
 
 pub use bayes_optimal::{BayesOptimal, StateEvolution};
 pub use conjugate::Conjugate;
 pub use evolution::{Evolution, Prediction};
+pub use information::{Information, mutual_information};
 pub use replica_symmetric::{MismatchedEvolution, ReplicaSymmetric};
 pub use teacher::{SecondMoment, Teacher, TeacherMoments};

@@ -76,6 +76,12 @@ impl ScalarLikelihood for GaussianLikelihood {
         }
     }
 
+    /// $\frac12\ln 2\pi e\Delta$.
+    fn noise_entropy(&self) -> Option<f64> {
+        let noise = std::f64::consts::TAU * std::f64::consts::E * self.noise_variance;
+        (self.noise_variance > 0.0).then(|| 0.5 * noise.ln())
+    }
+
     fn as_gaussian(&self, y: f64) -> Option<Tilt> {
         let a = 1.0 / self.noise_variance;
         Some(if a.is_finite() {

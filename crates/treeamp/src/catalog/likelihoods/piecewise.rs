@@ -89,6 +89,11 @@ impl ScalarLikelihood for PiecewiseLikelihood {
         }
     }
 
+    /// 0 when every output is one of finitely many values.
+    fn noise_entropy(&self) -> Option<f64> {
+        self.regions.iter().all(|r| r.slope == 0.0).then_some(0.0)
+    }
+
     fn check(&self, y: f64) -> Result<(), String> {
         self.regions.check(y)
     }

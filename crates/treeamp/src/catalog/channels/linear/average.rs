@@ -119,6 +119,14 @@ impl<'a> Average<'a> {
         (seen + unseen.max(0.0)) / (alpha * v)
     }
 
+    /// $I = \frac12 E_\lambda\ln a_\lambda\tau_\lambda$ in the Bayes-optimal setting.
+    pub fn information(&self) -> f64 {
+        let fields = self.at.fields;
+        // a τ = 1 + m̂ τ, without the sum
+        self.spectrum
+            .expect(|l| 0.5 * (Self::mode(l, |p| fields[p].m_hat) * self.tau0(l)).ln_1p())
+    }
+
     /// $\bar A = E_\lambda[\frac{\hat m_\lambda^2\tau_\lambda + \hat q_\lambda}{2 a_\lambda} + \frac12\ln\frac{2\pi}{a_\lambda}]$.
     pub fn potential(&self) -> f64 {
         let fields = self.at.fields;

@@ -124,6 +124,17 @@ macro_rules! ensemble_rule_from_spectrum {
                 Ok(Some(average.extrinsic(target)))
             }
 
+            fn entropic_potential(
+                &self,
+                _: &dyn Factor,
+                at: Averaged<'_>,
+                _: &[(f64, f64)],
+            ) -> Result<f64, FactorError> {
+                let average = Average::new(known(self)?, at);
+                average.check()?;
+                Ok(average.information())
+            }
+
             fn potential(&self, _: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
                 let average = Average::new(known(self)?, at);
                 average.check()?;
