@@ -300,7 +300,17 @@ impl<'a> ActivationIntegral<'a> {
         for w in cells.clone().filter(|w| highest(w) > -NEGLIGIBLE) {
             self.add_cell(top, w[0].z - top.z, w[1].z - top.z, 0, &mut total);
         }
-        // a saturated output may owe its variance to cells of negligible mass
+        // a saturated output may owe its variance to cells of negligible mass, if the widest could matter
+        let least = (total.sum.variance[1] * total.sum.mass).ln() - 30.0;
+        let places = grid.places();
+        let rounding = 1e-15 * (1.0 + top.x.abs());
+        let widest = places
+            .iter()
+            .fold(rounding, |far, p| far.max((p.x - top.x).abs()));
+        let span = places[places.len() - 1].z - places[0].z;
+        if 2.0 * widest.ln() + span.ln() - NEGLIGIBLE < least {
+            return total.sum;
+        }
         for w in cells.filter(|w| highest(w) <= -NEGLIGIBLE) {
             let (start, end) = (w[0].z - top.z, w[1].z - top.z);
             let far = self
@@ -308,8 +318,7 @@ impl<'a> ActivationIntegral<'a> {
                 .0
                 .abs()
                 .max(self.local(top, end).0.abs());
-            let share = highest(w) + 2.0 * far.ln() + (end - start).ln();
-            if share > (total.sum.variance[1] * total.sum.mass).ln() - 30.0 {
+            if highest(w) + 2.0 * far.ln() + (end - start).ln() > least {
                 self.add_cell(top, start, end, 0, &mut total);
             }
         }
