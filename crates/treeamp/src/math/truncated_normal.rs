@@ -105,9 +105,17 @@ impl Quadratic {
 #[must_use]
 #[inline]
 pub fn truncated(a: f64, b: f64, lo: f64, hi: f64) -> Option<Truncated> {
+    // a fused product costs a call on plain x86-64: not at infinity
+    let slope = |x: f64| {
+        if x.is_finite() {
+            (-a).mul_add(x, b)
+        } else {
+            0.0
+        }
+    };
     let end = |place: f64| End {
         place,
-        slope: (-a).mul_add(place, b),
+        slope: slope(place),
     };
     truncated_quadratic(Quadratic {
         a,

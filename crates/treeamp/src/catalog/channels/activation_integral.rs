@@ -4,12 +4,11 @@
 //! each cell is halved until a 16-point rule resolves it, and cells are merged as a mixture, so that
 //! no moment is ever a difference. Nothing is allocated.
 
+use super::activation_grid::{Grid, Place};
 use crate::math::mixture::{Bump, height, or_overflow};
 use crate::math::quadrature::rule16;
 use crate::scalar::{Tilt, TiltedPair};
 
-/// Grid points at most.
-const CAPACITY: usize = 768;
 /// The half width and step of the grid that resolves the knees of $\varphi$.
 const KNEES: (i32, f64) = (40, 1.5);
 /// The standard deviations of the belief in $z$ that the grid covers.
@@ -43,55 +42,10 @@ pub(super) struct ActivationIntegral<'a> {
     x: Tilt,
 }
 
-/// A point of the line with its image.
-#[derive(Clone, Copy)]
-struct Place {
-    z: f64,
-    x: f64,
-}
-
 /// The cells so far.
 struct Total {
     sum: Bump<2>,
     panels: u32,
-}
-
-/// A sorted list of places of bounded length.
-struct Grid {
-    places: [Place; CAPACITY],
-    len: usize,
-}
-
-impl Grid {
-    fn new() -> Self {
-        Self {
-            places: [Place { z: 0.0, x: 0.0 }; CAPACITY],
-            len: 0,
-        }
-    }
-
-    fn places(&self) -> &[Place] {
-        &self.places[..self.len]
-    }
-
-    fn push(&mut self, place: Place) {
-        if self.len < CAPACITY && place.z.is_finite() {
-            self.places[self.len] = place;
-            self.len += 1;
-        }
-    }
-
-    fn sort(&mut self) {
-        self.places[..self.len].sort_unstable_by(|p, q| p.z.total_cmp(&q.z));
-        let mut kept = 0;
-        for i in 0..self.len {
-            if kept == 0 || self.places[i].z > self.places[kept - 1].z {
-                self.places[kept] = self.places[i];
-                kept += 1;
-            }
-        }
-        self.len = kept;
-    }
 }
 
 impl<'a> ActivationIntegral<'a> {
@@ -346,7 +300,17 @@ impl<'a> ActivationIntegral<'a> {
         for w in cells.clone().filter(|w| highest(w) > -NEGLIGIBLE) {
             self.add_cell(top, w[0].z - top.z, w[1].z - top.z, 0, &mut total);
         }
-        // a saturated output may owe its variance to cells of negligible mass
+        // a saturated output may owe its variance to cells of negligible mass, if the widest could matter
+        let least = (total.sum.variance[1] * total.sum.mass).ln() - 30.0;
+        let places = grid.places();
+        let rounding = 1e-15 * (1.0 + top.x.abs());
+        let widest = places
+            .iter()
+            .fold(rounding, |far, p| far.max((p.x - top.x).abs()));
+        let span = places[places.len() - 1].z - places[0].z;
+        if 2.0 * widest.ln() + span.ln() - NEGLIGIBLE < least {
+            return total.sum;
+        }
         for w in cells.filter(|w| highest(w) <= -NEGLIGIBLE) {
             let (start, end) = (w[0].z - top.z, w[1].z - top.z);
             let far = self
@@ -354,8 +318,7 @@ impl<'a> ActivationIntegral<'a> {
                 .0
                 .abs()
                 .max(self.local(top, end).0.abs());
-            let share = highest(w) + 2.0 * far.ln() + (end - start).ln();
-            if share > (total.sum.variance[1] * total.sum.mass).ln() - 30.0 {
+            if highest(w) + 2.0 * far.ln() + (end - start).ln() > least {
                 self.add_cell(top, start, end, 0, &mut total);
             }
         }

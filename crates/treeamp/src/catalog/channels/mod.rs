@@ -1,6 +1,7 @@
 //! Channels.
 
 mod activation;
+mod activation_grid;
 mod activation_integral;
 mod bias;
 mod duplicate;

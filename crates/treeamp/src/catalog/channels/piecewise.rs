@@ -188,13 +188,12 @@ impl ScalarChannel for PiecewiseLinear {
 
     fn tilted(&self, z: Tilt, x: Tilt) -> TiltedPair {
         let mut sum = AnchoredMixture::new([z.a, x.a], [z.b, x.b]);
-        for r in self.regions.iter() {
+        for (r, (low, high)) in self.regions.iter() {
             let Some(t) = truncated_quadratic(exponent(r, z, x)) else {
                 let z = 0.0_f64.max(r.start).min(r.end);
                 return TiltedPair::divergent(z, r.value(z));
             };
             // rounding must not carry the mean of x out of the image
-            let (low, high) = r.image();
             sum.add(
                 [t.anchor, r.value(t.anchor)],
                 Bump {

@@ -17,7 +17,7 @@ use super::log_dirac;
 use crate::catalog::channels::{Preimage, Regions};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::truncated;
-use crate::scalar::{ScalarLikelihood, Tilted};
+use crate::scalar::{ScalarLikelihood, Tilt, Tilted};
 
 /// An observed [`PiecewiseLinear`](crate::catalog::channels::PiecewiseLinear) activation.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,5 +108,18 @@ impl ScalarLikelihood for PiecewiseLikelihood {
                 };
                 (low.min(first), high.max(last))
             })
+    }
+
+    fn as_gaussian(&self, y: f64) -> Option<Tilt> {
+        // an invertible output pins z, whatever y
+        let point = self
+            .regions
+            .preimages(y)
+            .next()
+            .filter(|_| self.regions.invertible());
+        point.map(|_| Tilt {
+            a: f64::INFINITY,
+            b: self.support(y).0,
+        })
     }
 }
