@@ -15,7 +15,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gaussian_tilt, log_normal_density};
 use crate::error::{ModelError, parameter};
-use crate::scalar::{ScalarLikelihood, Tilt, Tilted};
+use crate::scalar::{OutputMeasure, ScalarLikelihood, Tilt, Tilted};
 
 /// $y = z + \sqrt\Delta\,\xi$, observed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +74,22 @@ impl ScalarLikelihood for GaussianLikelihood {
         } else {
             (y, y)
         }
+    }
+
+    fn excess(&self, y: f64, a: f64, b: f64) -> f64 {
+        log_normal_density(b / a, y, self.noise_variance + 1.0 / a)
+    }
+
+    fn outputs(&self) -> Option<OutputMeasure> {
+        Some(OutputMeasure::noisy(self.noise_variance))
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        Some(z)
+    }
+
+    fn noise_variance(&self) -> Option<f64> {
+        Some(self.noise_variance)
     }
 
     fn as_gaussian(&self, y: f64) -> Option<Tilt> {
