@@ -113,6 +113,24 @@ impl<const D: usize> AnchoredMixture<D> {
             .sum();
         or_overflow(height + self.sum.mass.ln())
     }
+
+    /// Log of the mass in units of the tilt's own, $\sqrt{2\pi/a_d}\,e^{b_d^2/2a_d}$ per coordinate, for positive
+    /// $a_d$: only distances of the anchor from $b_d/a_d$ enter.
+    #[must_use]
+    pub fn log_excess(&self) -> f64 {
+        let excess: f64 = (0..D)
+            .map(|d| log_normal(self.anchor[d], self.a[d], self.b[d]))
+            .sum();
+        excess + self.sum.mass.ln()
+    }
+}
+
+/// $\ln\mathcal N(x; \tfrac ba, \tfrac1a)$.
+#[must_use]
+#[inline]
+pub fn log_normal(x: f64, a: f64, b: f64) -> f64 {
+    let d = x - b / a;
+    0.5 * (a / std::f64::consts::TAU).ln() - 0.5 * (a * d) * d
 }
 
 /// $+\infty$ for the difference of two overflowing terms.

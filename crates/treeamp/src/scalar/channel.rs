@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use rand::Rng;
 
-use super::{Elem, ScalarLikelihood, Tilt, TiltedPair};
+use super::{Elem, Landmark, ScalarLikelihood, Tilt, TiltedPair, excess_by_difference};
 
 /// A channel acting on each component:
 /// $A = \ln \int dx\, dz\, p(x \mid z)\, e^{-\frac12 a_z z^2 + b_z z - \frac12 a_x x^2 + b_x x}$.
@@ -32,6 +32,18 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
 
     /// The likelihood of an observed output, if there is one.
     fn likelihood(&self) -> Option<Self::Likelihood>;
+
+    /// $\ln\int p(x \mid z)\,\mathcal N(z; \tfrac{b_z}{a_z}, \tfrac1{a_z})\,\mathcal N(x; \tfrac{b_x}{a_x}, \tfrac1{a_x})\,dx\,dz$ for positive
+    /// precisions (real laws). Override it where it can be had without the difference of large terms.
+    fn excess(&self, z: Tilt<Self::In>, x: Tilt<Self::Out>) -> f64 {
+        let log_z = excess_by_difference(self.tilted(z, x).log_z, z.a, z.b.re());
+        excess_by_difference(log_z, x.a, x.b.re())
+    }
+
+    /// Inputs where the channel changes its form, such as knees (real channels).
+    fn landmarks(&self) -> Vec<Landmark> {
+        Vec::new()
+    }
 
     /// $E|x|^2$ per real component when $z$ is a centred Gaussian of second moment `tau_z`.
     fn second_moment(&self, tau_z: f64) -> f64 {

@@ -27,6 +27,10 @@ pub trait Elem: Copy + Debug + PartialEq + Send + Sync + 'static {
     fn minus(self, other: Self) -> Self;
     /// Every component is finite.
     fn is_finite(self) -> bool;
+    /// The element on the real axis.
+    fn from_real(x: f64) -> Self;
+    /// The real part.
+    fn re(self) -> f64;
 }
 
 impl Elem for f64 {
@@ -52,5 +56,11 @@ impl Elem for f64 {
     }
     fn is_finite(self) -> bool {
         f64::is_finite(self)
+    }
+    fn from_real(x: f64) -> Self {
+        x
+    }
+    fn re(self) -> f64 {
+        self
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use rand::Rng;
 
-use super::{Elem, Tilt, Tilted};
+use super::{Elem, Landmark, OutputMeasure, Tilt, Tilted, excess_by_difference};
 
 /// An observed output: $A(a, b; y) = \ln \int dz\, p(y \mid z)\, e^{-\frac12 a|z|^2 + \mathrm{Re}(\bar b z)}$.
 pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
@@ -37,6 +37,34 @@ pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static
     /// The closed set of inputs compatible with `y`, as the smallest interval (real laws).
     fn support(&self, _y: Self::Output) -> (f64, f64) {
         (f64::NEG_INFINITY, f64::INFINITY)
+    }
+
+    /// $\ln\int p(y \mid z)\,\mathcal N(z; \tfrac ba, \tfrac1a)\,dz = A - \tfrac{|b|^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$
+    /// (real laws). Override it where it can be had without the difference.
+    fn excess(&self, y: Self::Output, a: f64, b: E) -> f64 {
+        excess_by_difference(self.tilted(y, a, b).log_z, a, b.re())
+    }
+
+    /// How the outputs are distributed, for averages over them; `None` if that is not known, and
+    /// there is then no state evolution of this output.
+    fn outputs(&self) -> Option<OutputMeasure> {
+        None
+    }
+
+    /// The output of a deterministic law, or the noiseless part of a noisy one.
+    fn map(&self, _z: E) -> Option<Self::Output> {
+        None
+    }
+
+    /// The inputs where the law at `y` lives or changes its form: preimages, ends of intervals (real
+    /// laws). The ends of the support are known anyway.
+    fn landmarks(&self, _y: Self::Output) -> Vec<Landmark> {
+        Vec::new()
+    }
+
+    /// $\Delta$ if the output is $y = z + \sqrt\Delta\,\xi$.
+    fn noise_variance(&self) -> Option<f64> {
+        None
     }
 
     /// The natural parameters in $z$ if the likelihood is Gaussian; `a = ∞` pins $z$ at `b`.

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use rand::Rng;
 
-use super::{Elem, Tilt, Tilted};
+use super::{Elem, Landmark, Tilt, Tilted, excess_by_difference};
 
 /// A law of one component: $A(a, b) = \ln \int dx\, p(x)\, e^{-\frac12 a|x|^2 + \mathrm{Re}(\bar b x)}$.
 ///
@@ -42,6 +42,19 @@ pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
     /// The natural parameters if the law is itself Gaussian: its message is then constant.
     fn as_gaussian(&self) -> Option<Tilt<E>> {
         None
+    }
+
+    /// $\ln\int p(x)\,\mathcal N(x; \tfrac ba, \tfrac1a)\,dx = A - \tfrac{|b|^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$ (real
+    /// laws). Override it where it can be had without the difference: averages at high precision
+    /// are weighted by it.
+    fn excess(&self, a: f64, b: E) -> f64 {
+        excess_by_difference(self.tilted(a, b).log_z, a, b.re())
+    }
+
+    /// Centres and standard deviations of the components (real laws). Atoms, ends of the support, and
+    /// the mean and deviation of the whole are known anyway.
+    fn landmarks(&self) -> Vec<Landmark> {
+        Vec::new()
     }
 
     /// $\tau_0 = E|x|^2$ per real component.

@@ -2,6 +2,30 @@
 
 use super::{Tilt, Tilted, TiltedPair};
 
+/// A place where a law lives or changes its form, with a width of its own: zero for an atom, a knee or
+/// the end of a support, the standard deviation for a component of a mixture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Landmark {
+    /// Where, on the axis of $x$ (priors) or $z$ (likelihoods, channels).
+    pub place: f64,
+    /// How wide.
+    pub width: f64,
+}
+
+impl Landmark {
+    /// An atom, a knee or an end.
+    #[must_use]
+    pub fn at(place: f64) -> Self {
+        Self { place, width: 0.0 }
+    }
+
+    /// A component of this centre and standard deviation.
+    #[must_use]
+    pub fn spread(place: f64, width: f64) -> Self {
+        Self { place, width }
+    }
+}
+
 /// How the outputs $y$ of a likelihood are distributed, for averages over them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputMeasure {
@@ -11,14 +35,55 @@ pub enum OutputMeasure {
     PushForward {
         /// The noise variance $\Delta$.
         noise_variance: f64,
+        /// Values of positive probability: those of flat regions of $\varphi$.
+        atoms: Vec<f64>,
+        /// The intervals of $z$ where $\varphi$ is not flat, and $y$ has a density.
+        curves: Vec<(f64, f64)>,
+        /// Values of $y$ where its law changes its form: the ends of the images of regions.
+        corners: Vec<f64>,
     },
 }
 
+impl OutputMeasure {
+    /// $y = \varphi(z)$ of a function that is nowhere flat.
+    #[must_use]
+    pub fn smooth() -> Self {
+        Self::noisy(0.0)
+    }
+
+    /// $y = z + \sqrt\Delta\,\xi$.
+    #[must_use]
+    pub fn noisy(noise_variance: f64) -> Self {
+        Self::PushForward {
+            noise_variance,
+            atoms: Vec::new(),
+            curves: vec![(f64::NEG_INFINITY, f64::INFINITY)],
+            corners: Vec::new(),
+        }
+    }
+}
+
+/// $A - \frac{b^2}{2a} - \tfrac12\ln\frac{2\pi}a$ by the difference, for laws that have nothing better.
+#[must_use]
+pub(crate) fn excess_by_difference(log_z: f64, a: f64, b: f64) -> f64 {
+    log_z - 0.5 * (b / a) * b - 0.5 * (std::f64::consts::TAU / a).ln()
+}
+
 /// A real scalar law behind an object-safe face: a prior, a likelihood or a channel.
+///
+/// The *excess* of a law at a tilt with $a > 0$ is its log-partition less that of the tilt alone,
+/// $X(a, b) = \ln\int p(x)\,\mathcal N(x; \tfrac ba, \tfrac1a)\,dx = A - \tfrac{b^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$.
+/// Averages at high precision are weighted by it, because $A$ itself grows like $b^2/2a$.
 pub trait ScalarView: Send + Sync {
     /// A prior tilted by $e^{-\frac12 a x^2 + b x}$; `None` for a likelihood or channel.
     fn prior(&self, _x: Tilt) -> Option<Tilted> {
         None
+    }
+
+    /// The excess of a prior; `None` for a likelihood or channel.
+    fn prior_excess(&self, x: Tilt) -> Option<f64> {
+        let t = self.prior(x)?;
+        Some(excess_by_difference(t.log_z, x.a, x.b))
     }
 
     /// A likelihood tilted at an output; `None` for a prior or channel.
@@ -26,9 +91,22 @@ pub trait ScalarView: Send + Sync {
         None
     }
 
+    /// The excess of a likelihood at an output; `None` for a prior or channel.
+    fn likelihood_excess(&self, y: f64, z: Tilt) -> Option<f64> {
+        let t = self.likelihood(y, z)?;
+        Some(excess_by_difference(t.log_z, z.a, z.b))
+    }
+
     /// A channel tilted at both ends; `None` for a prior or likelihood.
     fn channel(&self, _z: Tilt, _x: Tilt) -> Option<TiltedPair> {
         None
+    }
+
+    /// The excess of a channel over the tilts of both its ends; `None` for a prior or likelihood.
+    fn channel_excess(&self, z: Tilt, x: Tilt) -> Option<f64> {
+        let t = self.channel(z, x)?;
+        let log_z = excess_by_difference(t.log_z, z.a, z.b);
+        Some(excess_by_difference(log_z, x.a, x.b))
     }
 
     /// How the outputs of a likelihood are distributed.
@@ -36,19 +114,32 @@ pub trait ScalarView: Send + Sync {
         None
     }
 
+    /// Says what is wrong with an output that a likelihood can never produce.
+    ///
+    /// # Errors
+    /// A phrase of the form "expected ..., got ...".
+    fn check_output(&self, _y: f64) -> Result<(), String> {
+        Ok(())
+    }
+
     /// The deterministic part of an output or of a channel.
     fn map(&self, _z: f64) -> Option<f64> {
         None
     }
 
-    /// Places on the axis of $x$ (priors) or $z$ (likelihoods, channels) where the law changes its
-    /// form: atoms, ends of the support, knees, component means.
-    fn landmarks(&self) -> Vec<f64> {
+    /// The landmarks of a prior or channel, or those of a likelihood at an output.
+    fn landmarks(&self, _y: Option<f64>) -> Vec<Landmark> {
         Vec::new()
     }
 
-    /// Standard deviations at play: of the components of a prior, or the knees' own scale.
-    fn scales(&self) -> Vec<f64> {
-        Vec::new()
+    /// A likelihood at `y` is Gaussian in $z$, or leaves one point: its mean is linear in $b$ and its
+    /// log-partition quadratic.
+    fn quadratic(&self, _y: f64) -> bool {
+        false
+    }
+
+    /// Mean and variance of a Gaussian prior; zero and $\Delta$ for the likelihood $y = z + \sqrt\Delta\,\xi$.
+    fn gaussian(&self) -> Option<(f64, f64)> {
+        None
     }
 }

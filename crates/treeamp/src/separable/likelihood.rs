@@ -7,8 +7,10 @@ use super::prior::brief;
 use super::{chunked_sum, fill_moments};
 use crate::belief::{Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, Factor, Incoming, PosteriorRule, log_normal_sum, message_from_moments};
-use crate::scalar::{Elem, ScalarLikelihood};
+use crate::factor::{
+    Arity, EnsembleRule, Factor, Incoming, PosteriorRule, log_normal_sum, message_from_moments,
+};
+use crate::scalar::{Elem, ScalarLikelihood, ScalarView};
 
 /// A scalar likelihood with one observation per component.
 #[derive(Debug, Clone)]
@@ -43,11 +45,12 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
         })
     }
 
-    /// The likelihood of observations that are made but not told: for theory only.
+    /// The likelihood of outputs that are not given: a factor for the theory, which averages over
+    /// them. It takes a signal of any size, and no algorithm on data can run with it.
     fn unspecified(self) -> SeparableLikelihood<Self, E> {
         SeparableLikelihood {
             law: self,
-            y: Arc::from([]),
+            y: Vec::new().into(),
             gaussian: false,
             element: PhantomData,
         }
@@ -74,7 +77,7 @@ impl<L, E> SeparableLikelihood<L, E> {
         &self.law
     }
 
-    /// The observations.
+    /// The observations; empty if they are [unspecified](ObservedLaw::unspecified).
     pub fn y(&self) -> &[f64] {
         &self.y
     }
@@ -98,7 +101,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let count = L::Output::view(&self.y).len();
-        if inputs[0].count() == count || self.y.is_empty() {
+        if count == 0 || inputs[0].count() == count {
             return Ok(vec![]);
         }
         let expected = format!("{count} components, one per observation");
@@ -113,9 +116,17 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
         self.law.noise_entropy()
     }
 
-    /// Without data there is no posterior.
+    /// None without observations.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        if self.y.is_empty() { None } else { Some(self) }
+        (!self.y.is_empty()).then_some(self as &dyn PosteriorRule)
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        (E::REAL_LEN == 1 && L::Output::REAL_LEN == 1).then_some(self as &dyn EnsembleRule)
+    }
+
+    fn scalar(&self) -> Option<&dyn ScalarView> {
+        (E::REAL_LEN == 1 && L::Output::REAL_LEN == 1).then_some(self as &dyn ScalarView)
     }
 }
 

@@ -4,6 +4,7 @@
 //! $v = \frac1n \sum_i v(a, b_i)$.
 
 mod channel;
+mod disorder;
 mod likelihood;
 mod prior;
 

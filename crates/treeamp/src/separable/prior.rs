@@ -8,9 +8,10 @@ use super::{chunked_sum, fill_moments};
 use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum, message_from_moments,
+    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum,
+    message_from_moments,
 };
-use crate::scalar::{Elem, ScalarPrior};
+use crate::scalar::{Elem, ScalarPrior, ScalarView};
 
 /// A scalar prior on every component of a signal.
 #[derive(Debug, Clone)]
@@ -90,6 +91,14 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         Some(self)
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        (E::REAL_LEN == 1).then_some(self as &dyn EnsembleRule)
+    }
+
+    fn scalar(&self) -> Option<&dyn ScalarView> {
+        (E::REAL_LEN == 1).then_some(self as &dyn ScalarView)
     }
 
     fn generator(&self) -> Option<&dyn GenerativeRule> {

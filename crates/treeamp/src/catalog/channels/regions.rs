@@ -1,6 +1,7 @@
 //! The regions of a piecewise linear function $\varphi(z) = x_i + \gamma_i z$ for $z \in R_i$.
 
 use crate::error::{ModelError, parameter};
+use crate::scalar::OutputMeasure;
 
 /// One linear region: $\varphi(z) = \text{offset} + \text{slope}\cdot z$ on $\text{start} \le z < \text{end}$.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,6 +136,28 @@ impl Regions {
                 inside(r, image, top).then(|| Preimage::Point(z, 1.0 / r.slope.abs()))
             }
         })
+    }
+
+    /// How $y = \varphi(z)$ is distributed: atoms of the flat regions, densities of the others.
+    pub(crate) fn outputs(&self) -> OutputMeasure {
+        let (flat, sloped): (Vec<&Region>, Vec<&Region>) =
+            self.list.iter().partition(|r| r.slope == 0.0);
+        let mut atoms: Vec<f64> = flat.iter().map(|r| r.offset).collect();
+        atoms.sort_by(f64::total_cmp);
+        atoms.dedup();
+        if sloped.is_empty() {
+            return OutputMeasure::Finite(atoms);
+        }
+        let ends = sloped.iter().flat_map(|r| {
+            let (low, high) = r.image();
+            [low, high]
+        });
+        OutputMeasure::PushForward {
+            noise_variance: 0.0,
+            corners: ends.filter(|y| y.is_finite()).collect(),
+            curves: sloped.iter().map(|r| (r.start, r.end)).collect(),
+            atoms,
+        }
     }
 
     /// "expected ..., got ..." for a value that $\varphi$ never takes.

@@ -16,8 +16,8 @@ use rand::Rng;
 
 use super::log_dirac;
 use crate::catalog::channels::Inverse;
-use crate::math::mixture::height;
-use crate::scalar::{ScalarLikelihood, Tilt, Tilted};
+use crate::math::mixture::{height, log_normal};
+use crate::scalar::{OutputMeasure, ScalarLikelihood, Tilt, Tilted};
 
 /// An observed [`Activation`](crate::catalog::channels::Activation).
 #[derive(Clone)]
@@ -84,6 +84,19 @@ impl ScalarLikelihood for ActivationLikelihood {
     fn support(&self, y: f64) -> (f64, f64) {
         let (z, _) = (self.inverse)(y);
         (z, z)
+    }
+
+    fn excess(&self, y: f64, a: f64, b: f64) -> f64 {
+        let (z, jacobian) = (self.inverse)(y);
+        log_normal(z, a, b) + jacobian.ln()
+    }
+
+    fn outputs(&self) -> Option<OutputMeasure> {
+        Some(OutputMeasure::smooth())
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        Some((self.map)(z))
     }
 
     fn as_gaussian(&self, y: f64) -> Option<Tilt> {

@@ -15,7 +15,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gaussian_tilt, log_normal_density};
 use crate::error::{ModelError, parameter};
-use crate::scalar::{ScalarLikelihood, Tilt, Tilted};
+use crate::scalar::{OutputMeasure, ScalarLikelihood, Tilt, Tilted};
 
 /// $y = z + \sqrt\Delta\,\xi$, observed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,6 +80,22 @@ impl ScalarLikelihood for GaussianLikelihood {
     fn noise_entropy(&self) -> Option<f64> {
         let noise = std::f64::consts::TAU * std::f64::consts::E * self.noise_variance;
         (self.noise_variance > 0.0).then(|| 0.5 * noise.ln())
+    }
+
+    fn excess(&self, y: f64, a: f64, b: f64) -> f64 {
+        log_normal_density(b / a, y, self.noise_variance + 1.0 / a)
+    }
+
+    fn outputs(&self) -> Option<OutputMeasure> {
+        Some(OutputMeasure::noisy(self.noise_variance))
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        Some(z)
+    }
+
+    fn noise_variance(&self) -> Option<f64> {
+        Some(self.noise_variance)
     }
 
     fn as_gaussian(&self, y: f64) -> Option<Tilt> {

@@ -17,7 +17,7 @@ use super::log_dirac;
 use crate::catalog::channels::{Preimage, Regions};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::truncated;
-use crate::scalar::{ScalarLikelihood, Tilt, Tilted};
+use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilt, Tilted};
 
 /// An observed [`PiecewiseLinear`](crate::catalog::channels::PiecewiseLinear) activation.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,11 +91,34 @@ impl ScalarLikelihood for PiecewiseLikelihood {
 
     /// 0 when every output is one of finitely many values.
     fn noise_entropy(&self) -> Option<f64> {
-        self.regions.iter().all(|r| r.slope == 0.0).then_some(0.0)
+        self.regions.iter().all(|(r, _)| r.slope == 0.0).then_some(0.0)
     }
 
     fn check(&self, y: f64) -> Result<(), String> {
         self.regions.check(y)
+    }
+
+    fn excess(&self, y: f64, a: f64, b: f64) -> f64 {
+        match self.mixture(y, a, b) {
+            Ok(sum) => sum.log_excess(),
+            Err(_) => f64::INFINITY,
+        }
+    }
+
+    fn outputs(&self) -> Option<OutputMeasure> {
+        Some(self.regions.outputs())
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        Some(self.regions.value(z))
+    }
+
+    fn landmarks(&self, y: f64) -> Vec<Landmark> {
+        let places = self.regions.preimages(y).flat_map(|p| match p {
+            Preimage::Point(z, _) => [z, f64::NAN],
+            Preimage::Interval(lo, hi) => [lo, hi],
+        });
+        places.filter(|z| z.is_finite()).map(Landmark::at).collect()
     }
 
     fn support(&self, y: f64) -> (f64, f64) {

@@ -13,6 +13,8 @@
 use rand::{Rng, RngExt};
 
 use crate::error::{ModelError, parameter};
+use crate::math::mixture::log_normal;
+use crate::math::special::log_add_exp;
 use crate::scalar::{ScalarPrior, Tilted};
 
 /// $\pm 1$ with probability $p_+$ of being positive.
@@ -85,6 +87,13 @@ impl ScalarPrior for Binary {
 
     fn atoms(&self) -> Vec<(f64, f64)> {
         vec![(-1.0, 1.0 - self.p_plus), (1.0, self.p_plus)]
+    }
+
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        log_add_exp(
+            self.p_plus.ln() + log_normal(1.0, a, b),
+            (-self.p_plus).ln_1p() + log_normal(-1.0, a, b),
+        )
     }
 
     fn support(&self) -> (f64, f64) {

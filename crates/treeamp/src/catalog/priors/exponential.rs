@@ -13,7 +13,7 @@ use rand::Rng;
 use rand_distr::{Distribution, Exp1};
 
 use crate::error::{ModelError, parameter};
-use crate::math::mixture::{height, or_overflow};
+use crate::math::mixture::{height, log_normal, or_overflow};
 use crate::math::truncated_normal::truncated;
 use crate::scalar::{ScalarPrior, Tilted};
 
@@ -62,6 +62,15 @@ impl ScalarPrior for Exponential {
             f64::NEG_INFINITY
         } else {
             -x / self.mean - self.mean.ln()
+        }
+    }
+
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        match truncated(a, b - 1.0 / self.mean, 0.0, f64::INFINITY) {
+            Some(t) => {
+                log_normal(t.anchor, a, b) - t.anchor / self.mean + (t.mass / self.mean).ln()
+            }
+            None => f64::INFINITY,
         }
     }
 

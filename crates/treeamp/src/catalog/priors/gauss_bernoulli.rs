@@ -16,7 +16,8 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gain, log_normal_density, log_one_plus};
 use crate::error::{ModelError, parameter};
-use crate::scalar::{ScalarPrior, Tilted};
+use crate::math::special::{log_add_exp, sigmoid};
+use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
 /// Zero with probability $1 - \rho$, else $\mathcal N(m, v)$.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +61,11 @@ impl GaussBernoulli {
     #[inline]
     fn slab_gain(&self, a: f64, b: f64) -> f64 {
         gain(self.mean, self.variance, a, b) - 0.5 * log_one_plus(a, self.variance)
+    }
+
+    /// $P(x \neq 0)$ under the tilt, $\sigma(\xi)$.
+    pub(crate) fn slab_probability(&self, a: f64, b: f64) -> f64 {
+        sigmoid(self.log_odds + self.slab_gain(a, b))
     }
 
     #[inline]
@@ -134,5 +140,16 @@ impl ScalarPrior for GaussBernoulli {
 
     fn atoms(&self) -> Vec<(f64, f64)> {
         vec![(0.0, 1.0 - self.rho)]
+    }
+
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        let (centre, noise) = (b / a, 1.0 / a);
+        let spike = (-self.rho).ln_1p() + log_normal_density(centre, 0.0, noise);
+        let slab = self.rho.ln() + log_normal_density(centre, self.mean, self.variance + noise);
+        log_add_exp(spike, slab)
+    }
+
+    fn landmarks(&self) -> Vec<Landmark> {
+        vec![Landmark::spread(self.mean, self.variance.sqrt())]
     }
 }

@@ -62,6 +62,10 @@ impl ScalarPrior for GaussianPrior {
         log_normal_density(x, self.mean, self.variance)
     }
 
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        log_normal_density(b / a, self.mean, self.variance + 1.0 / a)
+    }
+
     fn as_gaussian(&self) -> Option<Tilt> {
         Some(Tilt {
             a: 1.0 / self.variance,

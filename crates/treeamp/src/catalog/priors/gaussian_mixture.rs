@@ -18,7 +18,7 @@ use crate::catalog::gaussian_tilt::{gain, log_normal_density};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::Bump;
 use crate::math::special::log_add_exp;
-use crate::scalar::{ScalarPrior, Tilted};
+use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
 /// One component $\pi\, \mathcal N(m, v)$.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -147,6 +147,20 @@ impl ScalarPrior for GaussianMixture {
     fn atoms(&self) -> Vec<(f64, f64)> {
         let points = self.components.iter().filter(|c| c.variance <= 0.0);
         points.map(|c| (c.mean, c.weight)).collect()
+    }
+
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        self.components.iter().fold(f64::NEG_INFINITY, |sum, c| {
+            let density = log_normal_density(b / a, c.mean, c.variance + 1.0 / a);
+            log_add_exp(sum, c.weight.ln() + density)
+        })
+    }
+
+    fn landmarks(&self) -> Vec<Landmark> {
+        let components = self.components.iter();
+        components
+            .map(|c| Landmark::spread(c.mean, c.variance.sqrt()))
+            .collect()
     }
 
     fn support(&self) -> (f64, f64) {

@@ -14,7 +14,7 @@
 use rand::Rng;
 
 use crate::error::{ModelError, parameter};
-use crate::math::mixture::{height, or_overflow};
+use crate::math::mixture::{height, log_normal, or_overflow};
 use crate::math::truncated_normal::{End, Quadratic, Truncated, sample, truncated_quadratic};
 use crate::scalar::{ScalarPrior, Tilted};
 
@@ -117,6 +117,14 @@ impl ScalarPrior for Interval {
             return f64::NEG_INFINITY;
         }
         self.log_prior(x) - self.free.mass.ln()
+    }
+
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        let g = exponent(self.lower, self.upper, self.mean, self.variance, a, b);
+        truncated_quadratic(g).map_or(f64::INFINITY, |t| {
+            let mass = (t.mass / self.free.mass).ln();
+            log_normal(t.anchor, a, b) + self.log_prior(t.anchor) + mass
+        })
     }
 
     fn support(&self) -> (f64, f64) {

@@ -56,6 +56,10 @@ impl ScalarPrior for Positive {
         self.0.log_density(x)
     }
 
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        self.0.excess(a, b)
+    }
+
     fn support(&self) -> (f64, f64) {
         self.0.support()
     }

@@ -1,0 +1,1 @@
+//! State evolution of a separable channel: the fields of both ends.

@@ -1,0 +1,370 @@
+//! State evolution of a separable likelihood: the field $b$ and the output $y$.
+//!
+//! The teacher's $z_0 \sim \mathcal N(0, 1/\hat\tau_0)$ gives the output. Outputs of positive probability are averaged one by one,
+//! over $b$ alone. Where $y = \varphi(z_0)$ has a density the average runs over $z_0$ and $b = \hat m z_0 + \sqrt{\hat q}\,\xi$, the
+//! signal being known; where the output is noisy it runs over $y$ and $b$.
+
+use std::cell::Cell;
+
+use super::breaks::Breaks;
+use super::gaussian::{self, log_gaussian};
+use super::line::{Law, Line};
+use super::panels::{Effort, Sample, integrate};
+use super::{COUNT, Field, POTENTIAL, Point, Sums, V, is_same, recovered};
+use crate::belief::Overlaps;
+use crate::error::FactorError;
+use crate::factor::{Averaged, EnsembleRule, Factor};
+use crate::math::special::normal_density;
+use crate::scalar::{Elem, Landmark, OutputMeasure, ScalarLikelihood, ScalarView, Tilt, Tilted};
+use crate::separable::SeparableLikelihood;
+
+impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
+    fn likelihood(&self, y: f64, z: Tilt) -> Option<Tilted> {
+        let y = L::Output::from_real(y);
+        let t = self.law().tilted(y, z.a, E::from_real(z.b));
+        Some(Tilted {
+            log_z: t.log_z,
+            mean: t.mean.re(),
+            variance: t.variance,
+        })
+    }
+
+    fn likelihood_excess(&self, y: f64, z: Tilt) -> Option<f64> {
+        let y = L::Output::from_real(y);
+        Some(self.law().excess(y, z.a, E::from_real(z.b)))
+    }
+
+    fn outputs(&self) -> Option<OutputMeasure> {
+        self.law().outputs()
+    }
+
+    fn check_output(&self, y: f64) -> Result<(), String> {
+        self.law().check(L::Output::from_real(y))
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        self.law().map(E::from_real(z)).map(Elem::re)
+    }
+
+    fn landmarks(&self, y: Option<f64>) -> Vec<Landmark> {
+        let Some(y) = y else { return Vec::new() };
+        let y = L::Output::from_real(y);
+        let mut marks = self.law().landmarks(y);
+        if marks.is_empty() {
+            let (low, high) = self.law().support(y);
+            let ends = [low, high].into_iter().filter(|z| z.is_finite());
+            marks.extend(ends.map(Landmark::at));
+        }
+        marks
+    }
+
+    #[allow(clippy::float_cmp)] // one point is one point
+    fn quadratic(&self, y: f64) -> bool {
+        let y = L::Output::from_real(y);
+        let (low, high) = self.law().support(y);
+        low == high || self.law().as_gaussian(y).is_some()
+    }
+
+    fn gaussian(&self) -> Option<(f64, f64)> {
+        self.law().noise_variance().map(|v| (0.0, v))
+    }
+}
+
+/// A teacher and a student likelihood at one field.
+struct Pair<'a> {
+    student: &'a dyn ScalarView,
+    teacher: &'a dyn ScalarView,
+    at: Field,
+    tau0: f64,
+}
+
+impl Pair<'_> {
+    fn tilted(view: &dyn ScalarView, y: f64, z: Tilt) -> Tilted {
+        view.likelihood(y, z).unwrap_or(Tilted::divergent(0.0))
+    }
+
+    /// The student can explain this output.
+    fn check(&self, y: f64) -> Result<(), FactorError> {
+        self.student.check_output(y).map_err(|reason| {
+            FactorError::Contradiction(format!(
+                "the teacher gives an output that the student holds impossible: {reason}"
+            ))
+        })
+    }
+
+    /// An output of positive probability: the average over $b$, of mass $P(y)$.
+    fn atom(&self, y: f64) -> Result<[f64; COUNT], FactorError> {
+        self.check(y)?;
+        let (student, teacher) = (self.student, self.teacher);
+        // the signal itself is a Gaussian component
+        let mut marks0 = teacher.landmarks(Some(y));
+        marks0.push(Landmark::spread(0.0, self.tau0.sqrt()));
+        let marks = student.landmarks(Some(y));
+        let line = Line {
+            at: self.at,
+            teacher: Law {
+                tilted: &|z| Self::tilted(teacher, y, z),
+                excess: &|z| teacher.likelihood_excess(y, z).unwrap_or(f64::INFINITY),
+                marks: &marks0,
+            },
+            student: Law {
+                tilted: &|z| Self::tilted(student, y, z),
+                excess: &|z| student.likelihood_excess(y, z).unwrap_or(f64::INFINITY),
+                marks: &marks,
+            },
+            log_z0: log_gaussian(self.at.tau0_hat),
+            tau0: self.tau0,
+        };
+        Ok(line.average())
+    }
+
+    /// The student's point at an output and a field, the signal being known.
+    fn known(&self, y: f64, z0: f64, b: f64) -> Point {
+        let t = Self::tilted(self.student, y, Tilt { a: self.at.a, b });
+        Point {
+            log_z: t.log_z,
+            r: t.mean,
+            v: t.variance,
+            r0: z0,
+            v0: 0.0,
+        }
+    }
+
+    /// $E_\xi$ of the nine quantities at $b = \text{centre} + \text{width}\cdot\xi$.
+    fn over_noise(
+        &self,
+        y: f64,
+        (centre, width): (f64, f64),
+        point: &dyn Fn(f64) -> Point,
+    ) -> [f64; COUNT] {
+        let k = self.at.k;
+        if width == 0.0 {
+            return point(centre).weighted(1.0, k);
+        }
+        if self.student.quadratic(y) {
+            // everything is a polynomial of degree two: three points of Gauss-Hermite are exact
+            let mut sums = Sums::zero();
+            let far = 3.0_f64.sqrt() * width;
+            sums.add(&point(centre).weighted(2.0 / 3.0, k));
+            sums.add(&point(centre - far).weighted(1.0 / 6.0, k));
+            sums.add(&point(centre + far).weighted(1.0 / 6.0, k));
+            return sums.0;
+        }
+        let mut breaks = Breaks::new();
+        breaks.component(centre, width);
+        breaks.student(&self.student.landmarks(Some(y)), self.at.a);
+        breaks.clip(centre - 9.0 * width, centre + 9.0 * width);
+        let sample = &mut |b: f64| {
+            let p = point(b);
+            let weight = normal_density((b - centre) / width) / width;
+            Sample {
+                values: p.weighted(weight, k),
+                weight,
+                rise: [p.r, 0.0],
+                slope: [p.v, 0.0],
+            }
+        };
+        integrate(sample, &breaks.sorted(), Effort::new(Some([V, V])))
+    }
+
+    /// A stretch of the $z$-axis where the output has a density.
+    fn curve(&self, low: f64, high: f64, corners: &[f64]) -> Result<[f64; COUNT], FactorError> {
+        let at = &self.at;
+        let sd = self.tau0.sqrt();
+        let mut breaks = Breaks::new();
+        breaks.component(0.0, sd);
+        breaks.clip(low, high);
+        // the scale on which the field tells two inputs apart
+        let fine = if at.m_hat == 0.0 {
+            sd
+        } else {
+            (at.q_hat.sqrt() / at.m_hat.abs()).min(sd)
+        };
+        let ends = [low, high, 0.0].into_iter().filter(|z| z.is_finite());
+        ends.for_each(|z| breaks.graded(z, fine));
+        for y in corners {
+            for mark in self.teacher.landmarks(Some(*y)) {
+                breaks.graded(mark.place, fine);
+            }
+        }
+        let refused = Cell::new(None);
+        let sample = &mut |z: f64| {
+            let y = self.teacher.map(z).unwrap_or(f64::NAN);
+            let weight = normal_density(z / sd) / sd;
+            if self.student.check_output(y).is_err() {
+                refused.set(Some(y));
+                return Sample::plain([0.0; COUNT]);
+            }
+            let field = (at.m_hat * z, at.q_hat.sqrt());
+            let mut values = self.over_noise(y, field, &|b| self.known(y, z, b));
+            values.iter_mut().for_each(|x| *x *= weight);
+            Sample::plain(values)
+        };
+        let sums = integrate(sample, &breaks.sorted(), Effort::new(None));
+        match refused.get() {
+            Some(y) => self.check(y).map(|()| sums),
+            None => Ok(sums),
+        }
+    }
+
+    /// $y = z + \sqrt\Delta\,\xi$: given $y$ the field is $\mathcal N(\hat m\mu, \hat q + \hat m^2 s)$ with $\mu, s$ the moments of $z_0$ given $y$.
+    fn noisy(&self, noise: f64) -> Result<[f64; COUNT], FactorError> {
+        let at = &self.at;
+        let total = self.tau0 + noise;
+        let (sd, shrink, s) = (total.sqrt(), self.tau0 / total, self.tau0 * noise / total);
+        let mut breaks = Breaks::new();
+        breaks.component(0.0, sd);
+        let width = (at.q_hat + at.m_hat * at.m_hat * s).sqrt();
+        // the signal given both: a precision-weighted mean
+        let variance = at.q_hat * s / (at.q_hat + at.m_hat * at.m_hat * s);
+        let refused = Cell::new(None);
+        let sample = &mut |y: f64| {
+            if self.student.check_output(y).is_err() {
+                refused.set(Some(y));
+                return Sample::plain([0.0; COUNT]);
+            }
+            let mean = shrink * y;
+            let weight = normal_density(y / sd) / sd;
+            let point = |b: f64| {
+                let (r0, v0) = if width == 0.0 {
+                    (mean, s)
+                } else {
+                    let gain = at.m_hat * s / (width * width);
+                    (mean + gain * (b - at.m_hat * mean), variance)
+                };
+                Point {
+                    v0,
+                    ..self.known(y, r0, b)
+                }
+            };
+            let mut values = self.over_noise(y, (at.m_hat * mean, width), &point);
+            values.iter_mut().for_each(|x| *x *= weight);
+            Sample::plain(values)
+        };
+        let sums = integrate(sample, &breaks.sorted(), Effort::new(None));
+        match refused.get() {
+            Some(y) => self.check(y).map(|()| sums),
+            None => Ok(sums),
+        }
+    }
+
+    fn average(&self) -> Result<Sums, FactorError> {
+        let Some(outputs) = self.teacher.outputs() else {
+            return Err(FactorError::Unsupported(
+                "the teacher's likelihood does not say how its outputs are distributed".to_owned(),
+            ));
+        };
+        let mut sums = Sums::zero();
+        match outputs {
+            OutputMeasure::Finite(ys) => {
+                for y in ys {
+                    sums.add(&self.atom(y)?);
+                }
+            }
+            OutputMeasure::PushForward {
+                noise_variance,
+                atoms,
+                curves,
+                mut corners,
+            } => {
+                if noise_variance > 0.0 {
+                    sums.add(&self.noisy(noise_variance)?);
+                    return Ok(sums);
+                }
+                if let Some(OutputMeasure::PushForward { corners: own, .. }) =
+                    self.student.outputs()
+                {
+                    corners.extend(own);
+                }
+                for y in atoms {
+                    sums.add(&self.atom(y)?);
+                }
+                for (low, high) in curves {
+                    sums.add(&self.curve(low, high, &corners)?);
+                }
+            }
+        }
+        Ok(sums)
+    }
+}
+
+/// $\tau_0 = 1/\hat\tau_0$ of the input.
+fn second_moment(tau0_hat: f64) -> Result<f64, FactorError> {
+    if tau0_hat > 0.0 && tau0_hat.is_finite() {
+        return Ok(1.0 / tau0_hat);
+    }
+    Err(FactorError::Improper(format!(
+        "the teacher's input has tau0_hat = {tau0_hat:e}, not a positive number"
+    )))
+}
+
+/// The averages of a student likelihood over a teacher likelihood: overlaps and potential.
+pub(super) fn averages(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+    at: Averaged<'_>,
+) -> Result<(Overlaps, f64), FactorError> {
+    let (fields, tau0_hat) = (&at.fields[0], at.tau0_hat[0]);
+    let tau0 = second_moment(tau0_hat)?;
+    if recovered(fields) {
+        let overlaps = Overlaps {
+            m: tau0,
+            v: 0.0,
+            err: 0.0,
+            tau0,
+        };
+        return Ok((overlaps, f64::INFINITY));
+    }
+    let at = Field::new(fields, tau0_hat, is_same(student, teacher))?;
+    if let (Some((_, noise)), Some((_, noise0))) = (student.gaussian(), teacher.gaussian()) {
+        let closed = gaussian::likelihood(&at, noise, noise0, tau0);
+        return closed.map(|c| (c.overlaps, c.potential)).ok_or_else(|| {
+            FactorError::Improper(format!("the student's precision is {:e}", at.a))
+        });
+    }
+    let pair = Pair {
+        student,
+        teacher,
+        at: at.softened(tau0),
+        tau0,
+    };
+    let sums = pair.average()?.checked(&at)?;
+    Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
+}
+
+fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
+    teacher.scalar().ok_or_else(|| {
+        let name = teacher.name();
+        FactorError::Unsupported(format!(
+            "the teacher's factor `{name}` is not a separable likelihood"
+        ))
+    })
+}
+
+impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E> {
+    fn pairs_with(&self, teacher: &dyn Factor) -> bool {
+        teacher.scalar().is_some_and(|t| t.outputs().is_some())
+    }
+
+    fn second_moment(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
+        second_moment(tau0_hat[0])
+    }
+
+    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
+        second_moment(tau0_hat[0])?;
+        Ok(log_gaussian(tau0_hat[0]))
+    }
+
+    fn overlaps(
+        &self,
+        teacher: &dyn Factor,
+        at: Averaged<'_>,
+        _: usize,
+    ) -> Result<Overlaps, FactorError> {
+        Ok(averages(self, view_of(teacher)?, at)?.0)
+    }
+
+    fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
+        Ok(averages(self, view_of(teacher)?, at)?.1)
+    }
+}

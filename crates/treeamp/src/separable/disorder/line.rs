@@ -1,0 +1,168 @@
+//! The average over one field: a prior, or a likelihood at one output.
+
+use super::breaks::Breaks;
+use super::panels::{Effort, Sample, integrate};
+use super::{COUNT, Field, Point, V, V0};
+use crate::scalar::{Landmark, Tilt, Tilted};
+
+/// $\hat m^2\tau_0/\hat q$ from which on the weight is formed from the excess of the teacher's law.
+const SHARP: f64 = 1e3;
+
+/// A law with everything but its tilt fixed.
+pub(super) struct Law<'a> {
+    /// $A, r, v$.
+    pub tilted: &'a dyn Fn(Tilt) -> Tilted,
+    /// The excess of $A$ over that of the tilt.
+    pub excess: &'a dyn Fn(Tilt) -> f64,
+    /// Where it lives and changes its form.
+    pub marks: &'a [Landmark],
+}
+
+/// A teacher and a student seen through one field.
+pub(super) struct Line<'a> {
+    /// The field, of positive $\hat q$ unless it is silent.
+    pub at: Field,
+    /// The teacher's law.
+    pub teacher: Law<'a>,
+    /// The student's law.
+    pub student: Law<'a>,
+    /// $A_0(\hat\tau_0, 0)$.
+    pub log_z0: f64,
+    /// $\tau_0$.
+    pub tau0: f64,
+}
+
+impl Line<'_> {
+    /// $a_*, b_*$.
+    fn star(&self, b: f64) -> Tilt {
+        let at = &self.at;
+        if at.bayes {
+            return Tilt { a: at.a, b };
+        }
+        let ratio = at.m_hat / at.q_hat;
+        Tilt {
+            a: at.m_hat.mul_add(ratio, at.tau0_hat),
+            b: ratio * b,
+        }
+    }
+
+    fn is_sharp(&self) -> bool {
+        let at = &self.at;
+        at.m_hat * at.m_hat * self.tau0 > SHARP * at.q_hat
+    }
+
+    /// $\ln p(b)$ from $X_0(a_*, b_*)$.
+    fn log_weight_sharp(&self, b: f64) -> f64 {
+        let Field {
+            m_hat,
+            q_hat,
+            tau0_hat,
+            ..
+        } = self.at;
+        let spread = m_hat * m_hat + tau0_hat * q_hat;
+        (self.teacher.excess)(self.star(b))
+            - 0.5 * tau0_hat * (b / spread) * b
+            - 0.5 * spread.ln()
+            - self.log_z0
+    }
+
+    /// $\ln p(b)$ from $A_0(a_*, b_*)$.
+    fn log_weight(&self, b: f64, log_z: f64) -> f64 {
+        let q = self.at.q_hat;
+        log_z - 0.5 * (b / q) * b - 0.5 * (std::f64::consts::TAU * q).ln() - self.log_z0
+    }
+
+    fn point(&self, b: f64, teacher: Option<Tilted>) -> Point {
+        let own = |b: f64| (self.student.tilted)(Tilt { a: self.at.a, b });
+        let (t, t0) = if self.at.bayes {
+            let t = teacher.unwrap_or_else(|| own(b));
+            (t, t)
+        } else {
+            let t0 = teacher.unwrap_or_else(|| (self.teacher.tilted)(self.star(b)));
+            (own(b), t0)
+        };
+        Point {
+            log_z: t.log_z,
+            r: t.mean,
+            v: t.variance,
+            r0: t0.mean,
+            v0: t0.variance,
+        }
+    }
+
+    /// $p(b)$, and the moments unless it is zero.
+    fn visit(&self, b: f64, sharp: bool) -> (f64, Option<Point>) {
+        let (log_weight, teacher) = if sharp {
+            (self.log_weight_sharp(b), None)
+        } else {
+            let t = (self.teacher.tilted)(self.star(b));
+            (self.log_weight(b, t.log_z), Some(t))
+        };
+        let weight = log_weight.exp();
+        if weight > 0.0 {
+            (weight, Some(self.point(b, teacher)))
+        } else {
+            (0.0, None)
+        }
+    }
+
+    fn breaks(&self) -> Vec<f64> {
+        let at = &self.at;
+        let mut breaks = Breaks::new();
+        breaks.teacher(self.teacher.marks, at.m_hat, at.q_hat);
+        breaks.student(self.student.marks, at.a);
+        breaks.sorted()
+    }
+
+    /// The nine averages, of total mass $E[1]$.
+    pub fn average(&self) -> [f64; COUNT] {
+        let at = &self.at;
+        if at.is_silent() {
+            let t0 = (self.teacher.tilted)(Tilt {
+                a: at.tau0_hat,
+                b: 0.0,
+            });
+            let mass = (t0.log_z - self.log_z0).exp();
+            return self.point(0.0, Some(t0)).weighted(mass, at.k);
+        }
+        let sharp = self.is_sharp();
+        let noise = at.q_hat / at.m_hat;
+        let sample = &mut |b: f64| {
+            let (weight, Some(p)) = self.visit(b, sharp) else {
+                return Sample::plain([0.0; COUNT]);
+            };
+            // dr/db = v and dr0/db = v0 m̂/q̂
+            let (rise0, slope0) = if at.m_hat == 0.0 || at.bayes {
+                (0.0, 0.0)
+            } else {
+                (noise * p.r0, p.v0)
+            };
+            Sample {
+                values: p.weighted(weight, at.k),
+                weight,
+                rise: [p.r, rise0],
+                slope: [p.v, slope0],
+            }
+        };
+        integrate(sample, &self.breaks(), Effort::new(Some([V, V0])))
+    }
+
+    /// $E[f(b)]$ for a function bounded by one.
+    pub fn expectation(&self, f: &dyn Fn(f64) -> f64) -> f64 {
+        if self.at.is_silent() {
+            return f(0.0);
+        }
+        let sharp = self.is_sharp();
+        let sample = &mut |b: f64| {
+            let log_weight = if sharp {
+                self.log_weight_sharp(b)
+            } else {
+                self.log_weight(b, (self.teacher.tilted)(self.star(b)).log_z)
+            };
+            let weight = log_weight.exp();
+            Sample::plain([weight, if weight > 0.0 { weight * f(b) } else { 0.0 }])
+        };
+        let [mass, mean] = integrate(sample, &self.breaks(), Effort::new(None));
+        mean / mass
+    }
+}

@@ -1,0 +1,246 @@
+//! Integrals over a line, panel by panel.
+//!
+//! Panels carry a 16-point Gauss-Legendre rule, exact to degree 31. The decay of the last Legendre
+//! coefficients $c_{14}, c_{15}$ tells how well a panel is resolved; the error of the rule is of the order of
+//! $c_{32} \approx c_{16}^2/c_0$, and panels are split until it is small against the whole. That is blind to a feature
+//! that falls between the nodes, so an integrand may carry *monitors*: monotone functions $R(b)$ with
+//! their derivatives, such as the mean $r$ with $\partial_b r = v$. Where $\int R'$ misses the rise of $R$ between the ends of a
+//! panel, the missing step is located by bisection and panels are laid around it.
+
+use crate::math::quadrature::rule16;
+
+/// Points of the rule.
+const N: usize = 16;
+/// Relative error of the integrals (of the integral of the absolute value, where signs change).
+const TOLERANCE: f64 = 1e-10;
+/// Relative error from which a missed step of a monitor counts.
+const HIDDEN: f64 = 1e-7;
+/// Safety factor of the estimate $c_{16}^2$.
+const SAFETY: f64 = 60.0;
+
+/// The integrands at a point, with two monitors and the weight they are integrated with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sample<const K: usize> {
+    /// The integrands.
+    pub values: [f64; K],
+    /// The common factor of all integrands.
+    pub weight: f64,
+    /// $R$ of the monitors; not a number where it is not needed.
+    pub rise: [f64; 2],
+    /// $R'$ of the monitors.
+    pub slope: [f64; 2],
+}
+
+impl<const K: usize> Sample<K> {
+    /// Without monitors.
+    pub fn plain(values: [f64; K]) -> Self {
+        Self {
+            values,
+            weight: 0.0,
+            rise: [f64::NAN; 2],
+            slope: [0.0; 2],
+        }
+    }
+}
+
+/// How to integrate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort {
+    /// The integrand whose total is compared with what each monitor could have missed; `None` for an
+    /// integrand without monitors.
+    pub monitored: Option<[usize; 2]>,
+    /// Relative error.
+    pub tolerance: f64,
+    /// Panels at which refinement stops.
+    pub max_panels: usize,
+}
+
+impl Effort {
+    /// The default accuracy.
+    pub fn new(monitored: Option<[usize; 2]>) -> Self {
+        Self {
+            monitored,
+            tolerance: TOLERANCE,
+            max_panels: 400,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct End {
+    place: f64,
+    rise: [f64; 2],
+    weight: f64,
+}
+
+impl End {
+    fn of<const K: usize>(place: f64, s: &Sample<K>) -> Self {
+        Self {
+            place,
+            rise: s.rise,
+            weight: s.weight,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Panel<const K: usize> {
+    lo: End,
+    hi: End,
+    sum: [f64; K],
+    size: [f64; K],
+    error: [f64; K],
+    /// What each monitor's integral misses, times the largest weight of the panel.
+    missed: [f64; 2],
+}
+
+fn panel<const K: usize>(f: &mut impl FnMut(f64) -> Sample<K>, lo: End, hi: End) -> Panel<K> {
+    let rule = rule16();
+    let width = hi.place - lo.place;
+    let mut values = [[0.0; N]; K];
+    let mut weight = lo.weight.max(hi.weight);
+    let mut rise = [0.0; 2];
+    for i in 0..N {
+        let s = f(width.mul_add(rule.nodes[i], lo.place));
+        weight = weight.max(s.weight);
+        for k in 0..K {
+            values[k][i] = s.values[k];
+        }
+        for j in 0..2 {
+            rise[j] += rule.weights[i] * s.slope[j];
+        }
+    }
+    let (mut sum, mut size, mut error) = ([0.0; K], [0.0; K], [0.0; K]);
+    for k in 0..K {
+        let terms = rule.weights.iter().zip(&values[k]);
+        sum[k] = width * terms.clone().map(|(w, f)| w * f).sum::<f64>();
+        let mean: f64 = terms.map(|(w, f)| w * f.abs()).sum();
+        size[k] = width * mean;
+        if mean > 0.0 {
+            let rate = SAFETY * rule.tail_size(&values[k]) / mean;
+            error[k] = size[k] * rate.min(rate * rate);
+        }
+    }
+    let missed = std::array::from_fn(|j| {
+        let step = hi.rise[j] - lo.rise[j];
+        let miss = (step - width * rise[j]).abs();
+        let rounding = 1e-13 * (hi.rise[j].abs() + lo.rise[j].abs());
+        // false for a monitor that is not a number
+        if miss > HIDDEN * step.abs() && miss > rounding {
+            miss * weight
+        } else {
+            0.0
+        }
+    });
+    Panel {
+        lo,
+        hi,
+        sum,
+        size,
+        error,
+        missed,
+    }
+}
+
+/// $\int f$ between the first and the last of the ascending `breaks`.
+pub(super) fn integrate<const K: usize>(
+    f: &mut impl FnMut(f64) -> Sample<K>,
+    breaks: &[f64],
+    effort: Effort,
+) -> [f64; K] {
+    let end = |f: &mut dyn FnMut(f64) -> Sample<K>, place: f64| {
+        if effort.monitored.is_some() {
+            End::of(place, &f(place))
+        } else {
+            End::of(place, &Sample::<K>::plain([0.0; K]))
+        }
+    };
+    let ends: Vec<End> = breaks.iter().map(|b| end(f, *b)).collect();
+    let mut panels: Vec<Panel<K>> = ends.windows(2).map(|w| panel(f, w[0], w[1])).collect();
+    loop {
+        let mut total = [0.0; K];
+        for p in &panels {
+            (0..K).for_each(|k| total[k] += p.size[k]);
+        }
+        let rough = |p: &Panel<K>| (0..K).any(|k| p.error[k] > effort.tolerance * total[k]);
+        let hidden = |p: &Panel<K>| {
+            let against = effort.monitored?;
+            (0..2).find(|&j| p.missed[j] > HIDDEN * total[against[j]])
+        };
+        let mut next = Vec::with_capacity(panels.len() + 8);
+        let before = panels.len();
+        for p in &panels {
+            let narrow = p.hi.place - p.lo.place <= 1e-13 * (p.hi.place.abs() + p.lo.place.abs());
+            let cuts = if narrow || before >= effort.max_panels {
+                Vec::new()
+            } else if let Some(j) = hidden(p) {
+                around_step(f, p.lo, p.hi, j)
+            } else if rough(p) {
+                vec![0.5 * (p.lo.place + p.hi.place)]
+            } else {
+                Vec::new()
+            };
+            if cuts.is_empty() {
+                next.push(*p);
+                continue;
+            }
+            let mut lo = p.lo;
+            for cut in cuts {
+                let hi = end(f, cut);
+                next.push(panel(f, lo, hi));
+                lo = hi;
+            }
+            next.push(panel(f, lo, p.hi));
+        }
+        panels = next;
+        if panels.len() == before {
+            break;
+        }
+    }
+    let mut sum = [0.0; K];
+    for p in &panels {
+        (0..K).for_each(|k| sum[k] += p.sum[k]);
+    }
+    sum
+}
+
+/// Cuts around the place where monitor `j` passes half of its rise.
+fn around_step<const K: usize>(
+    f: &mut impl FnMut(f64) -> Sample<K>,
+    lo: End,
+    hi: End,
+    j: usize,
+) -> Vec<f64> {
+    let step = hi.rise[j] - lo.rise[j];
+    let half = lo.rise[j] + 0.5 * step;
+    let (mut left, mut right) = (lo.place, hi.place);
+    let mut width = right - left;
+    for _ in 0..80 {
+        let middle = 0.5 * (left + right);
+        let s = f(middle);
+        if s.slope[j] * (right - left) >= 0.2 * step.abs() {
+            width = step.abs() / s.slope[j];
+            left = middle;
+            right = middle;
+            break;
+        }
+        width = right - left;
+        if (s.rise[j] < half) == (step > 0.0) {
+            left = middle;
+        } else {
+            right = middle;
+        }
+    }
+    let centre = 0.5 * (left + right);
+    let margin = (0.01 * (hi.place - lo.place)).min(width);
+    let mut cuts: Vec<f64> = [-20.0, -4.0, 0.0, 4.0, 20.0]
+        .iter()
+        .map(|s| width.mul_add(*s, centre))
+        .filter(|c| *c > lo.place + margin && *c < hi.place - margin)
+        .collect();
+    if cuts.is_empty() {
+        cuts.push(0.5 * (lo.place + hi.place));
+    }
+    cuts.dedup();
+    cuts
+}

@@ -1,0 +1,183 @@
+//! State evolution of a separable prior: one field.
+
+use super::line::{Law, Line};
+use super::{Field, POTENTIAL, Sums, gaussian, is_same, recovered};
+use crate::belief::Overlaps;
+use crate::catalog::priors::GaussBernoulli;
+use crate::error::FactorError;
+use crate::factor::{Averaged, EnsembleRule, Factor};
+use crate::scalar::{Elem, Landmark, ScalarPrior, ScalarView, Tilt, Tilted};
+use crate::separable::SeparablePrior;
+
+impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
+    fn prior(&self, x: Tilt) -> Option<Tilted> {
+        let t = self.law().tilted(x.a, E::from_real(x.b));
+        Some(Tilted {
+            log_z: t.log_z,
+            mean: t.mean.re(),
+            variance: t.variance,
+        })
+    }
+
+    fn prior_excess(&self, x: Tilt) -> Option<f64> {
+        Some(self.law().excess(x.a, E::from_real(x.b)))
+    }
+
+    fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
+        let law = self.law();
+        let mut marks = law.landmarks();
+        if marks.is_empty() {
+            let t = law.tilted(0.0, E::ZERO);
+            if t.variance > 0.0 && t.variance.is_finite() {
+                marks.push(Landmark::spread(t.mean.re(), t.variance.sqrt()));
+            }
+        }
+        let atoms = law.atoms().into_iter().filter(|(_, p)| *p > 0.0);
+        marks.extend(atoms.map(|(x, _)| Landmark::at(x.re())));
+        let (low, high) = law.support();
+        let ends = [low, high].into_iter().filter(|x| x.is_finite());
+        marks.extend(ends.map(Landmark::at));
+        marks
+    }
+
+    fn gaussian(&self) -> Option<(f64, f64)> {
+        let own = self.law().as_gaussian()?;
+        Some((own.b.re() / own.a, 1.0 / own.a))
+    }
+}
+
+/// The teacher's law at its own tilt.
+fn teacher_at(teacher: &dyn ScalarView, tau0_hat: f64) -> Result<Tilted, FactorError> {
+    let t = teacher.prior(Tilt {
+        a: tau0_hat,
+        b: 0.0,
+    });
+    let t = t.ok_or_else(|| {
+        FactorError::Unsupported("a prior is averaged over a prior only".to_owned())
+    })?;
+    if t.log_z.is_finite() && t.variance.is_finite() {
+        return Ok(t);
+    }
+    Err(FactorError::Improper(format!(
+        "the teacher's prior has no second moment at tau0_hat = {tau0_hat:e}"
+    )))
+}
+
+/// Hands the line of a student and a teacher to `f`, with the teacher's law at its own tilt.
+fn with_line<T>(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+    at: Field,
+    f: impl FnOnce(&Line<'_>) -> T,
+) -> Result<T, FactorError> {
+    let t0 = teacher_at(teacher, at.tau0_hat)?;
+    let tau0 = t0.second_moment();
+    let nothing = Tilted::divergent(0.0);
+    let (marks0, marks) = (teacher.landmarks(None), student.landmarks(None));
+    let line = Line {
+        at: at.softened(tau0),
+        teacher: Law {
+            tilted: &|x| teacher.prior(x).unwrap_or(nothing),
+            excess: &|x| teacher.prior_excess(x).unwrap_or(f64::INFINITY),
+            marks: &marks0,
+        },
+        student: Law {
+            tilted: &|x| student.prior(x).unwrap_or(nothing),
+            excess: &|x| student.prior_excess(x).unwrap_or(f64::INFINITY),
+            marks: &marks,
+        },
+        log_z0: t0.log_z,
+        tau0,
+    };
+    Ok(f(&line))
+}
+
+/// The averages of a student prior over a teacher prior: overlaps and potential.
+pub(super) fn averages(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+    at: Averaged<'_>,
+) -> Result<(Overlaps, f64), FactorError> {
+    let (fields, tau0_hat) = (&at.fields[0], at.tau0_hat[0]);
+    let t0 = teacher_at(teacher, tau0_hat)?;
+    let tau0 = t0.second_moment();
+    if recovered(fields) {
+        let overlaps = Overlaps {
+            m: tau0,
+            v: 0.0,
+            err: 0.0,
+            tau0,
+        };
+        return Ok((overlaps, f64::INFINITY));
+    }
+    let at = Field::new(fields, tau0_hat, is_same(student, teacher))?;
+    if let Some(own) = student.gaussian() {
+        let closed = gaussian::prior(&at, own, &t0);
+        return closed
+            .map(|c| (c.overlaps, c.potential))
+            .ok_or_else(|| improper(&at));
+    }
+    let sums = with_line(student, teacher, at, |line| Sums(line.average()))?.checked(&at)?;
+    Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
+}
+
+fn improper(at: &Field) -> FactorError {
+    FactorError::Improper(format!("the student's precision is {:e}", at.a))
+}
+
+fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
+    teacher.scalar().ok_or_else(|| {
+        let name = teacher.name();
+        FactorError::Unsupported(format!(
+            "the teacher's factor `{name}` is not a separable prior"
+        ))
+    })
+}
+
+impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
+    fn pairs_with(&self, teacher: &dyn Factor) -> bool {
+        let flat = Tilt { a: 1.0, b: 0.0 };
+        teacher.scalar().is_some_and(|t| t.prior(flat).is_some())
+    }
+
+    fn second_moment(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
+        Ok(teacher_at(self, tau0_hat[0])?.second_moment())
+    }
+
+    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
+        Ok(teacher_at(self, tau0_hat[0])?.log_z)
+    }
+
+    fn overlaps(
+        &self,
+        teacher: &dyn Factor,
+        at: Averaged<'_>,
+        _: usize,
+    ) -> Result<Overlaps, FactorError> {
+        Ok(averages(self, view_of(teacher)?, at)?.0)
+    }
+
+    fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
+        Ok(averages(self, view_of(teacher)?, at)?.1)
+    }
+}
+
+impl SeparablePrior<GaussBernoulli> {
+    /// $E[P(x \neq 0 \mid b)]$: the fraction of components that the student's posterior places in the slab.
+    ///
+    /// In the Bayes-optimal case it is $\rho$ at any precision; its distance from there measures a mismatch.
+    ///
+    /// # Errors
+    /// As the overlaps of this prior.
+    pub fn posterior_sparsity(
+        &self,
+        teacher: &dyn Factor,
+        at: Averaged<'_>,
+    ) -> Result<f64, FactorError> {
+        let teacher = view_of(teacher)?;
+        let at = Field::new(&at.fields[0], at.tau0_hat[0], is_same(self, teacher))?;
+        with_line(self, teacher, at, |line| {
+            line.expectation(&|b| self.law().slab_probability(at.a, b))
+        })
+    }
+}
