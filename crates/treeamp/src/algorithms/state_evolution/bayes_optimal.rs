@@ -10,10 +10,13 @@ use crate::engine::{
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
-use crate::model::{Direction, Tree, Variable};
+use crate::model::{Tree, Variable};
 
 /// The precision that an informed start gives, in units of $1/\tau_0$.
 const INFORMED: f64 = 1e8;
+
+/// The largest field that a variance of zero gives, in units of $1/\tau_0$.
+pub(super) const CERTAIN: f64 = 1e10;
 
 /// The algorithm: variance matching on average, teacher and student being the same.
 #[derive(Debug, Clone)]
@@ -86,11 +89,6 @@ impl Algorithm for BayesOptimal {
     ) -> Result<(), FactorError> {
         let fields = self.fields(node, incoming);
         let own = incoming.get(target).0;
-        if own == f64::INFINITY {
-            // a known variable cannot learn more
-            out.0 = 0.0;
-            return Ok(());
-        }
         let rule = rule(factor)?;
         let at = Averaged {
             fields: &fields,
@@ -103,9 +101,17 @@ impl Algorithm for BayesOptimal {
             out.0 = a - tau_hat;
             return Ok(());
         }
+        if own == f64::INFINITY {
+            // a known variable cannot learn more
+            out.0 = 0.0;
+            return Ok(());
+        }
         let o = rule.overlaps(factor, at, target)?;
-        out.0 = if o.v == 0.0 {
-            f64::INFINITY
+        // a variance that vanishes faster than the precision grows: a discrete signal is known. A
+        // finite field keeps the entropies defined
+        let certain = o.v * CERTAIN < o.tau0 && o.v * fields[target].a() < 1e-3;
+        out.0 = if certain {
+            CERTAIN / o.tau0
         } else if o.v < 0.5 * o.tau0 {
             1.0 / o.v - fields[target].a() - tau_hat
         } else {
@@ -269,7 +275,7 @@ impl<'t> StateEvolution<'t> {
         self.starting_from(&starts)
     }
 
-    /// Starts with $\hat m$ given on the backward messages into the named variables.
+    /// Starts with $\hat m$ given on all messages into the named variables.
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable), or a field that is
@@ -278,8 +284,7 @@ impl<'t> StateEvolution<'t> {
         let mut messages = Vec::new();
         for (name, m_hat) in starts {
             let variable = &self.tree.variables()[self.tree.variable(name)?];
-            let edges = variable.edges.iter().map(|e| self.tree.edges()[*e]);
-            for edge in edges.filter(|e| e.direction == Direction::Backward) {
+            for edge in variable.edges.iter().map(|e| self.tree.edges()[*e]) {
                 messages.push(EdgeMessage {
                     factor: self.tree.factors()[edge.factor].name.clone(),
                     variable: variable.name.clone(),

@@ -16,7 +16,7 @@ use crate::model::Tree;
 
 /// Fields beyond this (in units of $1/\tau_0$) count as this much: what they still add to a discrete
 /// signal is nothing, and a continuous one has infinite information anyway.
-const CLAMP: f64 = 1e8;
+const CLAMP: f64 = super::bayes_optimal::CERTAIN;
 
 /// Entropies of a model at a fixed point, in nats per component of the first variable.
 #[derive(Debug, Clone, PartialEq)]

@@ -91,7 +91,10 @@ impl ScalarLikelihood for PiecewiseLikelihood {
 
     /// 0 when every output is one of finitely many values.
     fn noise_entropy(&self) -> Option<f64> {
-        self.regions.iter().all(|(r, _)| r.slope == 0.0).then_some(0.0)
+        self.regions
+            .iter()
+            .all(|(r, _)| r.slope == 0.0)
+            .then_some(0.0)
     }
 
     fn check(&self, y: f64) -> Result<(), String> {
