@@ -6,8 +6,8 @@
 
 use crate::scalar::Landmark;
 
-/// Standard deviations beyond which a component is nothing: $e^{-84}$.
-const REACH: f64 = 13.0;
+/// Steps from the centre of a component, in standard deviations; beyond the last it is nothing.
+const STEPS: [f64; 3] = [3.0, 8.0, 13.0];
 
 #[derive(Debug, Clone, Copy)]
 struct Break {
@@ -41,15 +41,48 @@ impl Breaks {
 
     /// A Gaussian component of this centre and width: the domain reaches over all of them.
     pub fn component(&mut self, centre: f64, width: f64) {
+        self.steps(centre, width, &STEPS);
+    }
+
+    /// The same to lower accuracy: $e^{-40}$ is nothing.
+    pub fn inner_component(&mut self, centre: f64, width: f64) {
+        self.steps(centre, width, &[3.0, 9.0]);
+    }
+
+    fn steps(&mut self, centre: f64, width: f64, steps: &[f64]) {
         if !(centre.is_finite() && width.is_finite()) {
             return;
         }
-        for s in [3.0, 8.0, REACH] {
-            self.push(centre - s * width, width);
-            self.push(centre + s * width, width);
+        for s in steps {
+            let (low, high) = (centre - s * width, centre + s * width);
+            self.push(low, width);
+            self.push(high, width);
+            self.low = self.low.min(low);
+            self.high = self.high.max(high);
         }
-        self.low = self.low.min(centre - REACH * width);
-        self.high = self.high.max(centre + REACH * width);
+    }
+
+    /// Moves the ends out by doubling until `negligible` holds there.
+    pub fn extend(&mut self, negligible: impl Fn(f64) -> bool) {
+        if !(self.low < self.high) {
+            return;
+        }
+        let mut step = 0.5 * (self.high - self.low);
+        for _ in 0..40 {
+            let (left, right) = (negligible(self.low), negligible(self.high));
+            if left && right {
+                break;
+            }
+            if !left {
+                self.push(self.low, step);
+                self.low -= step;
+            }
+            if !right {
+                self.push(self.high, step);
+                self.high += step;
+            }
+            step *= 2.0;
+        }
     }
 
     /// The components of a teacher seen through the field.

@@ -188,6 +188,19 @@ impl Field {
     }
 }
 
+/// Totals of the nine averages below which they need not be known to their own accuracy: those of $d$ are
+/// zero up to rounding when the student is right, and the Bayes-optimal case needs the first four.
+fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
+    let mut floor = [0.0; COUNT];
+    if at.bayes {
+        floor[M..].fill(f64::INFINITY);
+    } else {
+        floor[D1] = 1e-13 * tau0;
+        floor[D2] = 1e-26 * tau0;
+    }
+    floor
+}
+
 /// Both views are one object.
 fn is_same(student: &dyn ScalarView, teacher: &dyn ScalarView) -> bool {
     std::ptr::addr_eq(student, teacher)

@@ -15,6 +15,8 @@ const N: usize = 16;
 const TOLERANCE: f64 = 1e-10;
 /// Relative error from which a missed step of a monitor counts.
 const HIDDEN: f64 = 1e-7;
+/// Panels at which refinement stops.
+const MAX_PANELS: usize = 400;
 /// Safety factor of the estimate $c_{16}^2$.
 const SAFETY: f64 = 60.0;
 
@@ -45,23 +47,21 @@ impl<const K: usize> Sample<K> {
 
 /// How to integrate.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Effort {
+pub(super) struct Effort<const K: usize> {
     /// The integrand whose total is compared with what each monitor could have missed; `None` for an
     /// integrand without monitors.
     pub monitored: Option<[usize; 2]>,
-    /// Relative error.
-    pub tolerance: f64,
-    /// Panels at which refinement stops.
-    pub max_panels: usize,
+    /// Totals below which an integrand need not be known relative to itself; infinite for one that is
+    /// not needed at all.
+    pub floor: [f64; K],
 }
 
-impl Effort {
-    /// The default accuracy.
-    pub fn new(monitored: Option<[usize; 2]>) -> Self {
+impl<const K: usize> Effort<K> {
+    /// Every integrand relative to itself, without monitors.
+    pub fn plain() -> Self {
         Self {
-            monitored,
-            tolerance: TOLERANCE,
-            max_panels: 400,
+            monitored: None,
+            floor: [0.0; K],
         }
     }
 }
@@ -146,7 +146,7 @@ fn panel<const K: usize>(f: &mut impl FnMut(f64) -> Sample<K>, lo: End, hi: End)
 pub(super) fn integrate<const K: usize>(
     f: &mut impl FnMut(f64) -> Sample<K>,
     breaks: &[f64],
-    effort: Effort,
+    effort: Effort<K>,
 ) -> [f64; K] {
     let end = |f: &mut dyn FnMut(f64) -> Sample<K>, place: f64| {
         if effort.monitored.is_some() {
@@ -162,7 +162,8 @@ pub(super) fn integrate<const K: usize>(
         for p in &panels {
             (0..K).for_each(|k| total[k] += p.size[k]);
         }
-        let rough = |p: &Panel<K>| (0..K).any(|k| p.error[k] > effort.tolerance * total[k]);
+        (0..K).for_each(|k| total[k] = total[k].max(effort.floor[k]));
+        let rough = |p: &Panel<K>| (0..K).any(|k| p.error[k] > TOLERANCE * total[k]);
         let hidden = |p: &Panel<K>| {
             let against = effort.monitored?;
             (0..2).find(|&j| p.missed[j] > HIDDEN * total[against[j]])
@@ -172,7 +173,7 @@ pub(super) fn integrate<const K: usize>(
         for p in &panels {
             let narrow = p.hi.place - p.lo.place
                 <= 1e-13 * (p.hi.place.abs() + p.lo.place.abs());
-            let cuts = if narrow || before >= effort.max_panels {
+            let cuts = if narrow || before >= MAX_PANELS {
                 Vec::new()
             } else if let Some(j) = hidden(p) {
                 around_step(f, p.lo, p.hi, j)
