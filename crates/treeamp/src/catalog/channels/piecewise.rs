@@ -17,7 +17,7 @@ use crate::catalog::likelihoods::PiecewiseLikelihood;
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
-use crate::scalar::{ScalarChannel, Tilt, TiltedPair};
+use crate::scalar::{Landmark, ScalarChannel, Tilt, TiltedPair};
 
 const INF: f64 = f64::INFINITY;
 
@@ -156,6 +156,30 @@ impl PiecewiseLinear {
     }
 }
 
+impl PiecewiseLinear {
+    /// The regions under both tilts, or a point of the unbounded one whose mass diverges.
+    #[inline]
+    fn mixture(&self, z: Tilt, x: Tilt) -> Result<AnchoredMixture<2>, f64> {
+        let mut sum = AnchoredMixture::new([z.a, x.a], [z.b, x.b]);
+        for r in self.regions.iter() {
+            let Some(t) = truncated_quadratic(exponent(r, z, x)) else {
+                return Err(0.0_f64.max(r.start).min(r.end));
+            };
+            // rounding must not carry the mean of x out of the image
+            let (low, high) = r.image();
+            sum.add(
+                [t.anchor, r.value(t.anchor)],
+                Bump {
+                    mass: t.mass,
+                    mean: [t.mean, r.value(t.mean).max(low).min(high)],
+                    variance: [t.variance, r.slope * r.slope * t.variance],
+                },
+            );
+        }
+        Ok(sum)
+    }
+}
+
 /// The joint exponent on a region as a function of $z$. Slopes at the borders are taken from both beliefs
 /// there, so that neighbouring regions agree.
 #[inline]
@@ -187,23 +211,10 @@ impl ScalarChannel for PiecewiseLinear {
     }
 
     fn tilted(&self, z: Tilt, x: Tilt) -> TiltedPair {
-        let mut sum = AnchoredMixture::new([z.a, x.a], [z.b, x.b]);
-        for r in self.regions.iter() {
-            let Some(t) = truncated_quadratic(exponent(r, z, x)) else {
-                let z = 0.0_f64.max(r.start).min(r.end);
-                return TiltedPair::divergent(z, r.value(z));
-            };
-            // rounding must not carry the mean of x out of the image
-            let (low, high) = r.image();
-            sum.add(
-                [t.anchor, r.value(t.anchor)],
-                Bump {
-                    mass: t.mass,
-                    mean: [t.mean, r.value(t.mean).max(low).min(high)],
-                    variance: [t.variance, r.slope * r.slope * t.variance],
-                },
-            );
-        }
+        let sum = match self.mixture(z, x) {
+            Ok(sum) => sum,
+            Err(z) => return TiltedPair::divergent(z, self.value(z)),
+        };
         let bump = sum.bump();
         TiltedPair {
             log_z: sum.log_mass(),
@@ -212,6 +223,27 @@ impl ScalarChannel for PiecewiseLinear {
             mean_x: bump.mean[1],
             variance_x: bump.variance[1],
         }
+    }
+
+    fn excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> f64 {
+        match self.mixture(z, x) {
+            Ok(sum) => sum.log_excess(over),
+            Err(_) => INF,
+        }
+    }
+
+    fn landmarks(&self) -> Vec<Landmark> {
+        let ends = self.regions.iter().map(|r| r.end);
+        ends.filter(|z| z.is_finite()).map(Landmark::at).collect()
+    }
+
+    fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
+        let near = |r: &&Region| r.start < mean + 9.0 * deviation && r.end > mean - 9.0 * deviation;
+        let marks = self.regions.iter().filter(near).map(|r| {
+            let place = r.value(mean.max(r.start).min(r.end));
+            Landmark::spread(place, (r.slope * deviation).abs())
+        });
+        marks.collect()
     }
 
     fn sample(&self, z: f64, _rng: &mut dyn Rng) -> f64 {

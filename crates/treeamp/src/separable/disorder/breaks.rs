@@ -112,6 +112,20 @@ impl Breaks {
         }
     }
 
+    /// The transitions of a student of precision $a$, sparsely.
+    pub fn inner_student(&mut self, marks: &[Landmark], a: f64) {
+        for mark in marks {
+            self.push(a * mark.place, a.abs().sqrt());
+        }
+    }
+
+    /// A change of form at a place, within a width.
+    pub fn around(&mut self, place: f64, width: f64) {
+        for s in [-6.0, -2.0, 2.0, 6.0] {
+            self.push(width.mul_add(s, place), width);
+        }
+    }
+
     /// A corner, kept whatever its neighbours.
     pub fn corner(&mut self, place: f64) {
         self.push(place, f64::MIN_POSITIVE);

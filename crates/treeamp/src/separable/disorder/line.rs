@@ -6,7 +6,7 @@ use super::{COUNT, Field, Point, V, V0, floors};
 use crate::scalar::{Landmark, Tilt, Tilted};
 
 /// $\hat m^2\tau_0/\hat q$ from which on the weight is formed from the excess of the teacher's law.
-const SHARP: f64 = 1e3;
+pub(super) const SHARP: f64 = 1e3;
 
 /// Density, in units of the width of the disorder, beyond which there is nothing.
 const NEGLIGIBLE: f64 = 1e-30;
