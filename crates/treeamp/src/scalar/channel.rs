@@ -33,21 +33,20 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
     /// The likelihood of an observed output, if there is one.
     fn likelihood(&self) -> Option<Self::Likelihood>;
 
-    /// The log-partition less those of the tilts at the marked ends, of positive precision: over both ends
-    /// it is $\ln\int p(x \mid z)\,\mathcal N(z; \tfrac{b_z}{a_z}, \tfrac1{a_z})\,\mathcal N(x; \tfrac{b_x}{a_x}, \tfrac1{a_x})\,dx\,dz$ (real channels). Override
-    /// it where it can be had without the difference of large terms.
-    fn excess(&self, z: Tilt<Self::In>, x: Tilt<Self::Out>, over: [bool; 2]) -> f64 {
-        let (tilt_z, tilt_x) = (
-            Tilt {
-                a: z.a,
-                b: z.b.re(),
-            },
-            Tilt {
-                a: x.a,
-                b: x.b.re(),
-            },
-        );
-        pair_excess_by_difference(self.tilted(z, x).log_z, tilt_z, tilt_x, over)
+    /// The tilted pair together with its excess: the log-partition less those of the tilts at the marked
+    /// ends, of positive precision. Over both ends it is
+    /// $\ln\int p(x \mid z)\,\mathcal N(z; \tfrac{b_z}{a_z}, \tfrac1{a_z})\,\mathcal N(x; \tfrac{b_x}{a_x}, \tfrac1{a_x})\,dx\,dz$ (real channels). Override it where
+    /// that can be had without the difference of large terms.
+    fn tilted_with_excess(
+        &self,
+        z: Tilt<Self::In>,
+        x: Tilt<Self::Out>,
+        over: [bool; 2],
+    ) -> (TiltedPair<Self::In, Self::Out>, f64) {
+        let t = self.tilted(z, x);
+        let (a, b) = ([z.a, x.a], [z.b.re(), x.b.re()]);
+        let [z, x] = [0, 1].map(|i| Tilt { a: a[i], b: b[i] });
+        (t, pair_excess_by_difference(t.log_z, z, x, over))
     }
 
     /// Inputs where the channel changes its form, such as knees (real channels).
@@ -66,7 +65,10 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
             .iter()
             .filter_map(|s| Some((map(mean + s * deviation)? - centre).abs() / s.abs()))
             .fold(0.0, f64::max);
-        vec![Landmark::spread(centre, width)]
+        let ends = [-9.0, 9.0].iter().filter_map(|s| map(mean + s * deviation));
+        let mut marks: Vec<Landmark> = ends.map(Landmark::at).collect();
+        marks.push(Landmark::spread(centre, width));
+        marks
     }
 
     /// $E|x|^2$ per real component when $z$ is a centred Gaussian of second moment `tau_z`.

@@ -109,10 +109,16 @@ pub trait ScalarView: Send + Sync {
         None
     }
 
-    /// The excess of a channel over the tilts of the marked ends; `None` for a prior or likelihood.
-    fn channel_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> Option<f64> {
-        let log_z = self.channel(z, x)?.log_z;
-        Some(pair_excess_by_difference(log_z, z, x, over))
+    /// A channel tilted at both ends, and its excess over the tilts of the marked ends; `None` for a prior
+    /// or likelihood.
+    fn channel_with_excess(
+        &self,
+        z: Tilt,
+        x: Tilt,
+        over: [bool; 2],
+    ) -> Option<(TiltedPair, f64)> {
+        let t = self.channel(z, x)?;
+        Some((t, pair_excess_by_difference(t.log_z, z, x, over)))
     }
 
     /// Where the output of a channel lives when its input has this mean and deviation.

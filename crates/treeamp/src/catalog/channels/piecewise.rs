@@ -180,6 +180,17 @@ impl PiecewiseLinear {
     }
 }
 
+fn pair(sum: &AnchoredMixture<2>) -> TiltedPair {
+    let bump = sum.bump();
+    TiltedPair {
+        log_z: sum.log_mass(),
+        mean_z: bump.mean[0],
+        variance_z: bump.variance[0],
+        mean_x: bump.mean[1],
+        variance_x: bump.variance[1],
+    }
+}
+
 /// The joint exponent on a region as a function of $z$. Slopes at the borders are taken from both beliefs
 /// there, so that neighbouring regions agree.
 #[inline]
@@ -211,24 +222,16 @@ impl ScalarChannel for PiecewiseLinear {
     }
 
     fn tilted(&self, z: Tilt, x: Tilt) -> TiltedPair {
-        let sum = match self.mixture(z, x) {
-            Ok(sum) => sum,
-            Err(z) => return TiltedPair::divergent(z, self.value(z)),
-        };
-        let bump = sum.bump();
-        TiltedPair {
-            log_z: sum.log_mass(),
-            mean_z: bump.mean[0],
-            variance_z: bump.variance[0],
-            mean_x: bump.mean[1],
-            variance_x: bump.variance[1],
+        match self.mixture(z, x) {
+            Ok(sum) => pair(&sum),
+            Err(z) => TiltedPair::divergent(z, self.value(z)),
         }
     }
 
-    fn excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> f64 {
+    fn tilted_with_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> (TiltedPair, f64) {
         match self.mixture(z, x) {
-            Ok(sum) => sum.log_excess(over),
-            Err(_) => INF,
+            Ok(sum) => (pair(&sum), sum.log_excess(over)),
+            Err(z) => (TiltedPair::divergent(z, self.value(z)), INF),
         }
     }
 
@@ -239,11 +242,15 @@ impl ScalarChannel for PiecewiseLinear {
 
     fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
         let near = |r: &&Region| r.start < mean + 9.0 * deviation && r.end > mean - 9.0 * deviation;
-        let marks = self.regions.iter().filter(near).map(|r| {
+        let marks = self.regions.iter().filter(near).flat_map(|r| {
             let place = r.value(mean.max(r.start).min(r.end));
-            Landmark::spread(place, (r.slope * deviation).abs())
+            let ends = [r.start, r.end].map(|z| Landmark::at(r.value(z)));
+            let body = Landmark::spread(place, (r.slope * deviation).abs());
+            [body, ends[0], ends[1]]
         });
-        marks.collect()
+        let mut marks: Vec<Landmark> = marks.filter(|m| m.place.is_finite()).collect();
+        marks.dedup();
+        marks
     }
 
     fn sample(&self, z: f64, _rng: &mut dyn Rng) -> f64 {

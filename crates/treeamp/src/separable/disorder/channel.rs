@@ -5,7 +5,7 @@
 
 use super::breaks::Breaks;
 use super::line::SHARP;
-use super::panels::{Effort, Sample, integrate};
+use super::panels::{Effort, NESTED, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -20,18 +20,17 @@ const V_X: usize = COUNT;
 
 impl<C: ScalarChannel> ScalarView for C {
     fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
-        let t = self.tilted(element(z), element(x));
-        Some(TiltedPair {
-            log_z: t.log_z,
-            mean_z: t.mean_z.re(),
-            variance_z: t.variance_z,
-            mean_x: t.mean_x.re(),
-            variance_x: t.variance_x,
-        })
+        Some(real(&self.tilted(element(z), element(x))))
     }
 
-    fn channel_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> Option<f64> {
-        Some(self.excess(element(z), element(x), over))
+    fn channel_with_excess(
+        &self,
+        z: Tilt,
+        x: Tilt,
+        over: [bool; 2],
+    ) -> Option<(TiltedPair, f64)> {
+        let (t, excess) = self.tilted_with_excess(element(z), element(x), over);
+        Some((real(&t), excess))
     }
 
     fn map(&self, z: f64) -> Option<f64> {
@@ -54,6 +53,16 @@ fn element<E: Elem>(t: Tilt) -> Tilt<E> {
     }
 }
 
+fn real<I: Elem, O: Elem>(t: &TiltedPair<I, O>) -> TiltedPair {
+    TiltedPair {
+        log_z: t.log_z,
+        mean_z: t.mean_z.re(),
+        variance_z: t.variance_z,
+        mean_x: t.mean_x.re(),
+        variance_x: t.variance_x,
+    }
+}
+
 /// A teacher and a student channel at the fields of both ends.
 struct Pair<'a> {
     student: &'a dyn ScalarView,
@@ -67,10 +76,6 @@ struct Pair<'a> {
     /// The weight is formed from the excess over the tilt of this end.
     sharp: [bool; 2],
     bayes: bool,
-}
-
-fn tilted(view: &dyn ScalarView, z: Tilt, x: Tilt) -> TiltedPair {
-    view.channel(z, x).unwrap_or(TiltedPair::divergent(0.0, 0.0))
 }
 
 impl Pair<'_> {
@@ -113,25 +118,26 @@ impl Pair<'_> {
 
     fn student_at(&self, bz: f64, bx: f64) -> TiltedPair {
         let (z, x) = (self.at[Z].a, self.at[X].a);
-        tilted(self.student, Tilt { a: z, b: bz }, Tilt { a: x, b: bx })
+        let t = self.student.channel(Tilt { a: z, b: bz }, Tilt { a: x, b: bx });
+        t.unwrap_or(TiltedPair::divergent(0.0, 0.0))
     }
 
     /// All averaged quantities at a pair of fields.
     fn sample(&self, bz: f64, bx: f64) -> Sample<ALL> {
         let (z, x) = (self.star(Z, bz), self.star(X, bx));
         let measure = self.log_measure(Z, bz) + self.log_measure(X, bx) - self.log_z0;
-        let (excess, teacher) = if self.sharp[Z] || self.sharp[X] {
-            let excess = self.teacher.channel_excess(z, x, self.sharp);
-            (excess.unwrap_or(f64::INFINITY), None)
+        let nothing = (TiltedPair::divergent(0.0, 0.0), f64::INFINITY);
+        let (t0, excess) = if self.sharp[Z] || self.sharp[X] {
+            let both = self.teacher.channel_with_excess(z, x, self.sharp);
+            both.unwrap_or(nothing)
         } else {
-            let t = tilted(self.teacher, z, x);
-            (t.log_z, Some(t))
+            let t = self.teacher.channel(z, x).unwrap_or(nothing.0);
+            (t, t.log_z)
         };
         let weight = (excess + measure).exp();
         if !(weight > 0.0) {
             return Sample::plain([0.0; ALL]);
         }
-        let t0 = teacher.unwrap_or_else(|| tilted(self.teacher, z, x));
         let t = if self.bayes {
             t0
         } else {
@@ -202,15 +208,13 @@ impl Pair<'_> {
             b: bz,
         };
         let marks = images(self.student, own);
-        let mut breaks = Breaks::new();
-        for mark in &marks0 {
-            let width = at.q_hat.sqrt().hypot(at.m_hat * mark.width);
-            breaks.inner_component(at.m_hat * mark.place, width);
-        }
-        breaks.inner_student(&marks, at.a);
+        let mut breaks = Breaks::nested();
+        breaks.teacher(&marks0, at.m_hat, at.q_hat);
+        breaks.student(&marks, at.a);
         let effort = Effort {
             monitored: Some([V_X, V_X]),
             floor,
+            tolerance: NESTED,
         };
         integrate(&mut |bx| self.sample(bz, bx), &breaks.sorted(), effort)
     }
@@ -221,9 +225,9 @@ impl Pair<'_> {
         if at.is_silent() {
             return self.inner(0.0, needed);
         }
-        let mut breaks = Breaks::new();
+        let mut breaks = Breaks::nested();
         let width = at.q_hat.sqrt().hypot(at.m_hat * self.tau0[Z].sqrt());
-        breaks.inner_component(0.0, width);
+        breaks.component(0.0, width);
         for mark in self.teacher.landmarks(None) {
             breaks.around(at.m_hat * mark.place, at.q_hat.sqrt());
         }
@@ -245,6 +249,7 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: None,
             floor: needed,
+            tolerance: NESTED,
         };
         integrate(
             &mut |bz| Sample::plain(self.inner(bz, floor)),

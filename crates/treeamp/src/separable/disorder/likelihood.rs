@@ -9,7 +9,7 @@ use std::cell::Cell;
 use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
-use super::panels::{Effort, Sample, integrate};
+use super::panels::{Effort, NESTED, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same, recovered};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -151,8 +151,8 @@ impl Pair<'_> {
             sums.add(&point(centre + far).weighted(1.0 / 6.0, k));
             return sums.0;
         };
-        let mut breaks = Breaks::new();
-        breaks.inner_component(centre, width);
+        let mut breaks = Breaks::nested();
+        breaks.component(centre, width);
         breaks.student(&self.student.landmarks(Some(y)), self.at.a);
         let sample = &mut |b: f64| {
             let p = point(b);
@@ -167,6 +167,7 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: Some([V, V]),
             floor,
+            tolerance: NESTED,
         };
         integrate(sample, &breaks.sorted(), effort)
     }
@@ -175,7 +176,7 @@ impl Pair<'_> {
     fn curve(&self, low: f64, high: f64, corners: &[f64]) -> Result<[f64; COUNT], FactorError> {
         let at = &self.at;
         let sd = self.tau0.sqrt();
-        let mut breaks = Breaks::new();
+        let mut breaks = Breaks::nested();
         breaks.component(0.0, sd);
         breaks.clip(low, high);
         // the scale on which the field tells two inputs apart
@@ -184,11 +185,12 @@ impl Pair<'_> {
         } else {
             (at.q_hat.sqrt() / at.m_hat.abs()).min(sd)
         };
-        let ends = [low, high, 0.0].into_iter().filter(|z| z.is_finite());
-        ends.for_each(|z| breaks.graded(z, fine));
+        breaks.around(low, fine);
+        breaks.around(high, fine);
         for y in corners {
             for mark in self.teacher.landmarks(Some(*y)) {
-                breaks.graded(mark.place, fine);
+                breaks.corner(mark.place);
+                breaks.around(mark.place, fine);
             }
         }
         let node = |z: f64, floor: Option<[f64; COUNT]>| {
@@ -241,6 +243,7 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: None,
             floor: floors(&self.at, self.tau0),
+            tolerance: NESTED,
         };
         let sums = integrate(sample, breaks, effort);
         match refused.get() {
@@ -254,7 +257,7 @@ impl Pair<'_> {
         let at = &self.at;
         let total = self.tau0 + noise;
         let (sd, shrink, s) = (total.sqrt(), self.tau0 / total, self.tau0 * noise / total);
-        let mut breaks = Breaks::new();
+        let mut breaks = Breaks::nested();
         breaks.component(0.0, sd);
         let width = (at.q_hat + at.m_hat * at.m_hat * s).sqrt();
         // the signal given both: a precision-weighted mean

@@ -1,7 +1,7 @@
 //! The average over one field: a prior, or a likelihood at one output.
 
 use super::breaks::Breaks;
-use super::panels::{Effort, Sample, integrate};
+use super::panels::{Effort, SINGLE, Sample, integrate};
 use super::{COUNT, Field, Point, V, V0, floors};
 use crate::scalar::{Landmark, Tilt, Tilted};
 
@@ -134,6 +134,7 @@ impl Line<'_> {
         Effort {
             monitored: Some([V, V0]),
             floor: floors(&self.at, self.tau0),
+            tolerance: SINGLE,
         }
     }
 

@@ -188,15 +188,16 @@ impl Field {
     }
 }
 
-/// Totals of the nine averages below which they need not be known to their own accuracy: those of $d$ are
-/// zero up to rounding when the student is right, and the Bayes-optimal case needs the first four.
+/// Totals of the nine averages below which they need not be known to their own accuracy: $A$ and $d$ may
+/// be zero up to rounding, and the Bayes-optimal case needs the first four only.
 fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
     let mut floor = [0.0; COUNT];
+    floor[POTENTIAL] = 1e-5 * (at.a.abs() + at.m_hat.abs()) * tau0;
     if at.bayes {
         floor[M..].fill(f64::INFINITY);
     } else {
-        floor[D1] = 1e-13 * tau0;
-        floor[D2] = 1e-26 * tau0;
+        floor[D1] = 1e-5 * tau0;
+        floor[D2] = 1e-20 * tau0;
     }
     floor
 }

@@ -11,14 +11,17 @@ use crate::math::quadrature::rule16;
 
 /// Points of the rule.
 const N: usize = 16;
-/// Relative error of the integrals (of the integral of the absolute value, where signs change).
-const TOLERANCE: f64 = 1e-10;
+/// Relative error of an integral (of the integral of the absolute value, where signs change).
+pub(super) const SINGLE: f64 = 1e-10;
+/// The same of nested integrals.
+pub(super) const NESTED: f64 = 1e-9;
 /// Relative error from which a missed step of a monitor counts.
 const HIDDEN: f64 = 1e-7;
 /// Panels at which refinement stops.
 const MAX_PANELS: usize = 400;
-/// Safety factor of the estimate $c_{16}^2$.
-const SAFETY: f64 = 60.0;
+/// The estimate $c_{16}^2$ in terms of the last coefficients over their norms, with a margin of four for
+/// coefficients that decay geometrically.
+const SAFETY: f64 = 10.0;
 
 /// The integrands at a point, with two monitors and the weight they are integrated with.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +57,8 @@ pub(super) struct Effort<const K: usize> {
     /// Totals below which an integrand need not be known relative to itself; infinite for one that is
     /// not needed at all.
     pub floor: [f64; K],
+    /// Relative error.
+    pub tolerance: f64,
 }
 
 impl<const K: usize> Effort<K> {
@@ -62,6 +67,7 @@ impl<const K: usize> Effort<K> {
         Self {
             monitored: None,
             floor: [0.0; K],
+            tolerance: SINGLE,
         }
     }
 }
@@ -163,7 +169,7 @@ pub(super) fn integrate<const K: usize>(
             (0..K).for_each(|k| total[k] += p.size[k]);
         }
         (0..K).for_each(|k| total[k] = total[k].max(effort.floor[k]));
-        let rough = |p: &Panel<K>| (0..K).any(|k| p.error[k] > TOLERANCE * total[k]);
+        let rough = |p: &Panel<K>| (0..K).any(|k| p.error[k] > effort.tolerance * total[k]);
         let hidden = |p: &Panel<K>| {
             let against = effort.monitored?;
             (0..2).find(|&j| p.missed[j] > HIDDEN * total[against[j]])
