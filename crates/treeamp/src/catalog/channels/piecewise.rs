@@ -20,6 +20,8 @@ use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
 use crate::scalar::{Landmark, ScalarChannel, Tilt, TiltedPair};
 
 const INF: f64 = f64::INFINITY;
+/// Standard deviations beyond which a Gaussian is nothing.
+const REACH: f64 = 8.0;
 
 /// A piecewise linear activation: sign, absolute value, `ReLU` and their relatives.
 #[derive(Debug, Clone, PartialEq)]
@@ -241,14 +243,18 @@ impl ScalarChannel for PiecewiseLinear {
     }
 
     fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
-        let near = |r: &&Region| r.start < mean + 9.0 * deviation && r.end > mean - 9.0 * deviation;
+        let (low, high) = (mean - REACH * deviation, mean + REACH * deviation);
+        let near = |r: &&Region| r.start < high && r.end > low;
         let marks = self.regions.iter().filter(near).flat_map(|r| {
             let place = r.value(mean.max(r.start).min(r.end));
-            let ends = [r.start, r.end].map(|z| Landmark::at(r.value(z)));
             let body = Landmark::spread(place, (r.slope * deviation).abs());
-            [body, ends[0], ends[1]]
+            // a sloped region has an edge where it ends
+            let edge = [r.start, r.end].map(|z| {
+                (r.slope != 0.0 && z > low && z < high).then(|| Landmark::at(r.value(z)))
+            });
+            [Some(body), edge[0], edge[1]].into_iter().flatten()
         });
-        let mut marks: Vec<Landmark> = marks.filter(|m| m.place.is_finite()).collect();
+        let mut marks: Vec<Landmark> = marks.collect();
         marks.dedup();
         marks
     }

@@ -2,7 +2,7 @@
 //!
 //! Seen through $b \sim \mathcal N(\hat m x_0, \hat q)$ a component of the teacher at $x_0 = c \pm w$ lies at
 //! $\hat m c \pm (\hat q + \hat m^2 w^2)^{1/2}$. The student's mean passes a landmark $c$ at $b = a c$, within $\sqrt a$, and changes from one
-//! landmark to the next at $b = a\,(c + c')/2$, within $1/|c' - c|$.
+//! landmark to the next at $b = a\,(c + c')/2$, within $(1 + a w^2)/|c' - c|$.
 //!
 //! Such features are laid into panels from the widest to the narrowest, and only where the panels there are
 //! so far much wider than the feature.
@@ -90,18 +90,20 @@ impl Breaks {
         for mark in marks {
             self.around(a * mark.place, a.abs().sqrt());
         }
-        let mut places: Vec<f64> = marks.iter().map(|m| m.place).collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        for pair in places.windows(2) {
-            let (sum, gap) = (pair[0] + pair[1], pair[1] - pair[0]);
-            self.push(0.5 * a * sum, 1.0 / gap, LOGISTIC);
+        let mut marks = marks.to_vec();
+        marks.sort_by(|x, y| x.place.total_cmp(&y.place));
+        for pair in marks.windows(2) {
+            let (sum, gap) = (pair[0].place + pair[1].place, pair[1].place - pair[0].place);
+            let width = pair[0].width.max(pair[1].width);
+            let width = (a.abs() * width).mul_add(width, 1.0) / gap;
+            self.push(0.5 * a * sum, width, LOGISTIC);
         }
     }
 
     /// A change of form at a place, within a width.
     pub fn around(&mut self, place: f64, width: f64) {
-        self.push(place, width, STEP);
+        let nested = self.component_cuts == NESTED;
+        self.push(place, width, if nested { NESTED } else { STEP });
     }
 
     /// A corner of the integrand.

@@ -6,7 +6,7 @@
 use super::breaks::Breaks;
 use super::line::SHARP;
 use super::panels::{Effort, NESTED, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, floors, is_same};
+use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
@@ -14,9 +14,8 @@ use crate::scalar::{Elem, Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair}
 
 const Z: usize = 0;
 const X: usize = 1;
-/// The nine averages at the target, and the variance of $x$ for the monitors of $b_x$.
-const ALL: usize = COUNT + 1;
-const V_X: usize = COUNT;
+/// Weight, relative to the heaviest break, of what is nothing.
+const EMPTY: f64 = 1e-40;
 
 impl<C: ScalarChannel> ScalarView for C {
     fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
@@ -123,7 +122,7 @@ impl Pair<'_> {
     }
 
     /// All averaged quantities at a pair of fields.
-    fn sample(&self, bz: f64, bx: f64) -> Sample<ALL> {
+    fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
         let (z, x) = (self.star(Z, bz), self.star(X, bx));
         let measure = self.log_measure(Z, bz) + self.log_measure(X, bx) - self.log_z0;
         let nothing = (TiltedPair::divergent(0.0, 0.0), f64::INFINITY);
@@ -136,7 +135,7 @@ impl Pair<'_> {
         };
         let weight = (excess + measure).exp();
         if !(weight > 0.0) {
-            return Sample::plain([0.0; ALL]);
+            return Sample::plain([0.0; COUNT]);
         }
         let t = if self.bayes {
             t0
@@ -159,35 +158,34 @@ impl Pair<'_> {
             r0,
             v0,
         };
-        let nine = point.weighted(weight, self.at[end].k);
-        let values = std::array::from_fn(|i| nine.get(i).copied().unwrap_or(weight * t.variance_x));
+        // the mean of x rises with b_x as its variance says
+        let rise = if self.target == Some(X) { r } else { f64::NAN };
         Sample {
-            values,
+            values: point.weighted(weight, self.at[end].k),
             weight,
-            rise: [t.mean_x, 0.0],
-            slope: [t.variance_x, 0.0],
+            rise: [rise, 0.0],
+            slope: [v, 0.0],
         }
     }
 
     /// Which averages are needed, and to what accuracy.
-    fn floor(&self) -> [f64; ALL] {
-        let mut floor = [f64::INFINITY; ALL];
-        match self.target {
-            Some(end) => {
-                let at = Field {
-                    bayes: self.bayes,
-                    ..self.at[end]
-                };
-                floor[..COUNT].copy_from_slice(&floors(&at, self.tau0[end]));
-                floor[POTENTIAL] = f64::INFINITY;
-            }
-            None => floor[..=POTENTIAL].fill(0.0),
-        }
+    fn floor(&self) -> [f64; COUNT] {
+        let Some(end) = self.target else {
+            let mut floor = [f64::INFINITY; COUNT];
+            floor[..=POTENTIAL].fill(0.0);
+            return floor;
+        };
+        let at = Field {
+            bayes: self.bayes,
+            ..self.at[end]
+        };
+        let mut floor = floors(&at, self.tau0[end]);
+        floor[POTENTIAL] = f64::INFINITY;
         floor
     }
 
     /// The average over $b_x$ at one $b_z$.
-    fn inner(&self, bz: f64, floor: [f64; ALL]) -> [f64; ALL] {
+    fn inner(&self, bz: f64, floor: [f64; COUNT]) -> [f64; COUNT] {
         let at = &self.at[X];
         if at.is_silent() {
             return self.sample(bz, 0.0).values;
@@ -212,14 +210,15 @@ impl Pair<'_> {
         breaks.teacher(&marks0, at.m_hat, at.q_hat);
         breaks.student(&marks, at.a);
         let effort = Effort {
-            monitored: Some([V_X, V_X]),
+            monitored: Some([V, V]),
             floor,
             tolerance: NESTED,
+            empty: EMPTY,
         };
         integrate(&mut |bx| self.sample(bz, bx), &breaks.sorted(), effort)
     }
 
-    fn average(&self) -> [f64; ALL] {
+    fn average(&self) -> [f64; COUNT] {
         let at = &self.at[Z];
         let needed = self.floor();
         if at.is_silent() {
@@ -238,7 +237,7 @@ impl Pair<'_> {
         // which inner averages matter: one pass without refinement
         let mut floor = needed;
         for w in breaks.windows(2) {
-            let values = self.inner(0.5 * (w[0] + w[1]), [f64::INFINITY; ALL]);
+            let values = self.inner(0.5 * (w[0] + w[1]), [f64::INFINITY; COUNT]);
             for (f, x) in floor.iter_mut().zip(values) {
                 *f += 0.1 * (w[1] - w[0]) * x.abs();
             }
@@ -250,6 +249,7 @@ impl Pair<'_> {
             monitored: None,
             floor: needed,
             tolerance: NESTED,
+            empty: 0.0,
         };
         integrate(
             &mut |bz| Sample::plain(self.inner(bz, floor)),
@@ -311,13 +311,12 @@ pub(super) fn averages(
         }),
         bayes,
     };
-    let all = pair.average();
-    let nine: [f64; COUNT] = std::array::from_fn(|i| all[i]);
+    let sums = Sums(pair.average());
     let at = Field {
         bayes,
         ..fields[end]
     };
-    let sums = Sums(nine).checked(&at)?;
+    let sums = sums.checked(&at)?;
     Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]))
 }
 

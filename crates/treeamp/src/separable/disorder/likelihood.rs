@@ -168,6 +168,7 @@ impl Pair<'_> {
             monitored: Some([V, V]),
             floor,
             tolerance: NESTED,
+            empty: 0.0,
         };
         integrate(sample, &breaks.sorted(), effort)
     }
@@ -244,6 +245,7 @@ impl Pair<'_> {
             monitored: None,
             floor: floors(&self.at, self.tau0),
             tolerance: NESTED,
+            empty: 0.0,
         };
         let sums = integrate(sample, breaks, effort);
         match refused.get() {

@@ -135,6 +135,7 @@ impl Line<'_> {
             monitored: Some([V, V0]),
             floor: floors(&self.at, self.tau0),
             tolerance: SINGLE,
+            empty: 0.0,
         }
     }
 

@@ -59,6 +59,8 @@ pub(super) struct Effort<const K: usize> {
     pub floor: [f64; K],
     /// Relative error.
     pub tolerance: f64,
+    /// Panels whose ends and middle weigh less than this fraction of the heaviest break are empty.
+    pub empty: f64,
 }
 
 impl<const K: usize> Effort<K> {
@@ -68,6 +70,7 @@ impl<const K: usize> Effort<K> {
             monitored: None,
             floor: [0.0; K],
             tolerance: SINGLE,
+            empty: 0.0,
         }
     }
 }
@@ -100,9 +103,24 @@ struct Panel<const K: usize> {
     missed: [f64; 2],
 }
 
-fn panel<const K: usize>(f: &mut impl FnMut(f64) -> Sample<K>, lo: End, hi: End) -> Panel<K> {
+fn panel<const K: usize>(
+    f: &mut impl FnMut(f64) -> Sample<K>,
+    lo: End,
+    hi: End,
+    empty: f64,
+) -> Panel<K> {
     let rule = rule16();
     let width = hi.place - lo.place;
+    if lo.weight < empty && hi.weight < empty && f(lo.place + 0.5 * width).weight < empty {
+        return Panel {
+            lo,
+            hi,
+            sum: [0.0; K],
+            size: [0.0; K],
+            error: [0.0; K],
+            missed: [0.0; 2],
+        };
+    }
     let mut values = [[0.0; N]; K];
     let mut weight = lo.weight.max(hi.weight);
     let mut rise = [0.0; 2];
@@ -162,7 +180,12 @@ pub(super) fn integrate<const K: usize>(
         }
     };
     let ends: Vec<End> = breaks.iter().map(|b| end(f, *b)).collect();
-    let mut panels: Vec<Panel<K>> = ends.windows(2).map(|w| panel(f, w[0], w[1])).collect();
+    let heaviest = ends.iter().fold(0.0_f64, |w, end| w.max(end.weight));
+    let empty = effort.empty * heaviest;
+    let mut panels: Vec<Panel<K>> = ends
+        .windows(2)
+        .map(|w| panel(f, w[0], w[1], empty))
+        .collect();
     loop {
         let mut total = [0.0; K];
         for p in &panels {
@@ -195,10 +218,10 @@ pub(super) fn integrate<const K: usize>(
             let mut lo = p.lo;
             for cut in cuts {
                 let hi = end(f, cut);
-                next.push(panel(f, lo, hi));
+                next.push(panel(f, lo, hi, empty));
                 lo = hi;
             }
-            next.push(panel(f, lo, p.hi));
+            next.push(panel(f, lo, p.hi, empty));
         }
         panels = next;
         if panels.len() == before {
