@@ -114,12 +114,15 @@ impl<const D: usize> AnchoredMixture<D> {
         or_overflow(height + self.sum.mass.ln())
     }
 
-    /// Log of the mass in units of the tilt's own, $\sqrt{2\pi/a_d}\,e^{b_d^2/2a_d}$ per coordinate, for positive
-    /// $a_d$: only distances of the anchor from $b_d/a_d$ enter.
+    /// Log of the mass in units of the tilt's own, $\sqrt{2\pi/a_d}\,e^{b_d^2/2a_d}$ for every marked coordinate; $a_d$
+    /// must be positive there, and only the distance of the anchor from $b_d/a_d$ enters.
     #[must_use]
-    pub fn log_excess(&self) -> f64 {
+    pub fn log_excess(&self, over: [bool; D]) -> f64 {
         let excess: f64 = (0..D)
-            .map(|d| log_normal(self.anchor[d], self.a[d], self.b[d]))
+            .map(|d| {
+                let of = if over[d] { log_normal } else { height_at };
+                of(self.anchor[d], self.a[d], self.b[d])
+            })
             .sum();
         excess + self.sum.mass.ln()
     }
@@ -138,6 +141,10 @@ pub fn log_normal(x: f64, a: f64, b: f64) -> f64 {
 #[inline]
 pub fn or_overflow(x: f64) -> f64 {
     if x.is_nan() { f64::INFINITY } else { x }
+}
+
+fn height_at(x: f64, a: f64, b: f64) -> f64 {
+    height(a, b, x)
 }
 
 /// $-\tfrac12 a x^2 + b x$.

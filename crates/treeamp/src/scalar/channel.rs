@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use rand::Rng;
 
-use super::{Elem, Landmark, ScalarLikelihood, Tilt, TiltedPair, excess_by_difference};
+use super::{Elem, Landmark, ScalarLikelihood, Tilt, TiltedPair, pair_excess_by_difference};
 
 /// A channel acting on each component:
 /// $A = \ln \int dx\, dz\, p(x \mid z)\, e^{-\frac12 a_z z^2 + b_z z - \frac12 a_x x^2 + b_x x}$.
@@ -33,16 +33,42 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
     /// The likelihood of an observed output, if there is one.
     fn likelihood(&self) -> Option<Self::Likelihood>;
 
-    /// $\ln\int p(x \mid z)\,\mathcal N(z; \tfrac{b_z}{a_z}, \tfrac1{a_z})\,\mathcal N(x; \tfrac{b_x}{a_x}, \tfrac1{a_x})\,dx\,dz$ for positive
-    /// precisions (real laws). Override it where it can be had without the difference of large terms.
-    fn excess(&self, z: Tilt<Self::In>, x: Tilt<Self::Out>) -> f64 {
-        let log_z = excess_by_difference(self.tilted(z, x).log_z, z.a, z.b.re());
-        excess_by_difference(log_z, x.a, x.b.re())
+    /// The tilted pair together with its excess: the log-partition less those of the tilts at the marked
+    /// ends, of positive precision. Over both ends it is
+    /// $\ln\int p(x \mid z)\,\mathcal N(z; \tfrac{b_z}{a_z}, \tfrac1{a_z})\,\mathcal N(x; \tfrac{b_x}{a_x}, \tfrac1{a_x})\,dx\,dz$ (real channels). Override it where
+    /// that can be had without the difference of large terms.
+    fn tilted_with_excess(
+        &self,
+        z: Tilt<Self::In>,
+        x: Tilt<Self::Out>,
+        over: [bool; 2],
+    ) -> (TiltedPair<Self::In, Self::Out>, f64) {
+        let t = self.tilted(z, x);
+        let (a, b) = ([z.a, x.a], [z.b.re(), x.b.re()]);
+        let [z, x] = [0, 1].map(|i| Tilt { a: a[i], b: b[i] });
+        (t, pair_excess_by_difference(t.log_z, z, x, over))
     }
 
     /// Inputs where the channel changes its form, such as knees (real channels).
     fn landmarks(&self) -> Vec<Landmark> {
         Vec::new()
+    }
+
+    /// Where the output lives, and how wide, when the input has this mean and deviation (real
+    /// channels); by default from the [map](Self::map) of a monotone channel.
+    fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
+        let map = |z: f64| self.map(Self::In::from_real(z)).map(Elem::re);
+        let Some(centre) = map(mean) else {
+            return Vec::new();
+        };
+        let width = [-6.0, -2.0, -1.0, 1.0, 2.0, 6.0]
+            .iter()
+            .filter_map(|s| Some((map(mean + s * deviation)? - centre).abs() / s.abs()))
+            .fold(0.0, f64::max);
+        let ends = [-9.0, 9.0].iter().filter_map(|s| map(mean + s * deviation));
+        let mut marks: Vec<Landmark> = ends.map(Landmark::at).collect();
+        marks.push(Landmark::spread(centre, width));
+        marks
     }
 
     /// $E|x|^2$ per real component when $z$ is a centred Gaussian of second moment `tau_z`.

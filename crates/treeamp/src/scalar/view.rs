@@ -69,6 +69,15 @@ pub(crate) fn excess_by_difference(log_z: f64, a: f64, b: f64) -> f64 {
     log_z - 0.5 * (b / a) * b - 0.5 * (std::f64::consts::TAU / a).ln()
 }
 
+/// The same for a pair, over the tilts of the marked ends.
+#[must_use]
+pub(crate) fn pair_excess_by_difference(log_z: f64, z: Tilt, x: Tilt, over: [bool; 2]) -> f64 {
+    let ends = [z, x].into_iter().zip(over).filter(|(_, marked)| *marked);
+    ends.fold(log_z, |excess, (t, _)| {
+        excess_by_difference(excess, t.a, t.b)
+    })
+}
+
 /// A real scalar law behind an object-safe face: a prior, a likelihood or a channel.
 ///
 /// The *excess* of a law at a tilt with $a > 0$ is its log-partition less that of the tilt alone,
@@ -102,11 +111,16 @@ pub trait ScalarView: Send + Sync {
         None
     }
 
-    /// The excess of a channel over the tilts of both its ends; `None` for a prior or likelihood.
-    fn channel_excess(&self, z: Tilt, x: Tilt) -> Option<f64> {
+    /// A channel tilted at both ends, and its excess over the tilts of the marked ends; `None` for a prior
+    /// or likelihood.
+    fn channel_with_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> Option<(TiltedPair, f64)> {
         let t = self.channel(z, x)?;
-        let log_z = excess_by_difference(t.log_z, z.a, z.b);
-        Some(excess_by_difference(log_z, x.a, x.b))
+        Some((t, pair_excess_by_difference(t.log_z, z, x, over)))
+    }
+
+    /// Where the output of a channel lives when its input has this mean and deviation.
+    fn images(&self, _mean: f64, _deviation: f64) -> Vec<Landmark> {
+        Vec::new()
     }
 
     /// How the outputs of a likelihood are distributed.

@@ -9,8 +9,10 @@ use super::prior::brief;
 use super::{ObservedLaw, chunked_sum, fill_moments};
 use crate::belief::{Element, Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ShapeError};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments};
-use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, Tilt};
+use crate::factor::{
+    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments,
+};
+use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, ScalarView, Tilt};
 
 const Z: usize = 0;
 const X: usize = 1;
@@ -67,9 +69,22 @@ impl<C: ScalarChannel> Factor for C {
         Some(self)
     }
 
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        is_real::<C>().then_some(self as &dyn EnsembleRule)
+    }
+
+    fn scalar(&self) -> Option<&dyn ScalarView> {
+        is_real::<C>().then_some(self as &dyn ScalarView)
+    }
+
     fn generator(&self) -> Option<&dyn GenerativeRule> {
         Some(self)
     }
+}
+
+/// Both ends are real.
+fn is_real<C: ScalarChannel>() -> bool {
+    C::In::REAL_LEN == 1 && C::Out::REAL_LEN == 1
 }
 
 /// The likelihood of a scalar channel at observed values.

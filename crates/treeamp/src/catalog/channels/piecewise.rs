@@ -17,9 +17,11 @@ use crate::catalog::likelihoods::PiecewiseLikelihood;
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
-use crate::scalar::{ScalarChannel, Tilt, TiltedPair};
+use crate::scalar::{Landmark, ScalarChannel, Tilt, TiltedPair};
 
 const INF: f64 = f64::INFINITY;
+/// Standard deviations beyond which a Gaussian is nothing.
+const REACH: f64 = 8.0;
 
 /// A piecewise linear activation: sign, absolute value, `ReLU` and their relatives.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,6 +158,40 @@ impl PiecewiseLinear {
     }
 }
 
+impl PiecewiseLinear {
+    /// The regions under both tilts, or a point of the unbounded one whose mass diverges.
+    #[inline]
+    fn mixture(&self, z: Tilt, x: Tilt) -> Result<AnchoredMixture<2>, f64> {
+        let mut sum = AnchoredMixture::new([z.a, x.a], [z.b, x.b]);
+        for (r, (low, high)) in self.regions.iter() {
+            let Some(t) = truncated_quadratic(exponent(r, z, x)) else {
+                return Err(0.0_f64.max(r.start).min(r.end));
+            };
+            // rounding must not carry the mean of x out of the image
+            sum.add(
+                [t.anchor, r.value(t.anchor)],
+                Bump {
+                    mass: t.mass,
+                    mean: [t.mean, r.value(t.mean).max(low).min(high)],
+                    variance: [t.variance, r.slope * r.slope * t.variance],
+                },
+            );
+        }
+        Ok(sum)
+    }
+}
+
+fn pair(sum: &AnchoredMixture<2>) -> TiltedPair {
+    let bump = sum.bump();
+    TiltedPair {
+        log_z: sum.log_mass(),
+        mean_z: bump.mean[0],
+        variance_z: bump.variance[0],
+        mean_x: bump.mean[1],
+        variance_x: bump.variance[1],
+    }
+}
+
 /// The joint exponent on a region as a function of $z$. Slopes at the borders are taken from both beliefs
 /// there, so that neighbouring regions agree.
 #[inline]
@@ -187,30 +223,44 @@ impl ScalarChannel for PiecewiseLinear {
     }
 
     fn tilted(&self, z: Tilt, x: Tilt) -> TiltedPair {
-        let mut sum = AnchoredMixture::new([z.a, x.a], [z.b, x.b]);
-        for (r, (low, high)) in self.regions.iter() {
-            let Some(t) = truncated_quadratic(exponent(r, z, x)) else {
-                let z = 0.0_f64.max(r.start).min(r.end);
-                return TiltedPair::divergent(z, r.value(z));
-            };
-            // rounding must not carry the mean of x out of the image
-            sum.add(
-                [t.anchor, r.value(t.anchor)],
-                Bump {
-                    mass: t.mass,
-                    mean: [t.mean, r.value(t.mean).max(low).min(high)],
-                    variance: [t.variance, r.slope * r.slope * t.variance],
-                },
-            );
+        match self.mixture(z, x) {
+            Ok(sum) => pair(&sum),
+            Err(z) => TiltedPair::divergent(z, self.value(z)),
         }
-        let bump = sum.bump();
-        TiltedPair {
-            log_z: sum.log_mass(),
-            mean_z: bump.mean[0],
-            variance_z: bump.variance[0],
-            mean_x: bump.mean[1],
-            variance_x: bump.variance[1],
+    }
+
+    fn tilted_with_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> (TiltedPair, f64) {
+        match self.mixture(z, x) {
+            Ok(sum) => (pair(&sum), sum.log_excess(over)),
+            Err(z) => (TiltedPair::divergent(z, self.value(z)), INF),
         }
+    }
+
+    fn landmarks(&self) -> Vec<Landmark> {
+        let ends = self.regions.iter().map(|(r, _)| r.end);
+        ends.filter(|z| z.is_finite()).map(Landmark::at).collect()
+    }
+
+    fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
+        let (low, high) = (mean - REACH * deviation, mean + REACH * deviation);
+        let near = |r: &&Region| r.start < high && r.end > low;
+        let marks = self
+            .regions
+            .iter()
+            .map(|(r, _)| r)
+            .filter(near)
+            .flat_map(|r| {
+                let place = r.value(mean.max(r.start).min(r.end));
+                let body = Landmark::spread(place, (r.slope * deviation).abs());
+                // a sloped region has an edge where it ends
+                let edge = [r.start, r.end].map(|z| {
+                    (r.slope != 0.0 && z > low && z < high).then(|| Landmark::at(r.value(z)))
+                });
+                [Some(body), edge[0], edge[1]].into_iter().flatten()
+            });
+        let mut marks: Vec<Landmark> = marks.collect();
+        marks.dedup();
+        marks
     }
 
     fn sample(&self, z: f64, _rng: &mut dyn Rng) -> f64 {

@@ -103,7 +103,7 @@ impl ScalarLikelihood for PiecewiseLikelihood {
 
     fn excess(&self, y: f64, a: f64, b: f64) -> f64 {
         match self.mixture(y, a, b) {
-            Ok(sum) => sum.log_excess(),
+            Ok(sum) => sum.log_excess([true]),
             Err(_) => f64::INFINITY,
         }
     }

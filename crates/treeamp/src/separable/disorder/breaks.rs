@@ -2,54 +2,79 @@
 //!
 //! Seen through $b \sim \mathcal N(\hat m x_0, \hat q)$ a component of the teacher at $x_0 = c \pm w$ lies at
 //! $\hat m c \pm (\hat q + \hat m^2 w^2)^{1/2}$. The student's mean passes a landmark $c$ at $b = a c$, within $\sqrt a$, and changes from one
-//! landmark to the next at $b = a\,(c + c')/2$, within $1/|c' - c|$.
+//! landmark to the next at $b = a\,(c + c')/2$, within $(1 + a w^2)/|c' - c|$.
+//!
+//! Such features are laid into panels from the widest to the narrowest, and only where the panels there are
+//! so far much wider than the feature.
 
 use crate::scalar::Landmark;
 
-/// Standard deviations beyond which a component is nothing: $e^{-84}$.
-const REACH: f64 = 13.0;
+/// A panel of at most this many widths resolves a feature, or tells that it must be split.
+const COARSE: f64 = 8.0;
+/// Cuts around a component over which an average is exact.
+const FULL: &[f64] = &[3.0, 8.0, 13.0];
+/// Cuts around a component of a nested average: $e^{-32}$ is nothing.
+const NESTED: &[f64] = &[2.5, 8.0];
+/// Cuts around a transition of the student.
+const STEP: &[f64] = &[0.0, 3.0, 8.0];
+/// Cuts around a logistic change from one landmark to another.
+const LOGISTIC: &[f64] = &[4.0, 20.0];
 
 #[derive(Debug, Clone, Copy)]
-struct Break {
-    place: f64,
-    scale: f64,
+struct Feature {
+    centre: f64,
+    width: f64,
+    cuts: &'static [f64],
 }
 
 /// Break points of an average over one field.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Breaks {
-    list: Vec<Break>,
+    features: Vec<Feature>,
+    corners: Vec<f64>,
+    component_cuts: &'static [f64],
     low: f64,
     high: f64,
 }
 
 impl Breaks {
-    /// Nothing yet.
+    /// For an average over one field.
     pub fn new() -> Self {
         Self {
-            list: Vec::new(),
+            features: Vec::new(),
+            corners: Vec::new(),
+            component_cuts: FULL,
             low: f64::INFINITY,
             high: f64::NEG_INFINITY,
         }
     }
 
-    fn push(&mut self, place: f64, scale: f64) {
-        if place.is_finite() && scale > 0.0 {
-            self.list.push(Break { place, scale });
+    /// For one of two nested averages.
+    pub fn nested() -> Self {
+        Self {
+            component_cuts: NESTED,
+            ..Self::new()
+        }
+    }
+
+    fn push(&mut self, centre: f64, width: f64, cuts: &'static [f64]) {
+        if centre.is_finite() && width.is_finite() && width > 0.0 {
+            self.features.push(Feature {
+                centre,
+                width,
+                cuts,
+            });
         }
     }
 
     /// A Gaussian component of this centre and width: the domain reaches over all of them.
     pub fn component(&mut self, centre: f64, width: f64) {
-        if !(centre.is_finite() && width.is_finite()) {
-            return;
+        self.push(centre, width, self.component_cuts);
+        let reach = self.component_cuts[self.component_cuts.len() - 1] * width;
+        if centre.is_finite() && reach.is_finite() {
+            self.low = self.low.min(centre - reach);
+            self.high = self.high.max(centre + reach);
         }
-        for s in [3.0, 8.0, REACH] {
-            self.push(centre - s * width, width);
-            self.push(centre + s * width, width);
-        }
-        self.low = self.low.min(centre - REACH * width);
-        self.high = self.high.max(centre + REACH * width);
     }
 
     /// The components of a teacher seen through the field.
@@ -62,34 +87,29 @@ impl Breaks {
 
     /// The transitions of a student of precision $a$.
     pub fn student(&mut self, marks: &[Landmark], a: f64) {
-        let width = a.abs().sqrt();
         for mark in marks {
-            for s in [-8.0, -3.0, 0.0, 3.0, 8.0] {
-                self.push(a.mul_add(mark.place, s * width), width);
-            }
+            self.around(a * mark.place, a.abs().sqrt());
         }
-        let mut places: Vec<f64> = marks.iter().map(|m| m.place).collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        for pair in places.windows(2) {
-            let (centre, width) = (0.5 * a * (pair[0] + pair[1]), 1.0 / (pair[1] - pair[0]));
-            for s in [-20.0, -4.0, 4.0, 20.0] {
-                self.push(width.mul_add(s, centre), width);
-            }
+        let mut marks = marks.to_vec();
+        marks.sort_by(|x, y| x.place.total_cmp(&y.place));
+        for pair in marks.windows(2) {
+            let (sum, gap) = (pair[0].place + pair[1].place, pair[1].place - pair[0].place);
+            let width = pair[0].width.max(pair[1].width);
+            let width = (a.abs() * width).mul_add(width, 1.0) / gap;
+            self.push(0.5 * a * sum, width, LOGISTIC);
         }
     }
 
-    /// A corner, kept whatever its neighbours.
+    /// A change of form at a place, within a width.
+    pub fn around(&mut self, place: f64, width: f64) {
+        let nested = self.component_cuts == NESTED;
+        self.push(place, width, if nested { NESTED } else { STEP });
+    }
+
+    /// A corner of the integrand.
     pub fn corner(&mut self, place: f64) {
-        self.push(place, f64::MIN_POSITIVE);
-    }
-
-    /// Steps of increasing size on both sides of a corner.
-    pub fn graded(&mut self, place: f64, scale: f64) {
-        self.corner(place);
-        for s in [1.0, 3.0, 8.0, 20.0] {
-            self.push(place - s * scale, scale);
-            self.push(place + s * scale, scale);
+        if place.is_finite() {
+            self.corners.push(place);
         }
     }
 
@@ -99,35 +119,60 @@ impl Breaks {
         self.high = self.high.min(high);
     }
 
-    /// The ends and all break points between them, none much closer to another than its own scale.
+    /// Moves the ends out by doubling until `negligible` holds there.
+    pub fn extend(&mut self, negligible: impl Fn(f64) -> bool) {
+        if !(self.low < self.high) {
+            return;
+        }
+        let mut step = 0.5 * (self.high - self.low);
+        for _ in 0..40 {
+            let (left, right) = (negligible(self.low), negligible(self.high));
+            if left && right {
+                break;
+            }
+            if !left {
+                self.corners.push(self.low);
+                self.low -= step;
+            }
+            if !right {
+                self.corners.push(self.high);
+                self.high += step;
+            }
+            step *= 2.0;
+        }
+    }
+
+    /// The ends and the break points between them.
     pub fn sorted(mut self) -> Vec<f64> {
         let (low, high) = (self.low, self.high);
         if !(low < high) {
             return Vec::new();
         }
-        self.list.retain(|b| b.place > low && b.place < high);
-        self.list.sort_by(|x, y| x.place.total_cmp(&y.place));
-        let near = |x: &Break, y: &Break| y.place - x.place < 0.4 * x.scale.min(y.scale);
-        let mut kept: Vec<Break> = Vec::with_capacity(self.list.len());
-        for b in self.list {
-            match kept.last_mut() {
-                Some(last) if near(last, &b) => {
-                    // of two near each other, the finer one
-                    if b.scale < last.scale {
-                        *last = b;
-                    }
-                }
-                _ => kept.push(b),
+        let mut out = vec![low, high];
+        for c in self.corners {
+            insert(&mut out, c, 0.0, 1e-13 * c.abs());
+        }
+        self.features.sort_by(|x, y| y.width.total_cmp(&x.width));
+        for f in &self.features {
+            for cut in f.cuts {
+                let step = cut * f.width;
+                insert(&mut out, f.centre - step, COARSE * f.width, 0.5 * f.width);
+                insert(&mut out, f.centre + step, COARSE * f.width, 0.5 * f.width);
             }
         }
-        let mut out = vec![low];
-        let sliver = |x: f64, y: f64| y - x <= 1e-12 * (x.abs() + y.abs());
-        for b in kept {
-            if !sliver(out[out.len() - 1], b.place) && !sliver(b.place, high) {
-                out.push(b.place);
-            }
-        }
-        out.push(high);
         out
+    }
+}
+
+/// Cuts the panel around `place` if it is wider than `coarse` and its ends are further than `margin`.
+fn insert(sorted: &mut Vec<f64>, place: f64, coarse: f64, margin: f64) {
+    let i = sorted.partition_point(|x| *x < place);
+    if i == 0 || i == sorted.len() {
+        return;
+    }
+    let (lo, hi) = (sorted[i - 1], sorted[i]);
+    let margin = margin.max(1e-13 * (lo.abs() + hi.abs()));
+    if hi - lo > coarse && place - lo > margin && hi - place > margin {
+        sorted.insert(i, place);
     }
 }

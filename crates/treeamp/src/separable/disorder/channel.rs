@@ -1,1 +1,357 @@
-//! State evolution of a separable channel: the fields of both ends.
+//! State evolution of a separable channel: the fields $b_z, b_x$ of both ends.
+//!
+//! The average is nested, $b_z$ outside and $b_x$ inside. Given $b_z$ the teacher's input is nearly Gaussian, of
+//! precision $a_{*z}$ around $b_{*z}/a_{*z}$; its images through the channel tell where $b_x$ lives.
+
+use super::breaks::Breaks;
+use super::line::SHARP;
+use super::panels::{Effort, NESTED, Sample, integrate};
+use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
+use crate::belief::Overlaps;
+use crate::error::FactorError;
+use crate::factor::{Averaged, EnsembleRule, Factor};
+use crate::scalar::{Elem, Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
+
+const Z: usize = 0;
+const X: usize = 1;
+/// Weight, relative to the heaviest break, of what is nothing.
+const EMPTY: f64 = 1e-40;
+
+impl<C: ScalarChannel> ScalarView for C {
+    fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
+        Some(real(&self.tilted(element(z), element(x))))
+    }
+
+    fn channel_with_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> Option<(TiltedPair, f64)> {
+        let (t, excess) = self.tilted_with_excess(element(z), element(x), over);
+        Some((real(&t), excess))
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        ScalarChannel::map(self, C::In::from_real(z)).map(Elem::re)
+    }
+
+    fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
+        ScalarChannel::landmarks(self)
+    }
+
+    fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
+        ScalarChannel::images(self, mean, deviation)
+    }
+}
+
+fn element<E: Elem>(t: Tilt) -> Tilt<E> {
+    Tilt {
+        a: t.a,
+        b: E::from_real(t.b),
+    }
+}
+
+fn real<I: Elem, O: Elem>(t: &TiltedPair<I, O>) -> TiltedPair {
+    TiltedPair {
+        log_z: t.log_z,
+        mean_z: t.mean_z.re(),
+        variance_z: t.variance_z,
+        mean_x: t.mean_x.re(),
+        variance_x: t.variance_x,
+    }
+}
+
+/// A teacher and a student channel at the fields of both ends.
+struct Pair<'a> {
+    student: &'a dyn ScalarView,
+    teacher: &'a dyn ScalarView,
+    at: [Field; 2],
+    /// The end whose overlaps are asked for; `None` for the potential.
+    target: Option<usize>,
+    /// $A_0(\hat\tau_0, 0)$.
+    log_z0: f64,
+    tau0: [f64; 2],
+    /// The weight is formed from the excess over the tilt of this end.
+    sharp: [bool; 2],
+    bayes: bool,
+}
+
+impl Pair<'_> {
+    /// $a_*, b_*$ of an end.
+    fn star(&self, end: usize, b: f64) -> Tilt {
+        let at = &self.at[end];
+        if self.bayes {
+            return Tilt { a: at.a, b };
+        }
+        if at.is_silent() {
+            return Tilt {
+                a: at.tau0_hat,
+                b: 0.0,
+            };
+        }
+        let ratio = at.m_hat / at.q_hat;
+        Tilt {
+            a: at.m_hat.mul_add(ratio, at.tau0_hat),
+            b: ratio * b,
+        }
+    }
+
+    /// The Gaussian measure of the field at an end, less the part of the tilt in the excess.
+    fn log_measure(&self, end: usize, b: f64) -> f64 {
+        let Field {
+            m_hat,
+            q_hat,
+            tau0_hat,
+            ..
+        } = self.at[end];
+        if self.at[end].is_silent() {
+            0.0
+        } else if self.sharp[end] {
+            let spread = m_hat * m_hat + tau0_hat * q_hat;
+            -0.5 * tau0_hat * (b / spread) * b - 0.5 * spread.ln()
+        } else {
+            -0.5 * (b / q_hat) * b - 0.5 * (std::f64::consts::TAU * q_hat).ln()
+        }
+    }
+
+    fn student_at(&self, bz: f64, bx: f64) -> TiltedPair {
+        let (z, x) = (self.at[Z].a, self.at[X].a);
+        let t = self
+            .student
+            .channel(Tilt { a: z, b: bz }, Tilt { a: x, b: bx });
+        t.unwrap_or(TiltedPair::divergent(0.0, 0.0))
+    }
+
+    /// All averaged quantities at a pair of fields.
+    fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
+        let (z, x) = (self.star(Z, bz), self.star(X, bx));
+        let measure = self.log_measure(Z, bz) + self.log_measure(X, bx) - self.log_z0;
+        let nothing = (TiltedPair::divergent(0.0, 0.0), f64::INFINITY);
+        let (t0, excess) = if self.sharp[Z] || self.sharp[X] {
+            let both = self.teacher.channel_with_excess(z, x, self.sharp);
+            both.unwrap_or(nothing)
+        } else {
+            let t = self.teacher.channel(z, x).unwrap_or(nothing.0);
+            (t, t.log_z)
+        };
+        let weight = (excess + measure).exp();
+        if !(weight > 0.0) {
+            return Sample::plain([0.0; COUNT]);
+        }
+        let t = if self.bayes {
+            t0
+        } else {
+            self.student_at(bz, bx)
+        };
+        let end = self.target.unwrap_or(X);
+        let of = |t: &TiltedPair| {
+            if end == Z {
+                (t.mean_z, t.variance_z)
+            } else {
+                (t.mean_x, t.variance_x)
+            }
+        };
+        let ((r, v), (r0, v0)) = (of(&t), of(&t0));
+        let point = Point {
+            log_z: t.log_z,
+            r,
+            v,
+            r0,
+            v0,
+        };
+        // the mean of x rises with b_x as its variance says
+        let rise = if self.target == Some(X) { r } else { f64::NAN };
+        Sample {
+            values: point.weighted(weight, self.at[end].k),
+            weight,
+            rise: [rise, 0.0],
+            slope: [v, 0.0],
+        }
+    }
+
+    /// Which averages are needed, and to what accuracy.
+    fn floor(&self) -> [f64; COUNT] {
+        let Some(end) = self.target else {
+            let mut floor = [f64::INFINITY; COUNT];
+            floor[..=POTENTIAL].fill(0.0);
+            return floor;
+        };
+        let at = Field {
+            bayes: self.bayes,
+            ..self.at[end]
+        };
+        let mut floor = floors(&at, self.tau0[end]);
+        floor[POTENTIAL] = f64::INFINITY;
+        floor
+    }
+
+    /// The average over $b_x$ at one $b_z$.
+    fn inner(&self, bz: f64, floor: [f64; COUNT]) -> [f64; COUNT] {
+        let at = &self.at[X];
+        if at.is_silent() {
+            return self.sample(bz, 0.0).values;
+        }
+        let images = |view: &dyn ScalarView, z: Tilt| {
+            if z.a > 0.0 {
+                view.images(z.b / z.a, 1.0 / z.a.sqrt())
+            } else {
+                Vec::new()
+            }
+        };
+        let mut marks0 = images(self.teacher, self.star(Z, bz));
+        if marks0.is_empty() {
+            marks0.push(Landmark::spread(0.0, self.tau0[X].sqrt()));
+        }
+        let own = Tilt {
+            a: self.at[Z].a,
+            b: bz,
+        };
+        let marks = images(self.student, own);
+        let mut breaks = Breaks::nested();
+        breaks.teacher(&marks0, at.m_hat, at.q_hat);
+        breaks.student(&marks, at.a);
+        let effort = Effort {
+            monitored: Some([V, V]),
+            floor,
+            tolerance: NESTED,
+            empty: EMPTY,
+        };
+        integrate(&mut |bx| self.sample(bz, bx), &breaks.sorted(), effort)
+    }
+
+    fn average(&self) -> [f64; COUNT] {
+        let at = &self.at[Z];
+        let needed = self.floor();
+        if at.is_silent() {
+            return self.inner(0.0, needed);
+        }
+        let mut breaks = Breaks::nested();
+        let width = at.q_hat.sqrt().hypot(at.m_hat * self.tau0[Z].sqrt());
+        breaks.component(0.0, width);
+        for mark in self.teacher.landmarks(None) {
+            breaks.around(at.m_hat * mark.place, at.q_hat.sqrt());
+        }
+        for mark in self.student.landmarks(None) {
+            breaks.around(at.a * mark.place, at.a.abs().sqrt());
+        }
+        let breaks = breaks.sorted();
+        // which inner averages matter: one pass without refinement
+        let mut floor = needed;
+        for w in breaks.windows(2) {
+            let values = self.inner(0.5 * (w[0] + w[1]), [f64::INFINITY; COUNT]);
+            for (f, x) in floor.iter_mut().zip(values) {
+                *f += 0.1 * (w[1] - w[0]) * x.abs();
+            }
+        }
+        // an inner average is a density in b_z: in units of the outer measure
+        let unit = 1.0 / width;
+        floor.iter_mut().for_each(|f| *f *= unit);
+        let effort = Effort {
+            monitored: None,
+            floor: needed,
+            tolerance: NESTED,
+            empty: 0.0,
+        };
+        integrate(
+            &mut |bz| Sample::plain(self.inner(bz, floor)),
+            &breaks,
+            effort,
+        )
+    }
+}
+
+/// The teacher's channel at its own tilts.
+fn teacher_at(teacher: &dyn ScalarView, tau0_hat: &[f64]) -> Result<TiltedPair, FactorError> {
+    let flat = |a: f64| Tilt { a, b: 0.0 };
+    let t = teacher.channel(flat(tau0_hat[Z]), flat(tau0_hat[X]));
+    let t = t.ok_or_else(|| {
+        FactorError::Unsupported("a channel is averaged over a channel only".to_owned())
+    })?;
+    if t.log_z.is_finite() && t.variance_z.is_finite() && t.variance_x.is_finite() {
+        return Ok(t);
+    }
+    Err(FactorError::Improper(format!(
+        "the teacher's channel has no second moments at tau0_hat = {:e}, {:e}",
+        tau0_hat[Z], tau0_hat[X]
+    )))
+}
+
+fn second_moments(t: &TiltedPair) -> [f64; 2] {
+    [
+        t.mean_z * t.mean_z + t.variance_z,
+        t.mean_x * t.mean_x + t.variance_x,
+    ]
+}
+
+/// The averages of a student channel over a teacher channel: the overlaps at `target`, or the
+/// potential.
+pub(super) fn averages(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+    at: Averaged<'_>,
+    target: Option<usize>,
+) -> Result<(Overlaps, f64), FactorError> {
+    let t0 = teacher_at(teacher, at.tau0_hat)?;
+    let tau0 = second_moments(&t0);
+    let same = is_same(student, teacher);
+    let field = |end: usize| Field::new(&at.fields[end], at.tau0_hat[end], same);
+    let fields = [field(Z)?, field(X)?];
+    let end = target.unwrap_or(X);
+    let bayes = fields.iter().all(|f| f.bayes);
+    let soft = [Z, X].map(|i| fields[i].softened(tau0[i]));
+    let pair = Pair {
+        student,
+        teacher,
+        at: soft,
+        target,
+        log_z0: t0.log_z,
+        tau0,
+        sharp: [Z, X].map(|i| {
+            let f = &soft[i];
+            !f.is_silent() && f.m_hat * f.m_hat * tau0[i] > SHARP * f.q_hat
+        }),
+        bayes,
+    };
+    let sums = Sums(pair.average());
+    let at = Field {
+        bayes,
+        ..fields[end]
+    };
+    let sums = sums.checked(&at)?;
+    Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]))
+}
+
+fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
+    teacher.scalar().ok_or_else(|| {
+        let name = teacher.name();
+        FactorError::Unsupported(format!(
+            "the teacher's factor `{name}` is not a separable channel"
+        ))
+    })
+}
+
+impl<C: ScalarChannel> EnsembleRule for C {
+    fn pairs_with(&self, teacher: &dyn Factor) -> bool {
+        let flat = Tilt { a: 1.0, b: 0.0 };
+        teacher
+            .scalar()
+            .is_some_and(|t| t.channel(flat, flat).is_some())
+    }
+
+    fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
+        Ok(second_moments(&teacher_at(self, tau0_hat)?)[target])
+    }
+
+    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
+        Ok(teacher_at(self, tau0_hat)?.log_z)
+    }
+
+    fn overlaps(
+        &self,
+        teacher: &dyn Factor,
+        at: Averaged<'_>,
+        target: usize,
+    ) -> Result<Overlaps, FactorError> {
+        Ok(averages(self, view_of(teacher)?, at, Some(target))?.0)
+    }
+
+    fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
+        Ok(averages(self, view_of(teacher)?, at, None)?.1)
+    }
+}

@@ -9,8 +9,8 @@ use std::cell::Cell;
 use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
-use super::panels::{Effort, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, is_same, recovered};
+use super::panels::{Effort, NESTED, Sample, integrate};
+use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same, recovered};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
@@ -130,18 +130,19 @@ impl Pair<'_> {
         }
     }
 
-    /// $E_\xi$ of the nine quantities at $b = \text{centre} + \text{width}\cdot\xi$.
+    /// $E_\xi$ of the nine quantities at $b = \text{centre} + \text{width}\cdot\xi$; without a `floor`, roughly.
     fn over_noise(
         &self,
         y: f64,
         (centre, width): (f64, f64),
         point: &dyn Fn(f64) -> Point,
+        floor: Option<[f64; COUNT]>,
     ) -> [f64; COUNT] {
         let k = self.at.k;
         if width == 0.0 {
             return point(centre).weighted(1.0, k);
         }
-        if self.student.quadratic(y) {
+        let Some(floor) = floor.filter(|_| !self.student.quadratic(y)) else {
             // everything is a polynomial of degree two: three points of Gauss-Hermite are exact
             let mut sums = Sums::zero();
             let far = 3.0_f64.sqrt() * width;
@@ -149,11 +150,10 @@ impl Pair<'_> {
             sums.add(&point(centre - far).weighted(1.0 / 6.0, k));
             sums.add(&point(centre + far).weighted(1.0 / 6.0, k));
             return sums.0;
-        }
-        let mut breaks = Breaks::new();
+        };
+        let mut breaks = Breaks::nested();
         breaks.component(centre, width);
         breaks.student(&self.student.landmarks(Some(y)), self.at.a);
-        breaks.clip(centre - 9.0 * width, centre + 9.0 * width);
         let sample = &mut |b: f64| {
             let p = point(b);
             let weight = normal_density((b - centre) / width) / width;
@@ -164,14 +164,20 @@ impl Pair<'_> {
                 slope: [p.v, 0.0],
             }
         };
-        integrate(sample, &breaks.sorted(), Effort::new(Some([V, V])))
+        let effort = Effort {
+            monitored: Some([V, V]),
+            floor,
+            tolerance: NESTED,
+            empty: 0.0,
+        };
+        integrate(sample, &breaks.sorted(), effort)
     }
 
     /// A stretch of the $z$-axis where the output has a density.
     fn curve(&self, low: f64, high: f64, corners: &[f64]) -> Result<[f64; COUNT], FactorError> {
         let at = &self.at;
         let sd = self.tau0.sqrt();
-        let mut breaks = Breaks::new();
+        let mut breaks = Breaks::nested();
         breaks.component(0.0, sd);
         breaks.clip(low, high);
         // the scale on which the field tells two inputs apart
@@ -180,27 +186,72 @@ impl Pair<'_> {
         } else {
             (at.q_hat.sqrt() / at.m_hat.abs()).min(sd)
         };
-        let ends = [low, high, 0.0].into_iter().filter(|z| z.is_finite());
-        ends.for_each(|z| breaks.graded(z, fine));
+        breaks.around(low, fine);
+        breaks.around(high, fine);
         for y in corners {
             for mark in self.teacher.landmarks(Some(*y)) {
-                breaks.graded(mark.place, fine);
+                breaks.corner(mark.place);
+                breaks.around(mark.place, fine);
+            }
+        }
+        let node = |z: f64, floor: Option<[f64; COUNT]>| {
+            let y = self.teacher.map(z).unwrap_or(f64::NAN);
+            let field = (at.m_hat * z, at.q_hat.sqrt());
+            let point = |b: f64| self.known(y, z, b);
+            (
+                y,
+                normal_density(z / sd) / sd,
+                self.inner(y, field, &point, floor),
+            )
+        };
+        self.outer(&breaks.sorted(), &node)
+    }
+
+    /// The inner average, or an output that the student holds impossible.
+    fn inner(
+        &self,
+        y: f64,
+        field: (f64, f64),
+        point: &dyn Fn(f64) -> Point,
+        floor: Option<[f64; COUNT]>,
+    ) -> Option<[f64; COUNT]> {
+        self.student.check_output(y).ok()?;
+        Some(self.over_noise(y, field, point, floor))
+    }
+
+    /// The outer average of `node`, which gives the output, the weight and the inner average. A rough
+    /// pass tells which inner averages matter.
+    #[allow(clippy::type_complexity)] // written once
+    fn outer(
+        &self,
+        breaks: &[f64],
+        node: &dyn Fn(f64, Option<[f64; COUNT]>) -> (f64, f64, Option<[f64; COUNT]>),
+    ) -> Result<[f64; COUNT], FactorError> {
+        let mut floor = floors(&self.at, self.tau0);
+        for w in breaks.windows(2) {
+            let (_, weight, values) = node(0.5 * (w[0] + w[1]), None);
+            let share = 0.1 * (w[1] - w[0]) * weight;
+            for (f, x) in floor.iter_mut().zip(values.unwrap_or([0.0; COUNT])) {
+                *f += share * x.abs();
             }
         }
         let refused = Cell::new(None);
-        let sample = &mut |z: f64| {
-            let y = self.teacher.map(z).unwrap_or(f64::NAN);
-            let weight = normal_density(z / sd) / sd;
-            if self.student.check_output(y).is_err() {
+        let sample = &mut |x: f64| {
+            let (y, weight, values) = node(x, Some(floor));
+            let Some(mut values) = values else {
                 refused.set(Some(y));
                 return Sample::plain([0.0; COUNT]);
-            }
-            let field = (at.m_hat * z, at.q_hat.sqrt());
-            let mut values = self.over_noise(y, field, &|b| self.known(y, z, b));
+            };
             values.iter_mut().for_each(|x| *x *= weight);
             Sample::plain(values)
         };
-        let sums = integrate(sample, &breaks.sorted(), Effort::new(None));
+        let effort = Effort {
+            monitored: None,
+            floor: floors(&self.at, self.tau0),
+            tolerance: NESTED,
+            empty: 0.0,
+        };
+        let sums = integrate(sample, breaks, effort);
         match refused.get() {
             Some(y) => self.check(y).map(|()| sums),
             None => Ok(sums),
@@ -212,19 +263,13 @@ impl Pair<'_> {
         let at = &self.at;
         let total = self.tau0 + noise;
         let (sd, shrink, s) = (total.sqrt(), self.tau0 / total, self.tau0 * noise / total);
-        let mut breaks = Breaks::new();
+        let mut breaks = Breaks::nested();
         breaks.component(0.0, sd);
         let width = (at.q_hat + at.m_hat * at.m_hat * s).sqrt();
         // the signal given both: a precision-weighted mean
         let variance = at.q_hat * s / (at.q_hat + at.m_hat * at.m_hat * s);
-        let refused = Cell::new(None);
-        let sample = &mut |y: f64| {
-            if self.student.check_output(y).is_err() {
-                refused.set(Some(y));
-                return Sample::plain([0.0; COUNT]);
-            }
+        let node = |y: f64, floor: Option<[f64; COUNT]>| {
             let mean = shrink * y;
-            let weight = normal_density(y / sd) / sd;
             let point = |b: f64| {
                 let (r0, v0) = if width == 0.0 {
                     (mean, s)
@@ -237,15 +282,14 @@ impl Pair<'_> {
                     ..self.known(y, r0, b)
                 }
             };
-            let mut values = self.over_noise(y, (at.m_hat * mean, width), &point);
-            values.iter_mut().for_each(|x| *x *= weight);
-            Sample::plain(values)
+            let field = (at.m_hat * mean, width);
+            (
+                y,
+                normal_density(y / sd) / sd,
+                self.inner(y, field, &point, floor),
+            )
         };
-        let sums = integrate(sample, &breaks.sorted(), Effort::new(None));
-        match refused.get() {
-            Some(y) => self.check(y).map(|()| sums),
-            None => Ok(sums),
-        }
+        self.outer(&breaks.sorted(), &node)
     }
 
     fn average(&self) -> Result<Sums, FactorError> {

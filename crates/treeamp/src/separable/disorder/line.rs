@@ -1,12 +1,15 @@
 //! The average over one field: a prior, or a likelihood at one output.
 
 use super::breaks::Breaks;
-use super::panels::{Effort, Sample, integrate};
-use super::{COUNT, Field, Point, V, V0};
+use super::panels::{Effort, SINGLE, Sample, integrate};
+use super::{COUNT, Field, Point, V, V0, floors};
 use crate::scalar::{Landmark, Tilt, Tilted};
 
 /// $\hat m^2\tau_0/\hat q$ from which on the weight is formed from the excess of the teacher's law.
-const SHARP: f64 = 1e3;
+pub(super) const SHARP: f64 = 1e3;
+
+/// Density, in units of the width of the disorder, beyond which there is nothing.
+const NEGLIGIBLE: f64 = 1e-30;
 
 /// A law with everything but its tilt fixed.
 pub(super) struct Law<'a> {
@@ -111,7 +114,29 @@ impl Line<'_> {
         let mut breaks = Breaks::new();
         breaks.teacher(self.teacher.marks, at.m_hat, at.q_hat);
         breaks.student(self.student.marks, at.a);
+        // the tails of a law need not be Gaussian
+        let unit = at.q_hat.sqrt().max(at.m_hat.abs() * self.tau0.sqrt());
+        breaks.extend(|b| self.weight(b) * unit < NEGLIGIBLE);
         breaks.sorted()
+    }
+
+    fn weight(&self, b: f64) -> f64 {
+        let log_weight = if self.is_sharp() {
+            self.log_weight_sharp(b)
+        } else {
+            self.log_weight(b, (self.teacher.tilted)(self.star(b)).log_z)
+        };
+        log_weight.exp()
+    }
+
+    /// Averages that are zero up to rounding need no accuracy of their own, and some are not needed.
+    fn effort(&self) -> Effort<COUNT> {
+        Effort {
+            monitored: Some([V, V0]),
+            floor: floors(&self.at, self.tau0),
+            tolerance: SINGLE,
+            empty: 0.0,
+        }
     }
 
     /// The nine averages, of total mass $E[1]$.
@@ -144,7 +169,7 @@ impl Line<'_> {
                 slope: [p.v, slope0],
             }
         };
-        integrate(sample, &self.breaks(), Effort::new(Some([V, V0])))
+        integrate(sample, &self.breaks(), self.effort())
     }
 
     /// $E[f(b)]$ for a function bounded by one.
@@ -152,17 +177,11 @@ impl Line<'_> {
         if self.at.is_silent() {
             return f(0.0);
         }
-        let sharp = self.is_sharp();
         let sample = &mut |b: f64| {
-            let log_weight = if sharp {
-                self.log_weight_sharp(b)
-            } else {
-                self.log_weight(b, (self.teacher.tilted)(self.star(b)).log_z)
-            };
-            let weight = log_weight.exp();
+            let weight = self.weight(b);
             Sample::plain([weight, if weight > 0.0 { weight * f(b) } else { 0.0 }])
         };
-        let [mass, mean] = integrate(sample, &self.breaks(), Effort::new(None));
+        let [mass, mean] = integrate(sample, &self.breaks(), Effort::plain());
         mean / mass
     }
 }

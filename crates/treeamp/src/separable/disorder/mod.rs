@@ -194,6 +194,20 @@ impl Field {
     }
 }
 
+/// Totals of the nine averages below which they need not be known to their own accuracy: $A$ and $d$ may
+/// be zero up to rounding, and the Bayes-optimal case needs the first four only.
+fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
+    let mut floor = [0.0; COUNT];
+    floor[POTENTIAL] = 1e-5 * (at.a.abs() + at.m_hat.abs()) * tau0;
+    if at.bayes {
+        floor[M..].fill(f64::INFINITY);
+    } else {
+        floor[D1] = 1e-5 * tau0;
+        floor[D2] = 1e-20 * tau0;
+    }
+    floor
+}
+
 /// Both views are one object.
 fn is_same(student: &dyn ScalarView, teacher: &dyn ScalarView) -> bool {
     std::ptr::addr_eq(student, teacher)

@@ -11,12 +11,17 @@ use crate::math::quadrature::rule16;
 
 /// Points of the rule.
 const N: usize = 16;
-/// Relative error of the integrals (of the integral of the absolute value, where signs change).
-const TOLERANCE: f64 = 1e-10;
+/// Relative error of an integral (of the integral of the absolute value, where signs change).
+pub(super) const SINGLE: f64 = 1e-10;
+/// The same of nested integrals.
+pub(super) const NESTED: f64 = 1e-9;
 /// Relative error from which a missed step of a monitor counts.
 const HIDDEN: f64 = 1e-7;
-/// Safety factor of the estimate $c_{16}^2$.
-const SAFETY: f64 = 60.0;
+/// Panels at which refinement stops.
+const MAX_PANELS: usize = 400;
+/// The estimate $c_{16}^2$ in terms of the last coefficients over their norms, with a margin of four for
+/// coefficients that decay geometrically.
+const SAFETY: f64 = 10.0;
 
 /// The integrands at a point, with two monitors and the weight they are integrated with.
 #[derive(Debug, Clone, Copy)]
@@ -45,23 +50,27 @@ impl<const K: usize> Sample<K> {
 
 /// How to integrate.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Effort {
+pub(super) struct Effort<const K: usize> {
     /// The integrand whose total is compared with what each monitor could have missed; `None` for an
     /// integrand without monitors.
     pub monitored: Option<[usize; 2]>,
+    /// Totals below which an integrand need not be known relative to itself; infinite for one that is
+    /// not needed at all.
+    pub floor: [f64; K],
     /// Relative error.
     pub tolerance: f64,
-    /// Panels at which refinement stops.
-    pub max_panels: usize,
+    /// Panels whose ends and middle weigh less than this fraction of the heaviest break are empty.
+    pub empty: f64,
 }
 
-impl Effort {
-    /// The default accuracy.
-    pub fn new(monitored: Option<[usize; 2]>) -> Self {
+impl<const K: usize> Effort<K> {
+    /// Every integrand relative to itself, without monitors.
+    pub fn plain() -> Self {
         Self {
-            monitored,
-            tolerance: TOLERANCE,
-            max_panels: 400,
+            monitored: None,
+            floor: [0.0; K],
+            tolerance: SINGLE,
+            empty: 0.0,
         }
     }
 }
@@ -94,9 +103,24 @@ struct Panel<const K: usize> {
     missed: [f64; 2],
 }
 
-fn panel<const K: usize>(f: &mut impl FnMut(f64) -> Sample<K>, lo: End, hi: End) -> Panel<K> {
+fn panel<const K: usize>(
+    f: &mut impl FnMut(f64) -> Sample<K>,
+    lo: End,
+    hi: End,
+    empty: f64,
+) -> Panel<K> {
     let rule = rule16();
     let width = hi.place - lo.place;
+    if lo.weight < empty && hi.weight < empty && f(lo.place + 0.5 * width).weight < empty {
+        return Panel {
+            lo,
+            hi,
+            sum: [0.0; K],
+            size: [0.0; K],
+            error: [0.0; K],
+            missed: [0.0; 2],
+        };
+    }
     let mut values = [[0.0; N]; K];
     let mut weight = lo.weight.max(hi.weight);
     let mut rise = [0.0; 2];
@@ -146,7 +170,7 @@ fn panel<const K: usize>(f: &mut impl FnMut(f64) -> Sample<K>, lo: End, hi: End)
 pub(super) fn integrate<const K: usize>(
     f: &mut impl FnMut(f64) -> Sample<K>,
     breaks: &[f64],
-    effort: Effort,
+    effort: Effort<K>,
 ) -> [f64; K] {
     let end = |f: &mut dyn FnMut(f64) -> Sample<K>, place: f64| {
         if effort.monitored.is_some() {
@@ -156,12 +180,18 @@ pub(super) fn integrate<const K: usize>(
         }
     };
     let ends: Vec<End> = breaks.iter().map(|b| end(f, *b)).collect();
-    let mut panels: Vec<Panel<K>> = ends.windows(2).map(|w| panel(f, w[0], w[1])).collect();
+    let heaviest = ends.iter().fold(0.0_f64, |w, end| w.max(end.weight));
+    let empty = effort.empty * heaviest;
+    let mut panels: Vec<Panel<K>> = ends
+        .windows(2)
+        .map(|w| panel(f, w[0], w[1], empty))
+        .collect();
     loop {
         let mut total = [0.0; K];
         for p in &panels {
             (0..K).for_each(|k| total[k] += p.size[k]);
         }
+        (0..K).for_each(|k| total[k] = total[k].max(effort.floor[k]));
         let rough = |p: &Panel<K>| (0..K).any(|k| p.error[k] > effort.tolerance * total[k]);
         let hidden = |p: &Panel<K>| {
             let against = effort.monitored?;
@@ -171,7 +201,7 @@ pub(super) fn integrate<const K: usize>(
         let before = panels.len();
         for p in &panels {
             let narrow = p.hi.place - p.lo.place <= 1e-13 * (p.hi.place.abs() + p.lo.place.abs());
-            let cuts = if narrow || before >= effort.max_panels {
+            let cuts = if narrow || before >= MAX_PANELS {
                 Vec::new()
             } else if let Some(j) = hidden(p) {
                 around_step(f, p.lo, p.hi, j)
@@ -187,10 +217,10 @@ pub(super) fn integrate<const K: usize>(
             let mut lo = p.lo;
             for cut in cuts {
                 let hi = end(f, cut);
-                next.push(panel(f, lo, hi));
+                next.push(panel(f, lo, hi, empty));
                 lo = hi;
             }
-            next.push(panel(f, lo, p.hi));
+            next.push(panel(f, lo, p.hi, empty));
         }
         panels = next;
         if panels.len() == before {
