@@ -109,7 +109,8 @@ pub enum Phase {
     Easy,
     /// A better fixed point has the smaller entropy, and expectation propagation does not find it.
     Hard,
-    /// A better fixed point exists but has the larger entropy: nothing can find it.
+    /// The signal cannot be recovered: a better fixed point has the larger entropy, or noiseless
+    /// outputs are fewer than the unknowns.
     Impossible,
 }
 
@@ -202,7 +203,11 @@ pub fn phase_report(tree: &Tree, signal: &str) -> Result<PhaseReport, RunError> 
         // the coefficient of ln(1/v): outputs against unknowns
         _ => continuous_margin(tree, signal)?.is_some_and(|margin| margin > 0.0),
     };
-    let phase = if same(uninformed.mse, informed.mse, tau0) {
+    let one = same(uninformed.mse, informed.mse, tau0);
+    let too_few = continuous_margin(tree, signal)?.is_some_and(|margin| margin < 0.0);
+    let phase = if one && too_few {
+        Phase::Impossible
+    } else if one {
         Phase::Easy
     } else if informed_wins {
         Phase::Hard
