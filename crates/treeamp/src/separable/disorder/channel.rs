@@ -5,7 +5,7 @@
 
 use super::breaks::Breaks;
 use super::line::SHARP;
-use super::panels::{Effort, NESTED, Sample, integrate};
+use super::panels::{Effort, INNER, OUTER, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -212,7 +212,7 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: Some([V, V]),
             floor,
-            tolerance: NESTED,
+            tolerance: INNER,
             empty: EMPTY,
         };
         integrate(&mut |bx| self.sample(bz, bx), &breaks.sorted(), effort)
@@ -248,7 +248,7 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: None,
             floor: needed,
-            tolerance: NESTED,
+            tolerance: OUTER,
             empty: 0.0,
         };
         integrate(
