@@ -14,8 +14,9 @@ use crate::scalar::{Elem, Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair}
 
 const Z: usize = 0;
 const X: usize = 1;
-/// Weight, relative to the heaviest break, of what is nothing.
-const EMPTY: f64 = 1e-40;
+/// Weight, relative to the heaviest break, of what is nothing; for the variance of $x$, which may itself be
+/// next to nothing, and for the other averages.
+const EMPTY: [f64; 2] = [1e-40, 1e-21];
 
 impl<C: ScalarChannel> ScalarView for C {
     fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
@@ -213,7 +214,7 @@ impl Pair<'_> {
             monitored: Some([V, V]),
             floor,
             tolerance: INNER,
-            empty: EMPTY,
+            empty: EMPTY[usize::from(self.target != Some(X))],
         };
         integrate(&mut |bx| self.sample(bz, bx), &breaks.sorted(), effort)
     }

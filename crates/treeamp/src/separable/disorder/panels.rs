@@ -108,12 +108,21 @@ struct Panel<const K: usize> {
     missed: [f64; 2],
 }
 
+/// What a panel need not do.
+struct Limits<const K: usize> {
+    /// Weight below which it is empty.
+    empty: f64,
+    /// Integrands whose error counts.
+    needed: [bool; K],
+}
+
 fn panel<const K: usize>(
     f: &mut impl FnMut(f64) -> Sample<K>,
     lo: End,
     hi: End,
-    empty: f64,
+    limits: &Limits<K>,
 ) -> Panel<K> {
+    let empty = limits.empty;
     let rule = rule16();
     let width = hi.place - lo.place;
     if lo.weight < empty && hi.weight < empty && f(lo.place + 0.5 * width).weight < empty {
@@ -145,7 +154,7 @@ fn panel<const K: usize>(
         sum[k] = width * terms.clone().map(|(w, f)| w * f).sum::<f64>();
         let mean: f64 = terms.map(|(w, f)| w * f.abs()).sum();
         size[k] = width * mean;
-        if mean > 0.0 {
+        if mean > 0.0 && limits.needed[k] {
             error[k] = width * extrapolated(&values[k], mean);
         }
     }
@@ -224,10 +233,13 @@ pub(super) fn integrate<const K: usize>(
     };
     let ends: Vec<End> = breaks.iter().map(|b| end(f, *b)).collect();
     let heaviest = ends.iter().fold(0.0_f64, |w, end| w.max(end.weight));
-    let empty = effort.empty * heaviest;
+    let limits = Limits {
+        empty: effort.empty * heaviest,
+        needed: effort.floor.map(f64::is_finite),
+    };
     let mut panels: Vec<Panel<K>> = ends
         .windows(2)
-        .map(|w| panel(f, w[0], w[1], empty))
+        .map(|w| panel(f, w[0], w[1], &limits))
         .collect();
     loop {
         let mut total = [0.0; K];
@@ -261,10 +273,10 @@ pub(super) fn integrate<const K: usize>(
             let mut lo = p.lo;
             for cut in cuts {
                 let hi = end(f, cut);
-                next.push(panel(f, lo, hi, empty));
+                next.push(panel(f, lo, hi, &limits));
                 lo = hi;
             }
-            next.push(panel(f, lo, p.hi, empty));
+            next.push(panel(f, lo, p.hi, &limits));
         }
         panels = next;
         if panels.len() == before {
