@@ -18,7 +18,7 @@ const NESTED: &[f64] = &[2.5, 8.0];
 /// Cuts around a transition of the student.
 const STEP: &[f64] = &[0.0, 3.0, 8.0];
 /// Cuts around a logistic change from one landmark to another.
-const LOGISTIC: &[f64] = &[4.0, 20.0];
+const LOGISTIC: &[f64] = &[0.0, 5.0];
 
 #[derive(Debug, Clone, Copy)]
 struct Feature {
@@ -88,7 +88,7 @@ impl Breaks {
     /// The transitions of a student of precision $a$.
     pub fn student(&mut self, marks: &[Landmark], a: f64) {
         for mark in marks {
-            self.around(a * mark.place, a.abs().sqrt());
+            self.around(a * mark.place, a.abs().sqrt().hypot(a * mark.width));
         }
         let mut marks = marks.to_vec();
         marks.sort_by(|x, y| x.place.total_cmp(&y.place));

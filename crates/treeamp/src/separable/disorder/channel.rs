@@ -5,7 +5,7 @@
 
 use super::breaks::Breaks;
 use super::line::SHARP;
-use super::panels::{Effort, NESTED, Sample, integrate};
+use super::panels::{Effort, INNER, OUTER, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -14,8 +14,9 @@ use crate::scalar::{Elem, Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair}
 
 const Z: usize = 0;
 const X: usize = 1;
-/// Weight, relative to the heaviest break, of what is nothing.
-const EMPTY: f64 = 1e-40;
+/// Weight, relative to the heaviest break, of what is nothing; for the variance of $x$, which may itself be
+/// next to nothing, and for the other averages.
+const EMPTY: [f64; 2] = [1e-40, 1e-21];
 
 impl<C: ScalarChannel> ScalarView for C {
     fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
@@ -209,8 +210,8 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: Some([V, V]),
             floor,
-            tolerance: NESTED,
-            empty: EMPTY,
+            tolerance: INNER,
+            empty: EMPTY[usize::from(self.target != Some(X))],
         };
         integrate(&mut |bx| self.sample(bz, bx), &breaks.sorted(), effort)
     }
@@ -245,7 +246,7 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: None,
             floor: needed,
-            tolerance: NESTED,
+            tolerance: OUTER,
             empty: 0.0,
         };
         integrate(

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
-use super::panels::{Effort, NESTED, Sample, integrate};
+use super::panels::{Effort, INNER, OUTER, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same, recovered};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -167,7 +167,7 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: Some([V, V]),
             floor,
-            tolerance: NESTED,
+            tolerance: INNER,
             empty: 0.0,
         };
         integrate(sample, &breaks.sorted(), effort)
@@ -248,7 +248,7 @@ impl Pair<'_> {
         let effort = Effort {
             monitored: None,
             floor: floors(&self.at, self.tau0),
-            tolerance: NESTED,
+            tolerance: OUTER,
             empty: 0.0,
         };
         let sums = integrate(sample, breaks, effort);

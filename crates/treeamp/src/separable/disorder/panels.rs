@@ -1,11 +1,13 @@
 //! Integrals over a line, panel by panel.
 //!
-//! Panels carry a 16-point Gauss-Legendre rule, exact to degree 31. The decay of the last Legendre
-//! coefficients $c_{14}, c_{15}$ tells how well a panel is resolved; the error of the rule is of the order of
-//! $c_{32} \approx c_{16}^2/c_0$, and panels are split until it is small against the whole. That is blind to a feature
+//! Panels carry a 16-point Gauss-Legendre rule, exact to degree 31. Its error is of the order of the Legendre
+//! coefficient $c_{32}$ of the integrand, which is extrapolated from the decay of the last ones that the nodes
+//! resolve, $c_{10}$ to $c_{15}$; panels are split until it is small against the whole. That is blind to a feature
 //! that falls between the nodes, so an integrand may carry *monitors*: monotone functions $R(b)$ with
 //! their derivatives, such as the mean $r$ with $\partial_b r = v$. Where $\int R'$ misses the rise of $R$ between the ends of a
 //! panel, the missing step is located by bisection and panels are laid around it.
+
+use std::sync::OnceLock;
 
 use crate::math::quadrature::rule16;
 
@@ -13,15 +15,18 @@ use crate::math::quadrature::rule16;
 const N: usize = 16;
 /// Relative error of an integral (of the integral of the absolute value, where signs change).
 pub(super) const SINGLE: f64 = 1e-10;
-/// The same of nested integrals.
-pub(super) const NESTED: f64 = 1e-9;
+/// The same of an outer integral of two, and of the inner one, which must be smoother than the outer
+/// one can see.
+pub(super) const OUTER: f64 = 1e-9;
+pub(super) const INNER: f64 = 1e-9;
 /// Relative error from which a missed step of a monitor counts.
 const HIDDEN: f64 = 1e-7;
 /// Panels at which refinement stops.
 const MAX_PANELS: usize = 400;
-/// The estimate $c_{16}^2$ in terms of the last coefficients over their norms, with a margin of four for
-/// coefficients that decay geometrically.
-const SAFETY: f64 = 10.0;
+/// Margin of the extrapolated error.
+const SAFETY: f64 = 30.0;
+/// Pairs of coefficients from $c_{15}$ to $c_{32}$, less one for caution.
+const STEPS: i32 = 7;
 
 /// The integrands at a point, with two monitors and the weight they are integrated with.
 #[derive(Debug, Clone, Copy)]
@@ -103,12 +108,21 @@ struct Panel<const K: usize> {
     missed: [f64; 2],
 }
 
+/// What a panel need not do.
+struct Limits<const K: usize> {
+    /// Weight below which it is empty.
+    empty: f64,
+    /// Integrands whose error counts.
+    needed: [bool; K],
+}
+
 fn panel<const K: usize>(
     f: &mut impl FnMut(f64) -> Sample<K>,
     lo: End,
     hi: End,
-    empty: f64,
+    limits: &Limits<K>,
 ) -> Panel<K> {
+    let empty = limits.empty;
     let rule = rule16();
     let width = hi.place - lo.place;
     if lo.weight < empty && hi.weight < empty && f(lo.place + 0.5 * width).weight < empty {
@@ -140,9 +154,8 @@ fn panel<const K: usize>(
         sum[k] = width * terms.clone().map(|(w, f)| w * f).sum::<f64>();
         let mean: f64 = terms.map(|(w, f)| w * f.abs()).sum();
         size[k] = width * mean;
-        if mean > 0.0 {
-            let rate = SAFETY * rule.tail_size(&values[k]) / mean;
-            error[k] = size[k] * rate.min(rate * rate);
+        if mean > 0.0 && limits.needed[k] {
+            error[k] = width * extrapolated(&values[k], mean);
         }
     }
     let missed = std::array::from_fn(|j| {
@@ -166,6 +179,45 @@ fn panel<const K: usize>(
     }
 }
 
+/// $w_i P_n(2t_i - 1)$ for $n = 10 \dots 15$ at the nodes of the rule.
+fn rows() -> &'static [[f64; N]; 6] {
+    static ROWS: OnceLock<[[f64; N]; 6]> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let rule = rule16();
+        let mut rows = [[0.0; N]; 6];
+        for i in 0..N {
+            let x = 2.0 * rule.nodes[i] - 1.0;
+            let (mut p, mut previous) = (1.0, 0.0);
+            for n in 1..N {
+                let k = n as f64;
+                (p, previous) = (((2.0 * k - 1.0) * x * p - (k - 1.0) * previous) / k, p);
+                if n >= 10 {
+                    rows[n - 10][i] = rule.weights[i] * p;
+                }
+            }
+        }
+        rows
+    })
+}
+
+/// The error of the rule on a panel of unit length: the last pair of coefficients, and its decay per pair
+/// carried on to degree 32. Coefficients of entire functions decay faster than that.
+fn extrapolated(values: &[f64; N], mean: f64) -> f64 {
+    let rows = rows();
+    let pair = |n: usize| {
+        let dot = |row: &[f64; N]| row.iter().zip(values).map(|(w, f)| w * f).sum::<f64>().abs();
+        dot(&rows[n]) + dot(&rows[n + 1])
+    };
+    let (before, middle, last) = (pair(0), pair(2), pair(4));
+    if last <= 0.0 {
+        return 0.0;
+    }
+    // an accidental zero of one pair must not pass for decay
+    let decay = (last / middle).max((last / before).sqrt()).min(1.0);
+    let square = 100.0 * last / mean;
+    last * (SAFETY * decay.powi(STEPS)).min(square).min(1.0)
+}
+
 /// $\int f$ between the first and the last of the ascending `breaks`.
 pub(super) fn integrate<const K: usize>(
     f: &mut impl FnMut(f64) -> Sample<K>,
@@ -181,10 +233,13 @@ pub(super) fn integrate<const K: usize>(
     };
     let ends: Vec<End> = breaks.iter().map(|b| end(f, *b)).collect();
     let heaviest = ends.iter().fold(0.0_f64, |w, end| w.max(end.weight));
-    let empty = effort.empty * heaviest;
+    let limits = Limits {
+        empty: effort.empty * heaviest,
+        needed: effort.floor.map(f64::is_finite),
+    };
     let mut panels: Vec<Panel<K>> = ends
         .windows(2)
-        .map(|w| panel(f, w[0], w[1], empty))
+        .map(|w| panel(f, w[0], w[1], &limits))
         .collect();
     loop {
         let mut total = [0.0; K];
@@ -217,10 +272,10 @@ pub(super) fn integrate<const K: usize>(
             let mut lo = p.lo;
             for cut in cuts {
                 let hi = end(f, cut);
-                next.push(panel(f, lo, hi, empty));
+                next.push(panel(f, lo, hi, &limits));
                 lo = hi;
             }
-            next.push(panel(f, lo, p.hi, empty));
+            next.push(panel(f, lo, p.hi, &limits));
         }
         panels = next;
         if panels.len() == before {
