@@ -76,4 +76,9 @@ pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static
     fn noise_entropy(&self) -> Option<f64> {
         None
     }
+
+    /// The parameters by name, for descriptions.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::likelihood::check_all;
-use super::prior::brief;
 use super::{ObservedLaw, chunked_sum, fill_moments};
 use crate::belief::{Element, Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ShapeError};
@@ -20,10 +19,6 @@ const X: usize = 1;
 impl<C: ScalarChannel> Factor for C {
     fn name(&self) -> &str {
         ScalarChannel::name(self)
-    }
-
-    fn summary(&self) -> String {
-        brief(self)
     }
 
     fn arity(&self) -> Arity {
@@ -62,7 +57,9 @@ impl<C: ScalarChannel> Factor for C {
 
     fn observe_unspecified(&self) -> Result<Option<Arc<dyn Factor>>, String> {
         let law = self.likelihood().ok_or_else(|| no_inverse(self))?;
-        Ok(Some(Arc::new(law.unspecified())))
+        Ok(Some(Arc::new(
+            law.unspecified().labelled(ScalarChannel::name(self)),
+        )))
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -98,7 +95,9 @@ pub fn channel_observed<C: ScalarChannel>(
     let law = channel.likelihood().ok_or_else(|| no_inverse(channel))?;
     check_all(&law, y)?;
     let factor = law.observed(y).map_err(|e| e.to_string())?;
-    Ok(Some(Arc::new(factor)))
+    Ok(Some(Arc::new(
+        factor.labelled(ScalarChannel::name(channel)),
+    )))
 }
 
 fn no_inverse<C: ScalarChannel>(channel: &C) -> String {

@@ -65,7 +65,7 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
     }
 
     fn summary(&self) -> String {
-        brief(&self.law)
+        listed(&self.law.parameters())
     }
 
     fn arity(&self) -> Arity {
@@ -210,11 +210,8 @@ impl<E: Elem, P: ScalarPrior<E>> GenerativeRule for SeparablePrior<P, E> {
     }
 }
 
-/// The fields of a law, from its `Debug` form: `Law { rho: 0.1 }` becomes `rho: 0.1`.
-pub(super) fn brief(law: &impl std::fmt::Debug) -> String {
-    let text = format!("{law:?}");
-    match (text.find('{'), text.rfind('}')) {
-        (Some(open), Some(close)) if open < close => text[open + 1..close].trim().to_owned(),
-        _ => String::new(),
-    }
+/// `rho=0.1, mean=0`.
+pub(super) fn listed(parameters: &[(&'static str, f64)]) -> String {
+    let items: Vec<String> = parameters.iter().map(|(n, x)| format!("{n}={x}")).collect();
+    items.join(", ")
 }

@@ -64,7 +64,7 @@ impl Factor for GaussianNoise {
     }
 
     fn summary(&self) -> String {
-        format!("noise_variance: {:?}", self.noise_variance)
+        format!("noise_variance={}", self.noise_variance)
     }
 
     fn arity(&self) -> Arity {

@@ -51,6 +51,10 @@ impl ScalarLikelihood for GaussianLikelihood {
         gaussian_tilt(y, self.noise_variance, a, b)
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("noise_variance", self.noise_variance)]
+    }
+
     fn sample(&self, z: f64, rng: &mut dyn Rng) -> f64 {
         let normal: f64 = StandardNormal.sample(rng);
         normal.mul_add(self.noise_variance.sqrt(), z)

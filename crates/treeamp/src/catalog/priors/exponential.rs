@@ -52,6 +52,10 @@ impl ScalarPrior for Exponential {
         }
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("mean", self.mean)]
+    }
+
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
         let unit: f64 = Exp1.sample(rng);
         self.mean * unit

@@ -123,6 +123,10 @@ impl ScalarPrior for GaussianMixture {
         }
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("components", self.components.len() as f64)]
+    }
+
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
         let mut left = rng.random::<f64>();
         let normal: f64 = StandardNormal.sample(rng);

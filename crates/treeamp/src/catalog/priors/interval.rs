@@ -108,6 +108,15 @@ impl ScalarPrior for Interval {
         }
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("lower", self.lower),
+            ("upper", self.upper),
+            ("mean", self.mean),
+            ("variance", self.variance),
+        ]
+    }
+
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
         sample(self.mean, self.variance.sqrt(), self.lower, self.upper, rng)
     }

@@ -205,7 +205,13 @@ fn rows() -> &'static [[f64; N]; 6] {
 fn extrapolated(values: &[f64; N], mean: f64) -> f64 {
     let rows = rows();
     let pair = |n: usize| {
-        let dot = |row: &[f64; N]| row.iter().zip(values).map(|(w, f)| w * f).sum::<f64>().abs();
+        let dot = |row: &[f64; N]| {
+            row.iter()
+                .zip(values)
+                .map(|(w, f)| w * f)
+                .sum::<f64>()
+                .abs()
+        };
         dot(&rows[n]) + dot(&rows[n + 1])
     };
     let (before, middle, last) = (pair(0), pair(2), pair(4));
