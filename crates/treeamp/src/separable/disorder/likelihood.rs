@@ -114,6 +114,7 @@ impl Pair<'_> {
             },
             log_z0: log_gaussian(self.at.tau0_hat),
             tau0: self.tau0,
+            whole: false,
         };
         Ok(line.average())
     }

@@ -2,12 +2,14 @@
 
 use super::breaks::Breaks;
 use super::panels::{Effort, SINGLE, Sample, integrate};
-use super::{COUNT, Field, Point, V, V0, floors};
+use super::{COUNT, Field, POTENTIAL, Point, V, V0, floors};
 use crate::scalar::{Landmark, Tilt, Tilted};
 
 /// $\hat m^2\tau_0/\hat q$ from which on the weight is formed from the excess of the teacher's law.
 pub(super) const SHARP: f64 = 1e3;
 
+/// $\hat m^2\tau_0/\hat q$ below which the potential is a small difference.
+const FAINT: f64 = 0.1;
 /// Density, in units of the width of the disorder, beyond which there is nothing.
 const NEGLIGIBLE: f64 = 1e-30;
 
@@ -33,6 +35,17 @@ pub(super) struct Line<'a> {
     pub log_z0: f64,
     /// $\tau_0$.
     pub tau0: f64,
+    /// The average has mass one: it is not one output of several.
+    pub whole: bool,
+}
+
+/// $D + e^{-D} - 1$.
+fn gain(d: f64) -> f64 {
+    if d.abs() < 1e-3 {
+        0.5 * d * d * (1.0 - d / 3.0 * (1.0 - d / 4.0 * (1.0 - d / 5.0)))
+    } else {
+        d + (-d).exp_m1()
+    }
 }
 
 impl Line<'_> {
@@ -52,6 +65,13 @@ impl Line<'_> {
     fn is_sharp(&self) -> bool {
         let at = &self.at;
         at.m_hat * at.m_hat * self.tau0 > SHARP * at.q_hat
+    }
+
+    /// The field says so little that $\bar A - A_0$ is a small difference of averages. It is then taken from
+    /// $E[e^{-D}] = 1$ for $D = A - A_0$, as $E[D + e^{-D} - 1]$.
+    fn is_faint(&self) -> bool {
+        let at = &self.at;
+        self.whole && at.bayes && at.m_hat * at.m_hat * self.tau0 < FAINT * at.q_hat
     }
 
     /// $\ln p(b)$ from $X_0(a_*, b_*)$.
@@ -151,6 +171,7 @@ impl Line<'_> {
             return self.point(0.0, Some(t0)).weighted(mass, at.k);
         }
         let sharp = self.is_sharp();
+        let faint = self.is_faint();
         let noise = at.q_hat / at.m_hat;
         let sample = &mut |b: f64| {
             let (weight, Some(p)) = self.visit(b, sharp) else {
@@ -162,14 +183,22 @@ impl Line<'_> {
             } else {
                 (noise * p.r0, p.v0)
             };
+            let mut values = p.weighted(weight, at.k);
+            if faint {
+                values[POTENTIAL] = weight * gain(p.log_z - self.log_z0);
+            }
             Sample {
-                values: p.weighted(weight, at.k),
+                values,
                 weight,
                 rise: [p.r, rise0],
                 slope: [p.v, slope0],
             }
         };
-        integrate(sample, &self.breaks(), self.effort())
+        let mut sums = integrate(sample, &self.breaks(), self.effort());
+        if faint {
+            sums[POTENTIAL] += self.log_z0;
+        }
+        sums
     }
 
     /// $E[f(b)]$ for a function bounded by one.
