@@ -258,3 +258,95 @@ fn missing_rules_and_unreached_points_are_said() {
         "{text}"
     );
 }
+
+/// The Gibbs form: Legendre transforms of the potentials, with their gradients.
+#[test]
+fn gibbs_potentials_are_dual() {
+    use treeamp::algorithms::state_evolution::{gibbs, linear_dual_information};
+    let prior = sparse(0.5);
+    let g = |v: f64| gibbs(&prior, 0.0, v).unwrap();
+    for v in [0.3, 0.05, 0.01] {
+        // dI*/dv = -m̂/2
+        let h = 1e-4 * v;
+        let slope = (g(v + h).information - g(v - h).information) / (2.0 * h);
+        assert!((slope + 0.5 * g(v).m_hat).abs() < 1e-5 * g(v).m_hat, "{v}");
+        // I* + ½ m̂ v = ½ m̂ τ0 - Ā, so both transforms agree when A0 = 0
+        let at = g(v);
+        assert!((at.information - at.potential).abs() < 1e-9 * at.information.abs().max(1.0));
+    }
+    // recorded: v = 0.05 is reached at 13.590490264, with I* = 0.5732677797
+    let at = g(0.05);
+    assert!((at.m_hat - 13.590_490_264).abs() < 1e-5, "{}", at.m_hat);
+    assert!(
+        (at.information - 0.573_267_779_7).abs() < 1e-6,
+        "{}",
+        at.information
+    );
+    assert!(
+        gibbs(&prior, 0.0, 0.7)
+            .unwrap_err()
+            .to_string()
+            .contains("at most 0.5")
+    );
+    // the linear channel: I* = sup I - ½ m̂_z v_z - ½ α m̂_x v_x
+    let channel = LinearEnsemble::gaussian(0.6).unwrap();
+    let rule = channel.ensemble().unwrap();
+    let tau0_hat = [0.8, 0.0];
+    let fields = [(1.2, 0.8), (3.0, 0.0)].map(|(m, t)| OverlapFields {
+        m_hat: m,
+        q_hat: m,
+        tau_hat: t,
+    });
+    let at = Averaged {
+        fields: &fields,
+        tau0_hat: &tau0_hat,
+    };
+    let v = |port| rule.overlaps(&channel, at, port).unwrap().v;
+    let direct = rule
+        .entropic_potential(&channel, at, &[(1.0, 1.25), (0.6, 1.25)])
+        .unwrap()
+        - 0.5 * 1.2 * v(0)
+        - 0.5 * 0.6 * 3.0 * v(1);
+    let dual = linear_dual_information(channel.spectrum().unwrap(), 1.25, v(0), v(1));
+    assert!((direct - dual).abs() < 1e-9, "{direct} {dual}");
+}
+
+/// The cross-entropy of a wrong student exceeds the entropy, and its terms of divergence are positive.
+#[test]
+fn wrong_students_pay_a_divergence() {
+    let tree = |rho: f64, delta: f64| {
+        let model = source(sparse(rho))
+            >> var("x")
+            >> LinearEnsemble::gaussian(0.8).unwrap()
+            >> var("z")
+            >> GaussianNoise::new(delta).unwrap()
+            >> var("y");
+        model.build().unwrap().expect("y").unwrap()
+    };
+    let teacher = tree(0.1, 0.05);
+    let entropy = StateEvolution::new(&teacher)
+        .unwrap()
+        .fixed_point()
+        .unwrap()
+        .entropy()
+        .unwrap();
+    for (rho, delta) in [(0.3, 0.05), (0.1, 0.1)] {
+        let student = tree(rho, delta);
+        let evolution = MismatchedEvolution::new(&teacher, &student)
+            .unwrap()
+            .run()
+            .unwrap();
+        let cross = evolution.entropy().unwrap();
+        assert!(cross > entropy + 1e-4, "{cross} {entropy}");
+        let terms = evolution.divergences(&teacher, &student).unwrap();
+        println!("cross-entropy {cross:.5}, entropy {entropy:.5}: {terms:?}");
+        assert!(terms.iter().all(|t| t.value > -1e-9));
+    }
+    let matched = MismatchedEvolution::new(&teacher, &teacher)
+        .unwrap()
+        .run()
+        .unwrap();
+    for term in matched.divergences(&teacher, &teacher).unwrap() {
+        assert!(term.value.abs() < 1e-7, "{term:?}");
+    }
+}

@@ -324,6 +324,7 @@ impl<'t> StateEvolution<'t> {
         Ok(Evolution {
             report,
             teacher: self.teacher.clone(),
+            normalisation: self.teacher.normalisation,
         })
     }
 
