@@ -73,7 +73,9 @@ pub(crate) fn excess_by_difference(log_z: f64, a: f64, b: f64) -> f64 {
 #[must_use]
 pub(crate) fn pair_excess_by_difference(log_z: f64, z: Tilt, x: Tilt, over: [bool; 2]) -> f64 {
     let ends = [z, x].into_iter().zip(over).filter(|(_, marked)| *marked);
-    ends.fold(log_z, |excess, (t, _)| excess_by_difference(excess, t.a, t.b))
+    ends.fold(log_z, |excess, (t, _)| {
+        excess_by_difference(excess, t.a, t.b)
+    })
 }
 
 /// A real scalar law behind an object-safe face: a prior, a likelihood or a channel.
@@ -111,12 +113,7 @@ pub trait ScalarView: Send + Sync {
 
     /// A channel tilted at both ends, and its excess over the tilts of the marked ends; `None` for a prior
     /// or likelihood.
-    fn channel_with_excess(
-        &self,
-        z: Tilt,
-        x: Tilt,
-        over: [bool; 2],
-    ) -> Option<(TiltedPair, f64)> {
+    fn channel_with_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> Option<(TiltedPair, f64)> {
         let t = self.channel(z, x)?;
         Some((t, pair_excess_by_difference(t.log_z, z, x, over)))
     }

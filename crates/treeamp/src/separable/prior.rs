@@ -8,7 +8,8 @@ use super::{chunked_sum, fill_moments};
 use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum, message_from_moments,
+    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum,
+    message_from_moments,
 };
 use crate::scalar::{Elem, ScalarPrior, ScalarView};
 

@@ -249,9 +249,8 @@ impl ScalarChannel for PiecewiseLinear {
             let place = r.value(mean.max(r.start).min(r.end));
             let body = Landmark::spread(place, (r.slope * deviation).abs());
             // a sloped region has an edge where it ends
-            let edge = [r.start, r.end].map(|z| {
-                (r.slope != 0.0 && z > low && z < high).then(|| Landmark::at(r.value(z)))
-            });
+            let edge = [r.start, r.end]
+                .map(|z| (r.slope != 0.0 && z > low && z < high).then(|| Landmark::at(r.value(z))));
             [Some(body), edge[0], edge[1]].into_iter().flatten()
         });
         let mut marks: Vec<Landmark> = marks.collect();

@@ -64,8 +64,7 @@ pub(super) fn likelihood(at: &Field, noise: f64, noise0: f64, tau0: f64) -> Opti
     }
     let u = 1.0 / t;
     let signal = at.m_hat * tau0;
-    let bracket =
-        noise * (at.q_hat + at.m_hat * signal) + 2.0 * signal - at.a * (tau0 + noise0);
+    let bracket = noise * (at.q_hat + at.m_hat * signal) + 2.0 * signal - at.a * (tau0 + noise0);
     Some(Closed {
         overlaps: Overlaps {
             m: u * at.m_hat.mul_add(noise, 1.0) * tau0,

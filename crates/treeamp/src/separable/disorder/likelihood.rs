@@ -18,58 +18,6 @@ use crate::math::special::normal_density;
 use crate::scalar::{Elem, Landmark, OutputMeasure, ScalarLikelihood, ScalarView, Tilt, Tilted};
 use crate::separable::SeparableLikelihood;
 
-impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
-    fn likelihood(&self, y: f64, z: Tilt) -> Option<Tilted> {
-        let y = L::Output::from_real(y);
-        let t = self.law().tilted(y, z.a, E::from_real(z.b));
-        Some(Tilted {
-            log_z: t.log_z,
-            mean: t.mean.re(),
-            variance: t.variance,
-        })
-    }
-
-    fn likelihood_excess(&self, y: f64, z: Tilt) -> Option<f64> {
-        let y = L::Output::from_real(y);
-        Some(self.law().excess(y, z.a, E::from_real(z.b)))
-    }
-
-    fn outputs(&self) -> Option<OutputMeasure> {
-        self.law().outputs()
-    }
-
-    fn check_output(&self, y: f64) -> Result<(), String> {
-        self.law().check(L::Output::from_real(y))
-    }
-
-    fn map(&self, z: f64) -> Option<f64> {
-        self.law().map(E::from_real(z)).map(Elem::re)
-    }
-
-    fn landmarks(&self, y: Option<f64>) -> Vec<Landmark> {
-        let Some(y) = y else { return Vec::new() };
-        let y = L::Output::from_real(y);
-        let mut marks = self.law().landmarks(y);
-        if marks.is_empty() {
-            let (low, high) = self.law().support(y);
-            let ends = [low, high].into_iter().filter(|z| z.is_finite());
-            marks.extend(ends.map(Landmark::at));
-        }
-        marks
-    }
-
-    #[allow(clippy::float_cmp)] // one point is one point
-    fn quadratic(&self, y: f64) -> bool {
-        let y = L::Output::from_real(y);
-        let (low, high) = self.law().support(y);
-        low == high || self.law().as_gaussian(y).is_some()
-    }
-
-    fn gaussian(&self) -> Option<(f64, f64)> {
-        self.law().noise_variance().map(|v| (0.0, v))
-    }
-}
-
 /// A teacher and a student likelihood at one field.
 struct Pair<'a> {
     student: &'a dyn ScalarView,
@@ -199,7 +147,11 @@ impl Pair<'_> {
             let y = self.teacher.map(z).unwrap_or(f64::NAN);
             let field = (at.m_hat * z, at.q_hat.sqrt());
             let point = |b: f64| self.known(y, z, b);
-            (y, normal_density(z / sd) / sd, self.inner(y, field, &point, floor))
+            (
+                y,
+                normal_density(z / sd) / sd,
+                self.inner(y, field, &point, floor),
+            )
         };
         self.outer(&breaks.sorted(), &node)
     }
@@ -239,7 +191,9 @@ impl Pair<'_> {
                 refused.set(Some(y));
                 return Sample::plain([0.0; COUNT]);
             };
-            values.iter_mut().for_each(|x| *x *= weight);
+            for x in &mut values {
+                *x *= weight;
+            }
             Sample::plain(values)
         };
         let effort = Effort {
@@ -280,7 +234,11 @@ impl Pair<'_> {
                 }
             };
             let field = (at.m_hat * mean, width);
-            (y, normal_density(y / sd) / sd, self.inner(y, field, &point, floor))
+            (
+                y,
+                normal_density(y / sd) / sd,
+                self.inner(y, field, &point, floor),
+            )
         };
         self.outer(&breaks.sorted(), &node)
     }
@@ -355,9 +313,9 @@ pub(super) fn averages(
     let at = Field::new(fields, tau0_hat, is_same(student, teacher))?;
     if let (Some((_, noise)), Some((_, noise0))) = (student.gaussian(), teacher.gaussian()) {
         let closed = gaussian::likelihood(&at, noise, noise0, tau0);
-        return closed
-            .map(|c| (c.overlaps, c.potential))
-            .ok_or_else(|| FactorError::Improper(format!("the student's precision is {:e}", at.a)));
+        return closed.map(|c| (c.overlaps, c.potential)).ok_or_else(|| {
+            FactorError::Improper(format!("the student's precision is {:e}", at.a))
+        });
     }
     let pair = Pair {
         student,

@@ -55,7 +55,13 @@ struct Point {
 impl Point {
     /// The nine averaged quantities, times `weight`.
     fn weighted(&self, weight: f64, k: f64) -> [f64; COUNT] {
-        let Self { log_z, r, v, r0, v0 } = *self;
+        let Self {
+            log_z,
+            r,
+            v,
+            r0,
+            v0,
+        } = *self;
         let d = r - k * r0;
         [
             weight,
