@@ -245,6 +245,34 @@ pub enum RunError {
         /// What the factor supports.
         supported: String,
     },
+    /// A variable without a size, where data are needed.
+    #[error("variable `{variable}` exists only in the limit: expected a shape, got a ratio")]
+    LimitOnly {
+        /// The variable.
+        variable: String,
+    },
+    /// A teacher and a student that do not share a tree.
+    #[error("teacher and student differ: {reason}")]
+    Mismatch {
+        /// Where they differ.
+        reason: String,
+    },
+    /// A quantity that the model does not have.
+    #[error("{what} is not defined: {why}")]
+    NotDefined {
+        /// The quantity.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// A fixed point that an answer depends on was not reached.
+    #[error("{what} was not reached: {termination}")]
+    NotReached {
+        /// What was sought.
+        what: String,
+        /// How the run ended.
+        termination: String,
+    },
     /// An option out of range.
     #[error("option `{option}` must be {expected}, got {got}")]
     Option {

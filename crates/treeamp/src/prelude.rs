@@ -1,10 +1,12 @@
 //! What a user imports: `use treeamp::prelude::*;`.
 
-pub use crate::algorithms::{ExpectationPropagation, Posterior};
+pub use crate::algorithms::{
+    Evolution, ExpectationPropagation, MismatchedEvolution, Posterior, StateEvolution, Teacher,
+};
 pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 pub use crate::catalog::channels::{
-    Activation, Bias, Duplicate, Factorization, GaussianNoise, Gradient, Linear, PiecewiseLinear,
-    Rotation, Sum,
+    Activation, Bias, Duplicate, Factorization, GaussianNoise, Gradient, Linear, LinearEnsemble,
+    PiecewiseLinear, Rotation, Sum,
 };
 pub use crate::catalog::likelihoods::{GaussianLikelihood, PiecewiseLikelihood};
 pub use crate::catalog::priors::{
@@ -17,6 +19,7 @@ pub use crate::engine::{
 pub use crate::error::{FactorError, ModelError, RunError};
 pub use crate::factor::Factor;
 pub use crate::math::matrix::Matrix;
+pub use crate::math::spectrum::Spectrum;
 pub use crate::model::{
     Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var,
 };

@@ -269,10 +269,13 @@ fn gauss(x: f64) -> f64 {
 
 /// Edges at geometric distances from zero, from `finest` to `reach`.
 fn graded(finest: f64, reach: f64) -> Vec<f64> {
-    let steps = 12.0 * (reach / finest).log2();
-    let right = (0..=steps as usize).map(|i| reach * 2.0_f64.powf(-(i as f64) / 12.0));
-    let mut edges: Vec<f64> = right.flat_map(|x| [x, -x]).collect();
-    edges.push(0.0);
+    let ratio = 2.0_f64.powf(-1.0 / 12.0);
+    let mut edges = vec![0.0];
+    let mut x = reach;
+    while x >= finest {
+        edges.extend([x, -x]);
+        x *= ratio;
+    }
     edges.sort_by(f64::total_cmp);
     edges
 }
@@ -441,14 +444,15 @@ fn a_field_without_noise() {
     close(a, 0.3 * plus.log_z + 0.7 * minus.log_z, 1e-10);
 }
 
+fn at<'a>(fields: &'a [OverlapFields], tau0_hat: &'a [f64]) -> Averaged<'a> {
+    Averaged { fields, tau0_hat }
+}
+
 #[test]
 fn what_cannot_be_averaged_is_said() {
     let sign = observed(&PiecewiseLinear::sign()).unwrap().unspecified();
     let abs = observed(&PiecewiseLinear::abs()).unwrap().unspecified();
     let prior = Binary::new(0.5).unwrap().iid(2);
-    fn at<'a>(fields: &'a [OverlapFields], tau0_hat: &'a [f64]) -> Averaged<'a> {
-        Averaged { fields, tau0_hat }
-    }
     let one = [field(1.0, 1.0, 1.0)];
     let e = rule(&abs).overlaps(&sign, at(&one, &[1.0]), 0).unwrap_err();
     assert!(matches!(e, FactorError::Contradiction(_)), "{e}");

@@ -1,5 +1,9 @@
 //! The engine: options, starts, observers, and every way a run can end.
-#![allow(clippy::unwrap_used, clippy::float_cmp)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    clippy::unnecessary_literal_bound
+)]
 
 mod common;
 

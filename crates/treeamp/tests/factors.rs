@@ -1,6 +1,12 @@
 //! Every factor with an expectation propagation rule: derivative identities, limits, and the linear
 //! and Gaussian channels against reference values.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cloned_ref_to_slice_refs
+)]
 
 mod common;
 

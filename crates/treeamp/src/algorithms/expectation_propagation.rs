@@ -30,6 +30,11 @@ impl ExpectationPropagation {
     /// # Errors
     /// Factors without an expectation propagation rule, unsupported beliefs.
     pub fn on(self, tree: &Tree) -> Result<Engine<'_, Self>, RunError> {
+        if let Some(v) = tree.variables().iter().find(|v| v.spec.ratio.is_some()) {
+            return Err(RunError::LimitOnly {
+                variable: v.name.clone(),
+            });
+        }
         Engine::new(tree, self)
     }
 }

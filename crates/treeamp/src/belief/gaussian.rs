@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
+use super::Message;
 use super::{SignalSpec, SymMatrix};
-use crate::engine::Message;
 
 /// Natural parameters $(a, b)$ of a Gaussian.
 ///
@@ -99,7 +99,7 @@ impl Gaussian {
         }
     }
 
-    /// $\ln g(m) - A[g] = -\frac12 a\|m - b/a\|^2 - \frac n2\ln\frac{2\pi}a$ of a proper finite message;
+    /// $\ln g(m) - A(g) = -\frac12 a\|m - b/a\|^2 - \frac n2\ln\frac{2\pi}a$ of a proper finite message;
     /// [`log_value`](Self::log_value) of a flat or improper one.
     #[must_use]
     pub fn normalised_log_value(&self, place: &[f64]) -> f64 {
@@ -128,7 +128,7 @@ impl Gaussian {
 }
 
 /// What a product of messages adds to the potentials of its members:
-/// $\ln\int\prod_k m_k - \sum_k A[m_k]$, where $A[m] = \ln\int m$ for a proper message and 0 for a
+/// $\ln\int\prod_k m_k - \sum_k A(m_k)$, where $A(m) = \ln\int m$ for a proper message and 0 for a
 /// pinned, flat or improper one. Centred at the mean of the product, so that potentials of order
 /// $a\|r\|^2$ never meet. `total` is scratch.
 pub fn product_excess<'a>(

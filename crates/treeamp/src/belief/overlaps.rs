@@ -24,22 +24,22 @@ impl OverlapFields {
 
 /// Order parameters of one variable, per component.
 ///
-/// `err` $= E[(r - c\,x_0)^2]$ with $c = m/\tau_0$ stands for $q$: with it $\hat q = a^2\,$`err` has
+/// `err` $= E\{(r - c\,x_0)^2\}$ with $c = m/\tau_0$ stands for $q$: with it $\hat q = a^2\,$`err` has
 /// no cancellation at high precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overlaps {
-    /// $m = E[x_0 r]$.
+    /// $m = E\,x_0 r$.
     pub m: f64,
-    /// $v = E[v]$, the variance the student claims.
+    /// $v = E\,v$, the variance the student claims.
     pub v: f64,
-    /// $E[(r - c\,x_0)^2]$, $c = m/\tau_0$.
+    /// $E\{(r - c\,x_0)^2\}$, $c = m/\tau_0$.
     pub err: f64,
     /// The teacher's second moment $\tau_0$.
     pub tau0: f64,
 }
 
 impl Overlaps {
-    /// $q = E[r^2] = \mathrm{err} + m^2/\tau_0$.
+    /// $q = E\,r^2 = \mathrm{err} + m^2/\tau_0$.
     #[must_use]
     pub fn q(&self) -> f64 {
         self.err + self.m * self.m / self.tau0

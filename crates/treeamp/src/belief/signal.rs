@@ -41,7 +41,7 @@ impl fmt::Display for Structure {
 }
 
 /// Shape, element type and belief structure of one variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SignalSpec {
     /// Shape, row-major; the last axis runs fastest.
     pub shape: Vec<usize>,
@@ -49,6 +49,9 @@ pub struct SignalSpec {
     pub element: Element,
     /// Structure of the beliefs.
     pub structure: Structure,
+    /// The size relative to some reference, for a variable that exists only in the limit; its shape
+    /// is then empty.
+    pub ratio: Option<f64>,
 }
 
 impl SignalSpec {
@@ -59,7 +62,23 @@ impl SignalSpec {
             shape: shape.into(),
             element: Element::Real,
             structure: Structure::Isotropic,
+            ratio: None,
         }
+    }
+
+    /// A real signal in the limit of infinite size, `ratio` times the size of some reference.
+    #[must_use]
+    pub fn limit(ratio: f64) -> Self {
+        Self {
+            ratio: Some(ratio),
+            ..Self::real(vec![])
+        }
+    }
+
+    /// The size, or the ratio of a signal that exists only in the limit.
+    #[must_use]
+    pub fn relative_size(&self) -> f64 {
+        self.ratio.unwrap_or(self.len() as f64)
     }
 
     /// Number of components.
@@ -86,12 +105,20 @@ impl SignalSpec {
     /// The same shape and element: what two ends of an edge must agree on.
     #[must_use]
     pub fn same_signal(&self, other: &Self) -> bool {
-        self.shape == other.shape && self.element == other.element
+        let same_ratio = match (self.ratio, other.ratio) {
+            (None, None) => true,
+            (Some(x), Some(y)) => (x - y).abs() <= 1e-9 * x.abs(),
+            _ => false,
+        };
+        self.shape == other.shape && self.element == other.element && same_ratio
     }
 }
 
 impl fmt::Display for SignalSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(ratio) = self.ratio {
+            return write!(f, "(limit, ratio {ratio})");
+        }
         let dims: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
         match self.element {
             Element::Real => write!(f, "({})", dims.join(", ")),

@@ -1,5 +1,6 @@
 //! A Gaussian $\mathcal N(x; m, v)$ under a tilt, with $u = 1/(1 + a v)$.
 
+use crate::math::mixture::or_overflow;
 use crate::math::special::HALF_LN_2PI;
 use crate::scalar::Tilted;
 
@@ -22,7 +23,7 @@ pub(crate) fn gaussian_tilt(mean: f64, variance: f64, a: f64, b: f64) -> Tilted 
 #[inline]
 pub(crate) fn gain(mean: f64, variance: f64, a: f64, b: f64) -> f64 {
     let bracket = (variance * b).mul_add(b, mean * (-a).mul_add(mean, 2.0 * b));
-    0.5 * bracket / a.mul_add(variance, 1.0)
+    or_overflow(0.5 * bracket / a.mul_add(variance, 1.0))
 }
 
 /// $\ln(1 + a v)$, to full accuracy near both $a v = 0$ and $a v = -1$.

@@ -29,7 +29,16 @@ pub struct Objective {
 impl Objective {
     pub(super) fn new(factors: Vec<Term>, variables: Vec<Term>, edges: Vec<Term>) -> Self {
         let sum = |terms: &[Term]| terms.iter().map(|t| t.excess).sum::<f64>();
-        let total = sum(&factors) + sum(&variables) - sum(&edges);
+        let mut total = sum(&factors) + sum(&variables) - sum(&edges);
+        if !total.is_finite() {
+            // pins on both sides: what the factors say decides, not the order of the infinities
+            let impossible = factors.iter().any(|t| t.excess == f64::NEG_INFINITY);
+            total = if impossible {
+                f64::NEG_INFINITY
+            } else {
+                f64::INFINITY
+            };
+        }
         Self {
             factors,
             variables,

@@ -2,7 +2,6 @@
 
 mod algorithm;
 mod bethe;
-mod message;
 mod observer;
 mod options;
 mod plan;
@@ -10,9 +9,9 @@ mod report;
 mod state;
 mod sweep;
 
+pub use crate::belief::Message;
 pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};
 pub use bethe::{Objective, Term};
-pub use message::Message;
 pub use observer::{EveryN, Observer, Progress, SweepView};
 pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;

@@ -58,7 +58,8 @@ pub enum Initial {
         /// The seed; each edge has its own stream.
         seed: u64,
     },
-    /// Given edge by edge; the others are flat.
+    /// Given edge by edge; the others are flat. A forward message (from a factor to a variable it
+    /// produces) is kept through the first sweep, so that it can be seen at all.
     Given(Vec<EdgeMessage>),
 }
 

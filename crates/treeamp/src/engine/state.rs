@@ -12,6 +12,8 @@ pub(super) struct State<A: Algorithm> {
     /// One flat message and one scratch per variable.
     pub flat: Vec<A::Message>,
     pub scratch: Vec<A::Message>,
+    /// Edges whose given message stays through the first sweep.
+    pub held: Vec<bool>,
     pub work: Vec<Vec<f64>>,
     pub damping: Vec<f64>,
     pub marginals: Vec<A::Marginal>,

@@ -190,6 +190,9 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         let mut improper = 0;
         let mut first = None;
         for step in &self.plan.steps {
+            if sweep == 1 && state.held[step.edge] {
+                continue;
+            }
             let node = &self.tree.factors()[step.factor];
             let variable = self.tree.edges()[step.edge].variable;
             self.plan
@@ -281,7 +284,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             .iter()
             .map(|v| flat[*v].clone())
             .collect();
-        self.initialise(&mut store)?;
+        let held = self.initialise(&mut store)?;
         let mut damping = vec![0.0; self.tree.edges().len()];
         match &self.options.damping {
             Damping::None => {}
@@ -304,6 +307,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             scratch: flat.clone(),
             flat,
             store,
+            held,
             work,
             damping,
             previous: blank.clone(),
@@ -313,8 +317,10 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         })
     }
 
-    /// The messages before the first sweep.
-    fn initialise(&self, store: &mut [A::Message]) -> Result<(), RunError> {
+    /// The messages before the first sweep. Returns the edges to be left alone in it: a forward
+    /// message that was given would otherwise be overwritten before anyone sees it.
+    fn initialise(&self, store: &mut [A::Message]) -> Result<Vec<bool>, RunError> {
+        let mut held = vec![false; self.tree.edges().len()];
         let spec = |edge: usize| &self.tree.variables()[self.tree.edges()[edge].variable].spec;
         match &self.options.initial {
             Initial::Flat => {}
@@ -347,6 +353,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     check_len(message, spec(e).len())?;
                     let mut values = message.linear.iter().cycle().copied();
                     let mut next = || values.next().unwrap_or(0.0);
+                    held[e] = self.tree.edges()[e].direction == Direction::Forward;
                     store[e] = self
                         .algorithm
                         .constant(spec(e), message.precision, &mut next);
@@ -358,7 +365,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 store[e].clone_from(message);
             }
         }
-        Ok(())
+        Ok(held)
     }
 
     fn report(

@@ -54,9 +54,44 @@ pub trait EnsembleRule: Send + Sync {
         target: usize,
     ) -> Result<Overlaps, FactorError>;
 
+    /// The extrinsic precision $a' = 1/v - a$ towards `target` where a formula gives it without the
+    /// difference; infinite when the variable becomes known.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn extrinsic_precision(
+        &self,
+        _at: Averaged<'_>,
+        _target: usize,
+    ) -> Result<Option<f64>, FactorError> {
+        Ok(None)
+    }
+
     /// $\bar A = E\,A(a, b; y)$, this factor being the student's.
     ///
     /// # Errors
     /// When the average cannot be computed.
     fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError>;
+
+    /// $H = \sum_i\frac12\alpha_i\hat m_i\tau_i - \bar A + A^{(0)}$ in the Bayes-optimal setting: the mutual
+    /// information between the factor's variables and what is seen of them, plus the entropy of the
+    /// factor's own noise. `ports` gives $\alpha_i$ (size relative to the reference port) and $\tau_i$.
+    /// Override it where it can be had without the difference of large numbers.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn entropic_potential(
+        &self,
+        teacher: &dyn Factor,
+        at: Averaged<'_>,
+        ports: &[(f64, f64)],
+    ) -> Result<f64, FactorError> {
+        let signal: f64 = at
+            .fields
+            .iter()
+            .zip(ports)
+            .map(|(f, (alpha, tau))| 0.5 * alpha * f.m_hat * tau)
+            .sum();
+        Ok(signal - self.potential(teacher, at)? + self.prior_potential(at.tau0_hat)?)
+    }
 }

@@ -1,6 +1,7 @@
 //! Factors: what a node of the tree can do, as small capabilities.
 
 mod ensemble;
+mod gaussian_average;
 mod incoming;
 mod rules;
 
@@ -8,12 +9,15 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use ensemble::{Averaged, EnsembleRule};
+pub use gaussian_average::GaussianFactor;
+pub(crate) use gaussian_average::gaussian_ensemble_rule;
 pub use incoming::Incoming;
 pub(crate) use rules::log_normal_sum;
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
 
 use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
+use crate::math::spectrum::Spectrum;
 use crate::scalar::ScalarView;
 
 /// How many variables a factor takes and gives. Ports are numbered inputs first.
@@ -74,6 +78,15 @@ pub trait Factor: Debug + Send + Sync + 'static {
         Ok(None)
     }
 
+    /// What the factor becomes when its only output is observed but not told: a likelihood for theory
+    /// only, or `None` when the output is pinned instead.
+    ///
+    /// # Errors
+    /// A phrase saying why its output cannot be observed.
+    fn observe_unspecified(&self) -> Result<Option<Arc<dyn Factor>>, String> {
+        Ok(None)
+    }
+
     /// Expectation propagation.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         None
@@ -81,6 +94,22 @@ pub trait Factor: Debug + Send + Sync + 'static {
 
     /// State evolution, on the student's and the teacher's side.
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        None
+    }
+
+    /// The entropy $H[y \mid z]$ of a likelihood's noise per component; `None` where it is not defined,
+    /// for a noiseless continuous output.
+    fn noise_entropy(&self) -> Option<f64> {
+        None
+    }
+
+    /// The Gaussian law of a factor that is one, for averages over a teacher.
+    fn gaussian_average(&self) -> Option<GaussianFactor> {
+        None
+    }
+
+    /// The spectrum of $W^T W$ of a linear channel.
+    fn spectrum(&self) -> Option<&Spectrum> {
         None
     }
 

@@ -3,8 +3,8 @@
 use rand::Rng;
 
 use super::Incoming;
+use crate::belief::Message as _;
 use crate::belief::{Gaussian, Moments};
-use crate::engine::Message as _;
 use crate::error::FactorError;
 
 /// Expectation propagation: log-partition, moments and outgoing message of a factor.
@@ -22,7 +22,7 @@ pub trait PosteriorRule: Send + Sync {
         work: &mut [f64],
     ) -> Result<f64, FactorError>;
 
-    /// $A_f - \sum_i A[m_i]$: the log-partition less the potentials of the proper incoming messages
+    /// $A_f - \sum_i A(m_i)$: the log-partition less the potentials of the proper incoming messages
     /// alone ([`Gaussian::own_potential`]). The evidence is summed from these, because $A_f$ grows
     /// like $a\|r\|^2$. Override it where it can be had without the difference.
     ///

@@ -105,13 +105,13 @@ impl<const D: usize> AnchoredMixture<D> {
         &self.sum
     }
 
-    /// Log of the total mass; $-\infty$ for the empty mixture.
+    /// Log of the total mass; $-\infty$ for the empty mixture, $+\infty$ where heights overflow.
     #[must_use]
     pub fn log_mass(&self) -> f64 {
         let height: f64 = (0..D)
             .map(|d| height(self.a[d], self.b[d], self.anchor[d]))
             .sum();
-        height + self.sum.mass.ln()
+        or_overflow(height + self.sum.mass.ln())
     }
 
     /// Log of the mass in units of the tilt's own, $\sqrt{2\pi/a_d}\,e^{b_d^2/2a_d}$ for every marked coordinate; $a_d$
@@ -134,6 +134,13 @@ impl<const D: usize> AnchoredMixture<D> {
 pub fn log_normal(x: f64, a: f64, b: f64) -> f64 {
     let d = x - b / a;
     0.5 * (a / std::f64::consts::TAU).ln() - 0.5 * (a * d) * d
+}
+
+/// $+\infty$ for the difference of two overflowing terms.
+#[must_use]
+#[inline]
+pub fn or_overflow(x: f64) -> f64 {
+    if x.is_nan() { f64::INFINITY } else { x }
 }
 
 fn height_at(x: f64, a: f64, b: f64) -> f64 {

@@ -5,4 +5,5 @@ pub mod matrix;
 pub mod mixture;
 pub mod quadrature;
 pub mod special;
+pub mod spectrum;
 pub mod truncated_normal;

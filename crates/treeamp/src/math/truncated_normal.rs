@@ -105,9 +105,17 @@ impl Quadratic {
 #[must_use]
 #[inline]
 pub fn truncated(a: f64, b: f64, lo: f64, hi: f64) -> Option<Truncated> {
+    // a fused product costs a call on plain x86-64: not at infinity
+    let slope = |x: f64| {
+        if x.is_finite() {
+            (-a).mul_add(x, b)
+        } else {
+            0.0
+        }
+    };
     let end = |place: f64| End {
         place,
-        slope: (-a).mul_add(place, b),
+        slope: slope(place),
     };
     truncated_quadratic(Quadratic {
         a,
@@ -145,7 +153,7 @@ fn half_line(g: Quadratic) -> Option<Truncated> {
     let l = g.lo.place;
     if g.a <= 0.0 {
         let length = -1.0 / g.lo.slope;
-        return (g.a == 0.0 && length > 0.0).then(|| Truncated {
+        return (g.a == 0.0 && length > 0.0 && length.is_finite()).then_some(Truncated {
             anchor: l,
             mass: length,
             mean: l + length,
@@ -261,7 +269,9 @@ fn falling(a: f64, c: f64, l: f64, width: f64) -> Truncated {
         width
     };
     let fall = reach * (0.5 * a).mul_add(reach, c).max(c);
-    let panels = 1 + (fall / PANEL_FALL).min(8.0) as u32;
+    let panels = (1..8)
+        .find(|n| fall <= PANEL_FALL * f64::from(*n))
+        .unwrap_or(8);
     let length = reach / f64::from(panels);
     let rule = rule32();
     let mut sum = Bump::point([0.0], 0.0);

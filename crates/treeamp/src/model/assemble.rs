@@ -151,7 +151,9 @@ pub(super) fn assemble(
     let mut tree = Tree {
         variables: variables
             .iter()
-            .map(|v| Variable {
+            .enumerate()
+            .map(|(index, v)| Variable {
+                index,
                 name: v.name.clone(),
                 spec: SignalSpec {
                     structure: v.structure,

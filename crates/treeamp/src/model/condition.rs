@@ -6,6 +6,7 @@ use super::assemble::{LooseFactor, LooseVariable, assemble};
 use super::tree::{Direction, Tree};
 use crate::catalog::likelihoods::GaussianLikelihood;
 use crate::error::ModelError;
+use crate::factor::Factor;
 use crate::separable::ObservedLaw;
 
 impl Tree {
@@ -16,37 +17,110 @@ impl Tree {
     /// An unknown name, a variable that is not a leaf, a second observation of the same variable,
     /// values of the wrong length, not finite, or outside what the channel can produce.
     pub fn condition(&self, variable: &str, values: &[f64]) -> Result<Tree, ModelError> {
+        let (index, producer) = self.leaf(variable)?;
+        let refuse = |reason: String| self.refused(variable, producer, reason);
+        check_values(values, self.variables[index].spec.len()).map_err(refuse)?;
+        let likelihood = match self.single_output(producer) {
+            Some(factor) => factor.observe(values).map_err(refuse)?,
+            None => None,
+        };
+        let pin = || {
+            let pin = GaussianLikelihood::new(0.0)?.observed(values.to_vec())?;
+            Ok(Arc::new(pin) as Arc<dyn Factor>)
+        };
+        self.replaced(index, producer, likelihood, pin, values.to_vec())
+    }
+
+    /// The tree given that the leaf `variable` is observed, whatever its value: for theory only.
+    ///
+    /// # Errors
+    /// An unknown name, a variable that is not a leaf, a second observation of the same variable, a
+    /// channel without a likelihood.
+    pub fn expect(&self, variable: &str) -> Result<Tree, ModelError> {
+        let (index, producer) = self.leaf(variable)?;
+        let refuse = |reason: String| self.refused(variable, producer, reason);
+        let likelihood = match self.single_output(producer) {
+            Some(factor) => factor.observe_unspecified().map_err(refuse)?,
+            None => None,
+        };
+        let pin = || Ok(Arc::new(GaussianLikelihood::new(0.0)?.unspecified()) as Arc<dyn Factor>);
+        self.replaced(index, producer, likelihood, pin, Vec::new())
+    }
+
+    /// The same tree with `variable` also observed through Gaussian noise, for theory.
+    pub(crate) fn with_pseudo_observation(
+        &self,
+        variable: &str,
+        noise_variance: f64,
+    ) -> Result<Tree, ModelError> {
+        let index = self.variable(variable)?;
+        let (variables, mut factors) = self.loosen();
+        let factor = Arc::new(GaussianLikelihood::new(noise_variance)?.unspecified());
+        factors.push(LooseFactor {
+            name: None,
+            factor,
+            inputs: vec![index],
+            outputs: vec![],
+        });
+        assemble(&variables, factors, self.observed.clone())
+    }
+
+    /// The same tree without its likelihoods, but for the last one, which sees `variable`.
+    pub(crate) fn without_observations(&self, variable: &str) -> Result<Tree, ModelError> {
+        self.variable(variable)?;
+        let (variables, factors) = self.loosen();
+        let last = factors.len() - 1;
+        let kept = factors.into_iter().enumerate();
+        let kept = kept
+            .filter(|(k, f)| *k == last || !f.outputs.is_empty())
+            .map(|(_, f)| f);
+        assemble(&variables, kept.collect(), Vec::new())
+    }
+
+    /// The index of a variable that can be observed, and the factor that produces it.
+    fn leaf(&self, variable: &str) -> Result<(usize, usize), ModelError> {
         if self.observed.iter().any(|(name, _)| name == variable) {
             return Err(ModelError::AlreadyObserved {
                 variable: variable.to_owned(),
             });
         }
         let index = self.variable(variable)?;
-        let node = &self.variables[index];
-        let [edge] = node.edges.as_slice() else {
-            let names: Vec<String> = node
-                .edges
-                .iter()
-                .map(|e| format!("`{}`", self.factors[self.edges[*e].factor].name))
-                .collect();
+        let edges = &self.variables[index].edges;
+        let [edge] = edges.as_slice() else {
+            let name = |e: &usize| format!("`{}`", self.factors[self.edges[*e].factor].name);
+            let names: Vec<String> = edges.iter().map(name).collect();
             return Err(ModelError::NotALeaf {
                 variable: variable.to_owned(),
                 neighbours: names.join(", "),
             });
         };
-        let producer = self.edges[*edge].factor;
-        let refuse = |reason: String| ModelError::Observation {
+        Ok((index, self.edges[*edge].factor))
+    }
+
+    fn refused(&self, variable: &str, producer: usize, reason: String) -> ModelError {
+        let factor = self.factors[producer].name.clone();
+        ModelError::Observation {
             variable: variable.to_owned(),
-            factor: self.factors[producer].name.clone(),
+            factor,
             reason,
-        };
-        check_values(values, node.spec.len()).map_err(refuse)?;
-        let factor = &self.factors[producer];
-        let likelihood = if factor.edges.len() - factor.inputs == 1 {
-            factor.factor.observe(values).map_err(refuse)?
-        } else {
-            None
-        };
+        }
+    }
+
+    /// The module of a factor with one output, which alone can turn into a likelihood.
+    fn single_output(&self, factor: usize) -> Option<&dyn Factor> {
+        let node = &self.factors[factor];
+        (node.edges.len() - node.inputs == 1).then_some(node.factor.as_ref())
+    }
+
+    /// The tree with the producer replaced by its likelihood, or else with the variable pinned.
+    fn replaced(
+        &self,
+        index: usize,
+        producer: usize,
+        likelihood: Option<Arc<dyn Factor>>,
+        pin: impl Fn() -> Result<Arc<dyn Factor>, ModelError>,
+        values: Vec<f64>,
+    ) -> Result<Tree, ModelError> {
         let (mut variables, mut factors) = self.loosen();
         if let Some(likelihood) = likelihood {
             let slot = &mut factors[producer];
@@ -59,16 +133,16 @@ impl Tree {
                 .flat_map(|f| f.inputs.iter_mut().chain(&mut f.outputs));
             ends.filter(|v| **v > index).for_each(|v| *v -= 1);
         } else {
-            let pin = GaussianLikelihood::new(0.0)?.observed(values.to_vec())?;
+            let factor = pin()?;
             factors.push(LooseFactor {
                 name: None,
-                factor: Arc::new(pin),
+                factor,
                 inputs: vec![index],
                 outputs: vec![],
             });
         }
         let mut observed = self.observed.clone();
-        observed.push((variable.to_owned(), values.to_vec()));
+        observed.push((self.variables[index].name.clone(), values));
         assemble(&variables, factors, observed)
     }
 

@@ -27,6 +27,8 @@ impl std::fmt::Display for Direction {
 /// A hidden variable.
 #[derive(Debug, Clone)]
 pub struct Variable {
+    /// Its place in [`Tree::variables`].
+    pub index: usize,
     /// Its name, unique in the tree.
     pub name: String,
     /// Its shape and beliefs.

@@ -71,4 +71,14 @@ pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static
     fn as_gaussian(&self, _y: Self::Output) -> Option<Tilt<E>> {
         None
     }
+
+    /// $H[y \mid z]$ in nats; `None` where it is not defined, for a noiseless continuous output.
+    fn noise_entropy(&self) -> Option<f64> {
+        None
+    }
+
+    /// The parameters by name, for descriptions.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }

@@ -61,4 +61,9 @@ pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
     fn second_moment(&self) -> f64 {
         self.tilted(0.0, E::ZERO).second_moment()
     }
+
+    /// The parameters by name, for descriptions.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }

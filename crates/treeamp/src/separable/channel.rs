@@ -5,7 +5,6 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::likelihood::check_all;
-use super::prior::brief;
 use super::{ObservedLaw, chunked_sum, fill_moments};
 use crate::belief::{Element, Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ShapeError};
@@ -20,10 +19,6 @@ const X: usize = 1;
 impl<C: ScalarChannel> Factor for C {
     fn name(&self) -> &str {
         ScalarChannel::name(self)
-    }
-
-    fn summary(&self) -> String {
-        brief(self)
     }
 
     fn arity(&self) -> Arity {
@@ -52,12 +47,19 @@ impl<C: ScalarChannel> Factor for C {
         }
         Ok(vec![SignalSpec {
             element: of(C::Out::REAL_LEN),
-            ..SignalSpec::real(z.shape.clone())
+            ..z.clone()
         }])
     }
 
     fn observe(&self, y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
         channel_observed(self, y)
+    }
+
+    fn observe_unspecified(&self) -> Result<Option<Arc<dyn Factor>>, String> {
+        let law = self.likelihood().ok_or_else(|| no_inverse(self))?;
+        Ok(Some(Arc::new(
+            law.unspecified().labelled(ScalarChannel::name(self)),
+        )))
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -90,15 +92,17 @@ pub fn channel_observed<C: ScalarChannel>(
     channel: &C,
     y: &[f64],
 ) -> Result<Option<Arc<dyn Factor>>, String> {
-    let Some(law) = channel.likelihood() else {
-        let name = ScalarChannel::name(channel);
-        return Err(format!(
-            "expected a channel with a known inverse, got `{name}`"
-        ));
-    };
+    let law = channel.likelihood().ok_or_else(|| no_inverse(channel))?;
     check_all(&law, y)?;
     let factor = law.observed(y).map_err(|e| e.to_string())?;
-    Ok(Some(Arc::new(factor)))
+    Ok(Some(Arc::new(
+        factor.labelled(ScalarChannel::name(channel)),
+    )))
+}
+
+fn no_inverse<C: ScalarChannel>(channel: &C) -> String {
+    let name = ScalarChannel::name(channel);
+    format!("expected a channel with a known inverse, got `{name}`")
 }
 
 /// What is known about the two ends when one of them is pinned.

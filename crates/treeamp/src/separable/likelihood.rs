@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::prior::brief;
+use super::prior::listed;
 use super::{chunked_sum, fill_moments};
 use crate::belief::{Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
@@ -15,6 +15,8 @@ use crate::scalar::{Elem, ScalarLikelihood, ScalarView};
 /// A scalar likelihood with one observation per component.
 #[derive(Debug, Clone)]
 pub struct SeparableLikelihood<L, E = f64> {
+    /// The name of the channel it was observed through, if another than the law's.
+    label: Option<Arc<str>>,
     law: L,
     y: Arc<[f64]>,
     /// All components are Gaussian: the message is constant.
@@ -38,6 +40,7 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
         check_all(&self, &y).map_err(refuse)?;
         let gaussian = self.as_gaussian(Self::Output::view(&y)[0]).is_some();
         Ok(SeparableLikelihood {
+            label: None,
             law: self,
             y: y.into(),
             gaussian,
@@ -49,6 +52,7 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
     /// them. It takes a signal of any size, and no algorithm on data can run with it.
     fn unspecified(self) -> SeparableLikelihood<Self, E> {
         SeparableLikelihood {
+            label: None,
             law: self,
             y: Vec::new().into(),
             gaussian: false,
@@ -72,6 +76,12 @@ pub(super) fn check_all<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: &[f64]) -> 
 }
 
 impl<L, E> SeparableLikelihood<L, E> {
+    /// The same under the name of the channel it was observed through.
+    pub(super) fn labelled(mut self, name: &str) -> Self {
+        self.label = Some(name.into());
+        self
+    }
+
     /// The law of one component.
     pub fn law(&self) -> &L {
         &self.law
@@ -85,11 +95,11 @@ impl<L, E> SeparableLikelihood<L, E> {
 
 impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
     fn name(&self) -> &str {
-        L::NAME
+        self.label.as_deref().unwrap_or(L::NAME)
     }
 
     fn summary(&self) -> String {
-        brief(&self.law)
+        listed(&self.law.parameters())
     }
 
     fn arity(&self) -> Arity {
@@ -110,6 +120,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
             expected,
             got: format!("shape {}", inputs[0]),
         })
+    }
+
+    fn noise_entropy(&self) -> Option<f64> {
+        self.law.noise_entropy()
     }
 
     /// None without observations.

@@ -18,6 +18,8 @@ use crate::scalar::{Elem, ScalarPrior, ScalarView};
 pub struct SeparablePrior<P, E = f64> {
     law: P,
     shape: Vec<usize>,
+    /// Relative size in the limit; the shape is then empty.
+    ratio: Option<f64>,
     element: PhantomData<E>,
 }
 
@@ -33,7 +35,17 @@ pub trait IidLaw<E: Elem = f64>: ScalarPrior<E> {
         SeparablePrior {
             law: self,
             shape: shape.into(),
+            ratio: None,
             element: PhantomData,
+        }
+    }
+
+    /// The prior of a signal in the limit of infinite size, the reference that ratios refer to. For
+    /// theory only.
+    fn limit(self) -> SeparablePrior<Self, E> {
+        SeparablePrior {
+            ratio: Some(1.0),
+            ..self.shaped([])
         }
     }
 }
@@ -53,7 +65,7 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
     }
 
     fn summary(&self) -> String {
-        brief(&self.law)
+        listed(&self.law.parameters())
     }
 
     fn arity(&self) -> Arity {
@@ -73,6 +85,7 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
             shape: self.shape.clone(),
             element,
             structure: Structure::Isotropic,
+            ratio: self.ratio,
         }])
     }
 
@@ -197,11 +210,8 @@ impl<E: Elem, P: ScalarPrior<E>> GenerativeRule for SeparablePrior<P, E> {
     }
 }
 
-/// The fields of a law, from its `Debug` form: `Law { rho: 0.1 }` becomes `rho: 0.1`.
-pub(super) fn brief(law: &impl std::fmt::Debug) -> String {
-    let text = format!("{law:?}");
-    match (text.find('{'), text.rfind('}')) {
-        (Some(open), Some(close)) if open < close => text[open + 1..close].trim().to_owned(),
-        _ => String::new(),
-    }
+/// `rho=0.1, mean=0`.
+pub(super) fn listed(parameters: &[(&'static str, f64)]) -> String {
+    let items: Vec<String> = parameters.iter().map(|(n, x)| format!("{n}={x}")).collect();
+    items.join(", ")
 }

@@ -7,9 +7,8 @@
 //! # Ok(()) }
 //! ```
 
-use rand::SeedableRng;
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use crate::math::mixture::height;
 use crate::math::quadrature::integrate;
@@ -390,17 +389,11 @@ fn require(condition: bool, message: impl FnOnce() -> String) -> Outcome {
 
 /// A belief in the range where laws must hold: $a$ log-uniform in $[10^{-8}, 10^{12}]$, $|b|$ in
 /// $[10^{-6}, 10^{6}]$ with either sign.
-pub fn extreme_tilt(rng: &mut dyn rand::Rng) -> Tilt {
-    use rand::RngExt;
+pub fn extreme_tilt(rng: &mut dyn Rng) -> Tilt {
     let a = 10f64.powf(rng.random_range(-8.0..12.0));
     let size = 10f64.powf(rng.random_range(-6.0..6.0));
     Tilt {
         a,
         b: if rng.random::<bool>() { size } else { -size },
     }
-}
-
-/// A standard normal draw, for tests that need a real number.
-pub fn normal(rng: &mut dyn rand::Rng) -> f64 {
-    StandardNormal.sample(rng)
 }

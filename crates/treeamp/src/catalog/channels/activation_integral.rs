@@ -4,12 +4,11 @@
 //! each cell is halved until a 16-point rule resolves it, and cells are merged as a mixture, so that
 //! no moment is ever a difference. Nothing is allocated.
 
-use crate::math::mixture::{Bump, height};
+use super::activation_grid::{Grid, Place};
+use crate::math::mixture::{Bump, height, or_overflow};
 use crate::math::quadrature::rule16;
 use crate::scalar::{Tilt, TiltedPair};
 
-/// Grid points at most.
-const CAPACITY: usize = 768;
 /// The half width and step of the grid that resolves the knees of $\varphi$.
 const KNEES: (i32, f64) = (40, 1.5);
 /// The standard deviations of the belief in $z$ that the grid covers.
@@ -22,6 +21,12 @@ const NOTHING: f64 = 760.0;
 const MAXIMA: usize = 12;
 /// Last Legendre coefficients of a resolved cell, relative to its mass: the rule's error is about the square.
 const RESOLVED: f64 = 1e-6;
+
+/// Below this the rounding of denormal numbers would pass for structure.
+const DENORMAL: f64 = 1e-290;
+
+/// Panels at most; ordinary points take ten to a hundred.
+const BUDGET: u32 = 3000;
 
 /// An activation: $z \mapsto \varphi(z)$ and $(z, t) \mapsto \varphi(z + t) - \varphi(z)$.
 #[derive(Clone, Copy)]
@@ -37,49 +42,10 @@ pub(super) struct ActivationIntegral<'a> {
     x: Tilt,
 }
 
-/// A point of the line with its image.
-#[derive(Clone, Copy)]
-struct Place {
-    z: f64,
-    x: f64,
-}
-
-/// A sorted list of places of bounded length.
-struct Grid {
-    places: [Place; CAPACITY],
-    len: usize,
-}
-
-impl Grid {
-    fn new() -> Self {
-        Self {
-            places: [Place { z: 0.0, x: 0.0 }; CAPACITY],
-            len: 0,
-        }
-    }
-
-    fn places(&self) -> &[Place] {
-        &self.places[..self.len]
-    }
-
-    fn push(&mut self, place: Place) {
-        if self.len < CAPACITY && place.z.is_finite() {
-            self.places[self.len] = place;
-            self.len += 1;
-        }
-    }
-
-    fn sort(&mut self) {
-        self.places[..self.len].sort_unstable_by(|p, q| p.z.total_cmp(&q.z));
-        let mut kept = 0;
-        for i in 0..self.len {
-            if kept == 0 || self.places[i].z > self.places[kept - 1].z {
-                self.places[kept] = self.places[i];
-                kept += 1;
-            }
-        }
-        self.len = kept;
-    }
+/// The cells so far.
+struct Total {
+    sum: Bump<2>,
+    panels: u32,
 }
 
 impl<'a> ActivationIntegral<'a> {
@@ -96,7 +62,7 @@ impl<'a> ActivationIntegral<'a> {
         let sum = self.integrate(&grid, top);
         let log_z = height(self.z.a, self.z.b, top.z) + height(self.x.a, self.x.b, top.x);
         Some(TiltedPair {
-            log_z: log_z + sum.mass.ln(),
+            log_z: or_overflow(log_z + sum.mass.ln()),
             mean_z: top.z + sum.mean[0],
             variance_z: sum.variance[0],
             mean_x: top.x + sum.mean[1],
@@ -175,9 +141,9 @@ impl<'a> ActivationIntegral<'a> {
             for _ in 0..80 {
                 let mid = self.place(0.5 * (low.z + high.z));
                 if (mid.x < target) == (low.x < target) {
-                    low = mid
+                    low = mid;
                 } else {
-                    high = mid
+                    high = mid;
                 }
             }
             grid.push(high);
@@ -215,9 +181,9 @@ impl<'a> ActivationIntegral<'a> {
                 }
                 // only the last doublings can matter: the ring keeps the grid bounded
                 if grid.len < first + 64 {
-                    grid.push(next)
+                    grid.push(next);
                 } else {
-                    grid.places[grid.len - 1] = next
+                    grid.places[grid.len - 1] = next;
                 }
                 (end, step) = (next, 2.0 * step);
             }
@@ -273,9 +239,9 @@ impl<'a> ActivationIntegral<'a> {
             let trial = self.place(best.z + step);
             if self.rise(best, trial) > 0.0 {
                 if right {
-                    low = best.z
+                    low = best.z;
                 } else {
-                    high = best.z
+                    high = best.z;
                 }
                 best = trial;
             } else if right {
@@ -325,13 +291,26 @@ impl<'a> ActivationIntegral<'a> {
 
     /// The mixture of all cells in the coordinates $z - z_0$, $\varphi(z) - \varphi(z_0)$ about the top.
     fn integrate(&self, grid: &Grid, top: Place) -> Bump<2> {
-        let mut sum = Bump::point([0.0; 2], 0.0);
+        let mut total = Total {
+            sum: Bump::point([0.0; 2], 0.0),
+            panels: 0,
+        };
         let highest = |w: &[Place]| self.rise(top, w[0]).max(self.rise(top, w[1]));
         let cells = grid.places().windows(2);
         for w in cells.clone().filter(|w| highest(w) > -NEGLIGIBLE) {
-            self.add_cell(top, w[0].z - top.z, w[1].z - top.z, 0, &mut sum);
+            self.add_cell(top, w[0].z - top.z, w[1].z - top.z, 0, &mut total);
         }
-        // a saturated output may owe its variance to cells of negligible mass
+        // a saturated output may owe its variance to cells of negligible mass, if the widest could matter
+        let least = (total.sum.variance[1] * total.sum.mass).ln() - 30.0;
+        let places = grid.places();
+        let rounding = 1e-15 * (1.0 + top.x.abs());
+        let widest = places
+            .iter()
+            .fold(rounding, |far, p| far.max((p.x - top.x).abs()));
+        let span = places[places.len() - 1].z - places[0].z;
+        if 2.0 * widest.ln() + span.ln() - NEGLIGIBLE < least {
+            return total.sum;
+        }
         for w in cells.filter(|w| highest(w) <= -NEGLIGIBLE) {
             let (start, end) = (w[0].z - top.z, w[1].z - top.z);
             let far = self
@@ -339,16 +318,15 @@ impl<'a> ActivationIntegral<'a> {
                 .0
                 .abs()
                 .max(self.local(top, end).0.abs());
-            let share = highest(w) + 2.0 * far.ln() + (end - start).ln();
-            if share > (sum.variance[1] * sum.mass).ln() - 30.0 {
-                self.add_cell(top, start, end, 0, &mut sum);
+            if highest(w) + 2.0 * far.ln() + (end - start).ln() > least {
+                self.add_cell(top, start, end, 0, &mut total);
             }
         }
-        sum
+        total.sum
     }
 
     /// One cell, halved until the rule resolves both the mass and the spread of $\varphi$.
-    fn add_cell(&self, top: Place, start: f64, end: f64, depth: u32, sum: &mut Bump<2>) {
+    fn add_cell(&self, top: Place, start: f64, end: f64, depth: u32, total: &mut Total) {
         let rule = rule16();
         let length = end - start;
         let (mut weights, mut shifts) = ([0.0; 16], [0.0; 16]);
@@ -373,20 +351,21 @@ impl<'a> ActivationIntegral<'a> {
             spread_d += rule.weights[i] * squares[i];
             size = size.max(shifts[i].abs());
         }
-        let noise = 1e-12 * (top.x.abs() + size);
+        let noise = 1e-11 * (top.x.abs() + size);
         let resolved = rule.tail_size(&weights) <= RESOLVED * mass
             && (rule.tail_size(&squares) <= 100.0 * RESOLVED * spread_d
                 || spread_d <= noise * noise * mass);
-        if resolved || depth >= 40 {
-            sum.absorb(&Bump {
+        total.panels += 1;
+        if resolved || mass < DENORMAL || depth >= 40 || total.panels > BUDGET {
+            total.sum.absorb(&Bump {
                 mass: mass * length,
                 mean: [length.mul_add(mean_t, start), mean_d],
                 variance: [spread_t / mass * length * length, spread_d / mass],
             });
         } else {
             let middle = 0.5 * (start + end);
-            self.add_cell(top, start, middle, depth + 1, sum);
-            self.add_cell(top, middle, end, depth + 1, sum);
+            self.add_cell(top, start, middle, depth + 1, total);
+            self.add_cell(top, middle, end, depth + 1, total);
         }
     }
 }

@@ -1,13 +1,16 @@
 //! A known shift $x = z + c$: $a_{f\to x} = a_z$, $b_{f\to x} = b_z + a_z c$, and back with $-c$.
 
+use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use rand::Rng;
 
-use crate::belief::{Gaussian, SignalSpec, product_excess};
-use crate::engine::Message as _;
+use crate::belief::Message as _;
+use crate::belief::{Gaussian, Overlaps, SignalSpec, mean_square, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
+use crate::factor::{
+    Arity, Averaged, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule,
+};
 
 /// A known shift.
 #[derive(Debug, Clone)]
@@ -67,6 +70,10 @@ impl Factor for Bias {
             expected,
             got: format!("shape {}", inputs[0]),
         })
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -140,6 +147,88 @@ impl GenerativeRule for Bias {
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
         for ((x, z), c) in outputs[0].iter_mut().zip(inputs[0]).zip(self.bias.iter()) {
             *x = z + c;
+        }
+    }
+}
+
+/// Averages over a bias that is independent of the signal and enters through $\overline{c^2}$: with
+/// $a = a_z + a_x$ the student's mean is $r_z = \alpha z_0 + \beta c + \text{noise}$,
+/// $\alpha = (\hat m_z + \hat m_x)/a$, $\beta = (\hat m_x - a_x)/a$, and $r_x = r_z + c$.
+impl EnsembleRule for Bias {
+    fn pairs_with(&self, teacher: &dyn Factor) -> bool {
+        teacher.name() == Self::NAME
+    }
+
+    fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
+        let tau_z = self.input_moment(tau0_hat)?;
+        Ok(if target == 0 {
+            tau_z
+        } else {
+            tau_z + mean_square(&self.bias)
+        })
+    }
+
+    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
+        Ok(0.5 * (TAU * self.input_moment(tau0_hat)?).ln())
+    }
+
+    fn overlaps(
+        &self,
+        _: &dyn Factor,
+        at: Averaged<'_>,
+        target: usize,
+    ) -> Result<Overlaps, FactorError> {
+        let (tau_z, c2) = (self.input_moment(at.tau0_hat)?, mean_square(&self.bias));
+        let (z, x) = (at.fields[0], at.fields[1]);
+        let a = z.a() + x.a();
+        let (alpha, beta) = ((z.m_hat + x.m_hat) / a, (x.m_hat - x.a()) / a);
+        let noise = (z.q_hat + x.q_hat) / (a * a);
+        // how much of c the target's mean and truth contain
+        let (have, want) = if target == 0 {
+            (beta, 0.0)
+        } else {
+            (1.0 + beta, 1.0)
+        };
+        let tau0 = tau_z + want * c2;
+        let m = alpha * tau_z + have * want * c2;
+        let k = m / tau0;
+        let err = (alpha - k).powi(2) * tau_z + (have - k * want).powi(2) * c2 + noise;
+        Ok(Overlaps {
+            m,
+            v: 1.0 / a,
+            err,
+            tau0,
+        })
+    }
+
+    fn extrinsic_precision(
+        &self,
+        at: Averaged<'_>,
+        target: usize,
+    ) -> Result<Option<f64>, FactorError> {
+        Ok(Some(at.fields[1 - target].a()))
+    }
+
+    fn potential(&self, _: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
+        let (tau_z, c2) = (self.input_moment(at.tau0_hat)?, mean_square(&self.bias));
+        let (z, x) = (at.fields[0], at.fields[1]);
+        let a = z.a() + x.a();
+        let square = (z.m_hat + x.m_hat).powi(2) * tau_z
+            + (x.m_hat - x.a()).powi(2) * c2
+            + z.q_hat
+            + x.q_hat;
+        Ok(0.5 * square / a + 0.5 * (TAU / a).ln() + (x.m_hat - 0.5 * x.a()) * c2)
+    }
+}
+
+impl Bias {
+    /// $\tau_z = 1/\hat\tau_{0,z}$; a tilt on the shifted output is not Gaussian-centred.
+    fn input_moment(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
+        if tau0_hat[1] == 0.0 || self.bias.iter().all(|c| *c == 0.0) {
+            Ok(1.0 / (tau0_hat[0] + tau0_hat[1]))
+        } else {
+            let what = "state evolution needs a bias whose output has no prior of its own";
+            Err(FactorError::Unsupported(what.to_owned()))
         }
     }
 }

@@ -2,10 +2,13 @@
 
 use rand::Rng;
 
+use crate::belief::Message as _;
 use crate::belief::{Gaussian, SignalSpec, product_excess};
-use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
+use crate::factor::{
+    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
+    gaussian_ensemble_rule,
+};
 
 /// Copies of one input.
 #[derive(Debug, Clone)]
@@ -43,6 +46,14 @@ impl Factor for Duplicate {
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         Ok(vec![inputs[0].clone(); self.copies])
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn gaussian_average(&self) -> Option<GaussianFactor> {
+        Some(self.average())
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -97,3 +108,18 @@ impl GenerativeRule for Duplicate {
         }
     }
 }
+
+impl Duplicate {
+    /// One scalar at every port.
+    fn average(&self) -> GaussianFactor {
+        GaussianFactor::copies(self.copies + 1)
+    }
+}
+
+gaussian_ensemble_rule!(Duplicate, |_, a, target| {
+    a.iter()
+        .enumerate()
+        .filter(|(p, _)| *p != target)
+        .map(|(_, a)| a)
+        .sum()
+});

@@ -9,11 +9,14 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::belief::Message as _;
 use crate::belief::{Gaussian, SignalSpec};
 use crate::catalog::likelihoods::GaussianLikelihood;
-use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum};
+use crate::factor::{
+    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
+    gaussian_ensemble_rule, log_normal_sum,
+};
 use crate::separable::ObservedLaw;
 
 /// Additive Gaussian noise.
@@ -61,7 +64,7 @@ impl Factor for GaussianNoise {
     }
 
     fn summary(&self) -> String {
-        format!("noise_variance: {:?}", self.noise_variance)
+        format!("noise_variance={}", self.noise_variance)
     }
 
     fn arity(&self) -> Arity {
@@ -78,6 +81,19 @@ impl Factor for GaussianNoise {
     fn observe(&self, y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
         let law = GaussianLikelihood::new(self.noise_variance).map_err(|e| e.to_string())?;
         Ok(Some(Arc::new(law.observed(y).map_err(|e| e.to_string())?)))
+    }
+
+    fn observe_unspecified(&self) -> Result<Option<Arc<dyn Factor>>, String> {
+        let law = GaussianLikelihood::new(self.noise_variance).map_err(|e| e.to_string())?;
+        Ok(Some(Arc::new(law.unspecified())))
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn gaussian_average(&self) -> Option<GaussianFactor> {
+        Some(self.average())
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -196,3 +212,28 @@ impl GenerativeRule for GaussianNoise {
         }
     }
 }
+
+impl GaussianNoise {
+    /// $(z, x)$ with precision $\frac1\Delta(z - x)^2$; one scalar when there is no noise.
+    fn average(&self) -> GaussianFactor {
+        if self.noise_variance == 0.0 {
+            return GaussianFactor::copies(2);
+        }
+        let p = 1.0 / self.noise_variance;
+        GaussianFactor {
+            ports: vec![vec![1.0, 0.0], vec![0.0, 1.0]],
+            coupling: vec![vec![p, -p], vec![-p, p]],
+            log_normaliser: 0.5 * (TAU * self.noise_variance).ln(),
+        }
+    }
+}
+
+gaussian_ensemble_rule!(GaussianNoise, |channel, a, target| {
+    // a/(1 + Δa), with the limit 1/Δ
+    let (a, delta) = (a[1 - target], channel.noise_variance);
+    if a == f64::INFINITY {
+        1.0 / delta
+    } else {
+        a / (1.0 + delta * a)
+    }
+});

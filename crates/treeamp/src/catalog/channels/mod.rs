@@ -1,6 +1,7 @@
 //! Channels.
 
 mod activation;
+mod activation_grid;
 mod activation_integral;
 mod bias;
 mod duplicate;
@@ -20,7 +21,7 @@ pub use duplicate::Duplicate;
 pub use factorization::Factorization;
 pub use gaussian_noise::GaussianNoise;
 pub use gradient::Gradient;
-pub use linear::Linear;
+pub use linear::{Linear, LinearEnsemble};
 pub use piecewise::PiecewiseLinear;
 pub use regions::Region;
 pub(crate) use regions::{Preimage, Regions};

@@ -163,12 +163,11 @@ impl PiecewiseLinear {
     #[inline]
     fn mixture(&self, z: Tilt, x: Tilt) -> Result<AnchoredMixture<2>, f64> {
         let mut sum = AnchoredMixture::new([z.a, x.a], [z.b, x.b]);
-        for r in self.regions.iter() {
+        for (r, (low, high)) in self.regions.iter() {
             let Some(t) = truncated_quadratic(exponent(r, z, x)) else {
                 return Err(0.0_f64.max(r.start).min(r.end));
             };
             // rounding must not carry the mean of x out of the image
-            let (low, high) = r.image();
             sum.add(
                 [t.anchor, r.value(t.anchor)],
                 Bump {
@@ -238,21 +237,27 @@ impl ScalarChannel for PiecewiseLinear {
     }
 
     fn landmarks(&self) -> Vec<Landmark> {
-        let ends = self.regions.iter().map(|r| r.end);
+        let ends = self.regions.iter().map(|(r, _)| r.end);
         ends.filter(|z| z.is_finite()).map(Landmark::at).collect()
     }
 
     fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
         let (low, high) = (mean - REACH * deviation, mean + REACH * deviation);
         let near = |r: &&Region| r.start < high && r.end > low;
-        let marks = self.regions.iter().filter(near).flat_map(|r| {
-            let place = r.value(mean.max(r.start).min(r.end));
-            let body = Landmark::spread(place, (r.slope * deviation).abs());
-            // a sloped region has an edge where it ends
-            let edge = [r.start, r.end]
-                .map(|z| (r.slope != 0.0 && z > low && z < high).then(|| Landmark::at(r.value(z))));
-            [Some(body), edge[0], edge[1]].into_iter().flatten()
-        });
+        let marks = self
+            .regions
+            .iter()
+            .map(|(r, _)| r)
+            .filter(near)
+            .flat_map(|r| {
+                let place = r.value(mean.max(r.start).min(r.end));
+                let body = Landmark::spread(place, (r.slope * deviation).abs());
+                // a sloped region has an edge where it ends
+                let edge = [r.start, r.end].map(|z| {
+                    (r.slope != 0.0 && z > low && z < high).then(|| Landmark::at(r.value(z)))
+                });
+                [Some(body), edge[0], edge[1]].into_iter().flatten()
+            });
         let mut marks: Vec<Landmark> = marks.collect();
         marks.dedup();
         marks

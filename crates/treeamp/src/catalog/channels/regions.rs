@@ -1,7 +1,5 @@
 //! The regions of a piecewise linear function $\varphi(z) = x_i + \gamma_i z$ for $z \in R_i$.
 
-use std::fmt::Write;
-
 use crate::error::{ModelError, parameter};
 use crate::scalar::OutputMeasure;
 
@@ -52,9 +50,14 @@ pub(crate) enum Preimage {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Regions {
     list: Vec<Region>,
+    /// The image of each region.
+    images: Vec<(f64, f64)>,
+    /// Every value is taken once, in a sloped region.
+    invertible: bool,
 }
 
 impl Regions {
+    #[allow(clippy::float_cmp)] // neighbours share their border exactly
     pub(crate) fn new(module: &'static str, list: &[Region]) -> Result<Self, ModelError> {
         let refuse = |expected, got: String| Err(parameter(module, "regions", expected, got));
         let (Some(first), Some(last)) = (list.first(), list.last()) else {
@@ -77,23 +80,32 @@ impl Regions {
                 return refuse("of finite offset and slope", format!("{region:?}"));
             }
         }
-        if let Some(w) = list
-            .windows(2)
-            .find(|w| w[0].end.to_bits() != w[1].start.to_bits())
-        {
+        if let Some(w) = list.windows(2).find(|w| w[0].end != w[1].start) {
             return refuse(
                 "without gap or overlap",
                 format!("{} then {}", w[0].end, w[1].start),
             );
         }
+        let images: Vec<(f64, f64)> = list.iter().map(Region::image).collect();
+        let rising =
+            list.iter().all(|r| r.slope > 0.0) && images.windows(2).all(|w| w[0].1 <= w[1].0);
+        let falling =
+            list.iter().all(|r| r.slope < 0.0) && images.windows(2).all(|w| w[0].0 >= w[1].1);
         Ok(Self {
             list: list.to_vec(),
+            images,
+            invertible: rising || falling,
         })
     }
 
+    pub(crate) fn invertible(&self) -> bool {
+        self.invertible
+    }
+
+    /// The regions with their images.
     #[inline]
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Region> {
-        self.list.iter()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Region, (f64, f64))> {
+        self.list.iter().zip(self.images.iter().copied())
     }
 
     #[inline]
@@ -112,17 +124,16 @@ impl Regions {
         let atom = self.list.iter().any(|r| is_flat_at(r, y));
         // images are half-open from below: at a jump of the density of y its right limit is taken,
         // except at the top of the range
-        let inside = move |r: &Region, closed: bool| {
-            let (low, high) = r.image();
+        let inside = move |r: &Region, (low, high): (f64, f64), closed: bool| {
             r.slope != 0.0 && low <= y && (y < high || closed && y <= high)
         };
-        let top = !atom && !self.list.iter().any(|r| inside(r, false));
-        self.list.iter().filter_map(move |r| {
+        let top = !atom && !self.iter().any(|(r, image)| inside(r, image, false));
+        self.iter().filter_map(move |(r, image)| {
             if atom {
                 is_flat_at(r, y).then_some(Preimage::Interval(r.start, r.end))
             } else {
                 let z = ((y - r.offset) / r.slope).max(r.start).min(r.end);
-                inside(r, top).then(|| Preimage::Point(z, 1.0 / r.slope.abs()))
+                inside(r, image, top).then(|| Preimage::Point(z, 1.0 / r.slope.abs()))
             }
         })
     }
@@ -154,29 +165,28 @@ impl Regions {
         if y.is_finite() && self.preimages(y).next().is_some() {
             return Ok(());
         }
-        let mut atoms: Vec<f64> = self
-            .list
+        let low = self
+            .images
             .iter()
-            .filter(|r| r.slope == 0.0)
-            .map(|r| r.offset)
-            .collect();
-        atoms.sort_by(f64::total_cmp);
-        atoms.dedup();
-        let mut expected = String::new();
-        for value in atoms.iter().rev() {
-            let or = if expected.is_empty() { "" } else { " or " };
-            let _ = write!(expected, "{or}{value:+}");
-        }
-        for region in self.list.iter().filter(|r| r.slope != 0.0) {
-            let or = if expected.is_empty() { "" } else { " or " };
-            let (low, high) = region.image();
-            let _ = match (low.is_finite(), high.is_finite()) {
-                (true, true) => write!(expected, "{or}a number from {low} to {high}"),
-                (true, false) => write!(expected, "{or}a number from {low} up"),
-                (false, true) => write!(expected, "{or}a number up to {high}"),
-                (false, false) => write!(expected, "{or}a finite number"),
-            };
-        }
+            .fold(f64::INFINITY, |low, image| low.min(image.0));
+        let high = self
+            .images
+            .iter()
+            .fold(f64::NEG_INFINITY, |high, image| high.max(image.1));
+        let expected = if self.list.iter().all(|r| r.slope == 0.0) {
+            let mut atoms: Vec<f64> = self.list.iter().map(|r| r.offset).collect();
+            atoms.sort_by(|p, q| q.total_cmp(p));
+            atoms.dedup();
+            let names: Vec<String> = atoms.iter().map(|value| format!("{value:+}")).collect();
+            names.join(" or ")
+        } else {
+            match (low.is_finite(), high.is_finite()) {
+                (true, true) => format!("a number from {low} to {high}"),
+                (true, false) => format!("a number from {low} up"),
+                (false, true) => format!("a number up to {high}"),
+                (false, false) => "a finite number".to_owned(),
+            }
+        };
         Err(format!("expected {expected}, got {y}"))
     }
 }

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use rand::Rng;
 
+use crate::belief::Message as _;
 use crate::belief::{Gaussian, SignalSpec, product_excess};
-use crate::engine::Message as _;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
+use crate::factor::{
+    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
+    gaussian_ensemble_rule,
+};
 use crate::math::matrix::Matrix;
 
 /// How far $R^T R$ may be from the identity, entry by entry.
@@ -98,6 +101,14 @@ impl Factor for Rotation {
         }
     }
 
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn gaussian_average(&self) -> Option<GaussianFactor> {
+        Some(self.average())
+    }
+
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         Some(self)
     }
@@ -163,3 +174,13 @@ impl GenerativeRule for Rotation {
         self.matrix.apply(inputs[0], p, &mut outputs[0]);
     }
 }
+
+impl Rotation {
+    /// Isotropic beliefs do not see the rotation.
+    #[allow(clippy::unused_self)]
+    fn average(&self) -> GaussianFactor {
+        GaussianFactor::copies(2)
+    }
+}
+
+gaussian_ensemble_rule!(Rotation, |_, a, target| a[1 - target]);

@@ -10,7 +10,10 @@ use rand::Rng;
 
 use crate::belief::{Gaussian, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum};
+use crate::factor::{
+    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
+    gaussian_ensemble_rule, log_normal_sum,
+};
 
 /// The sum of several inputs.
 #[derive(Debug, Clone)]
@@ -62,6 +65,14 @@ impl Factor for Sum {
             }
         }
         Ok(vec![inputs[0].clone()])
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn gaussian_average(&self) -> Option<GaussianFactor> {
+        Some(self.average())
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -222,3 +233,26 @@ impl GenerativeRule for Sum {
         }
     }
 }
+
+impl Sum {
+    /// The terms are free, and the output is their sum.
+    fn average(&self) -> GaussianFactor {
+        let unit = |i: usize| {
+            (0..self.terms)
+                .map(|j| if i == j { 1.0 } else { 0.0 })
+                .collect()
+        };
+        let mut ports: Vec<Vec<f64>> = (0..self.terms).map(unit).collect();
+        ports.push(vec![1.0; self.terms]);
+        GaussianFactor {
+            ports,
+            coupling: vec![vec![0.0; self.terms]; self.terms],
+            log_normaliser: 0.0,
+        }
+    }
+}
+
+gaussian_ensemble_rule!(Sum, |_, a, target| {
+    let others = a.iter().enumerate().filter(|(p, _)| *p != target);
+    1.0 / others.map(|(_, a)| 1.0 / a).sum::<f64>()
+});

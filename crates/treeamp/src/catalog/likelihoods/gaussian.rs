@@ -51,6 +51,10 @@ impl ScalarLikelihood for GaussianLikelihood {
         gaussian_tilt(y, self.noise_variance, a, b)
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("noise_variance", self.noise_variance)]
+    }
+
     fn sample(&self, z: f64, rng: &mut dyn Rng) -> f64 {
         let normal: f64 = StandardNormal.sample(rng);
         normal.mul_add(self.noise_variance.sqrt(), z)
@@ -74,6 +78,12 @@ impl ScalarLikelihood for GaussianLikelihood {
         } else {
             (y, y)
         }
+    }
+
+    /// $\frac12\ln 2\pi e\Delta$.
+    fn noise_entropy(&self) -> Option<f64> {
+        let noise = std::f64::consts::TAU * std::f64::consts::E * self.noise_variance;
+        (self.noise_variance > 0.0).then(|| 0.5 * noise.ln())
     }
 
     fn excess(&self, y: f64, a: f64, b: f64) -> f64 {

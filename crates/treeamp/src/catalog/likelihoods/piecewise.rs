@@ -17,7 +17,7 @@ use super::log_dirac;
 use crate::catalog::channels::{Preimage, Regions};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::truncated;
-use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilted};
+use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilt, Tilted};
 
 /// An observed [`PiecewiseLinear`](crate::catalog::channels::PiecewiseLinear) activation.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +89,14 @@ impl ScalarLikelihood for PiecewiseLikelihood {
         }
     }
 
+    /// 0 when every output is one of finitely many values.
+    fn noise_entropy(&self) -> Option<f64> {
+        self.regions
+            .iter()
+            .all(|(r, _)| r.slope == 0.0)
+            .then_some(0.0)
+    }
+
     fn check(&self, y: f64) -> Result<(), String> {
         self.regions.check(y)
     }
@@ -126,5 +134,18 @@ impl ScalarLikelihood for PiecewiseLikelihood {
                 };
                 (low.min(first), high.max(last))
             })
+    }
+
+    fn as_gaussian(&self, y: f64) -> Option<Tilt> {
+        // an invertible output pins z, whatever y
+        let point = self
+            .regions
+            .preimages(y)
+            .next()
+            .filter(|_| self.regions.invertible());
+        point.map(|_| Tilt {
+            a: f64::INFINITY,
+            b: self.support(y).0,
+        })
     }
 }

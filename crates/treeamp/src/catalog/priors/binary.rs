@@ -73,6 +73,10 @@ impl ScalarPrior for Binary {
         (((1.0 - e) * half).copysign(c), 4.0 * e * half * half)
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("p_plus", self.p_plus)]
+    }
+
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
         if rng.random::<f64>() < self.p_plus {
             1.0

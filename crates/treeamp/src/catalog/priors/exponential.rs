@@ -13,7 +13,7 @@ use rand::Rng;
 use rand_distr::{Distribution, Exp1};
 
 use crate::error::{ModelError, parameter};
-use crate::math::mixture::{height, log_normal};
+use crate::math::mixture::{height, log_normal, or_overflow};
 use crate::math::truncated_normal::truncated;
 use crate::scalar::{ScalarPrior, Tilted};
 
@@ -44,12 +44,16 @@ impl ScalarPrior for Exponential {
         let Some(t) = truncated(a, b, 0.0, f64::INFINITY) else {
             return Tilted::divergent(0.0);
         };
-        let log_z = height(a, b, t.anchor) + (t.mass / self.mean).ln();
+        let log_z = or_overflow(height(a, b, t.anchor) + (t.mass / self.mean).ln());
         Tilted {
             log_z,
             mean: t.mean,
             variance: t.variance,
         }
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("mean", self.mean)]
     }
 
     fn sample(&self, rng: &mut dyn Rng) -> f64 {

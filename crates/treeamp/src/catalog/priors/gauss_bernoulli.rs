@@ -125,6 +125,14 @@ impl ScalarPrior for GaussBernoulli {
         (r, p * variance + (e * q * q * mean) * mean)
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("rho", self.rho),
+            ("mean", self.mean),
+            ("variance", self.variance),
+        ]
+    }
+
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
         let normal: f64 = StandardNormal.sample(rng);
         if rng.random::<f64>() < self.rho {

@@ -53,6 +53,10 @@ impl ScalarPrior for GaussianPrior {
         gaussian_tilt(self.mean, self.variance, a, b)
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("mean", self.mean), ("variance", self.variance)]
+    }
+
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
         let normal: f64 = StandardNormal.sample(rng);
         normal.mul_add(self.variance.sqrt(), self.mean)

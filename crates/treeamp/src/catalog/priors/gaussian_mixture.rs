@@ -3,7 +3,7 @@
 //! # Moments
 //! Component $k$ under the tilt is Gaussian with $r_k = u_k(m_k + b v_k)$, variance $u_k v_k$, $u_k = 1/(1 + a v_k)$, and
 //! mass $\pi_k \sqrt{u_k}\, e^{F_k}$. Differences of the exponents are
-//! $F_k - F_j = \tfrac12 u_k [(v_k - v_j)\, u_j (b - a m_j)^2 + (m_k - m_j)(2b - a(m_k + m_j))]$.
+//! $F_k - F_j = \tfrac12 u_k [(v_k - v_j)\, u_j (b - a m_j)^2 + (m_k - m_j)(2b - a(m_k + m_j))]$ for $v_k \ge v_j$.
 //!
 //! # Limits
 //! Diverges for $a \le -1/\max_k v_k$.
@@ -123,6 +123,10 @@ impl ScalarPrior for GaussianMixture {
         }
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("components", self.components.len() as f64)]
+    }
+
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
         let mut left = rng.random::<f64>();
         let normal: f64 = StandardNormal.sample(rng);
@@ -175,9 +179,13 @@ impl ScalarPrior for GaussianMixture {
     }
 }
 
-/// $F_k - F_j$ as a sum of products: the common $b^2$ never enters.
+/// $F_k - F_j$ as a sum of products, from the narrower component: the common $b^2$ never enters, and
+/// neither does the large cancelling slope at the mean of the wider one.
 #[inline]
 fn height_gap(a: f64, b: f64, k: &Component, j: &Component) -> f64 {
+    if k.variance < j.variance {
+        return -height_gap(a, b, j, k);
+    }
     let (t_k, t_j) = (a.mul_add(k.variance, 1.0), a.mul_add(j.variance, 1.0));
     let slope = (-a).mul_add(j.mean, b);
     let wider = (k.variance - j.variance) * slope / t_j * slope;

@@ -14,7 +14,7 @@
 use rand::Rng;
 
 use crate::error::{ModelError, parameter};
-use crate::math::mixture::{height, log_normal};
+use crate::math::mixture::{height, log_normal, or_overflow};
 use crate::math::truncated_normal::{End, Quadratic, Truncated, sample, truncated_quadratic};
 use crate::scalar::{ScalarPrior, Tilted};
 
@@ -100,12 +100,21 @@ impl ScalarPrior for Interval {
             return Tilted::divergent(mean.max(lower).min(upper));
         };
         let mass = (t.mass / self.free.mass).ln();
-        let log_z = height(a, b, t.anchor) + self.log_prior(t.anchor) + mass;
+        let log_z = or_overflow(height(a, b, t.anchor) + self.log_prior(t.anchor) + mass);
         Tilted {
             log_z,
             mean: t.mean,
             variance: t.variance,
         }
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("lower", self.lower),
+            ("upper", self.upper),
+            ("mean", self.mean),
+            ("variance", self.variance),
+        ]
     }
 
     fn sample(&self, rng: &mut dyn Rng) -> f64 {

@@ -48,6 +48,10 @@ impl ScalarPrior for Positive {
         self.0.tilted(a, b)
     }
 
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        self.0.parameters().split_off(2)
+    }
+
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
         self.0.sample(rng)
     }

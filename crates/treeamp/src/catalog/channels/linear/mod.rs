@@ -14,6 +14,8 @@
 //! None of them subtracts numbers that are nearly equal, so they hold for precisions of 1e12, and
 //! have limits when $x$ is pinned (a noiseless observation).
 
+mod average;
+mod ensemble;
 mod messages;
 mod resolvent;
 
@@ -22,12 +24,14 @@ use std::sync::{Arc, OnceLock};
 
 use rand::Rng;
 
+pub use self::ensemble::LinearEnsemble;
 use self::resolvent::{Resolvent, Work};
 use crate::belief::{Gaussian, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError};
-use crate::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
+use crate::factor::{Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule};
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
+use crate::math::spectrum::Spectrum;
 
 const Z: usize = 0;
 const X: usize = 1;
@@ -43,6 +47,7 @@ pub struct Linear {
 struct Inner {
     w: Matrix,
     decomposition: OnceLock<Result<Decomposition, FactorError>>,
+    spectrum: OnceLock<Option<Spectrum>>,
 }
 
 impl Linear {
@@ -58,6 +63,7 @@ impl Linear {
             inner: Arc::new(Inner {
                 w,
                 decomposition: OnceLock::new(),
+                spectrum: OnceLock::new(),
             }),
         })
     }
@@ -124,6 +130,20 @@ impl Factor for Linear {
     fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
         let (z, x) = (ports[Z].len(), ports[X].len());
         2 + 2 * (z + x) + 3 * z.min(x)
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn spectrum(&self) -> Option<&Spectrum> {
+        let make = || {
+            Some(Spectrum::of_decomposition(
+                &self.inner.w,
+                self.decomposition().ok()?,
+            ))
+        };
+        self.inner.spectrum.get_or_init(make).as_ref()
     }
 
     fn prepare(&self) -> Result<(), FactorError> {

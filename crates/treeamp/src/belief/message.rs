@@ -1,4 +1,4 @@
-//! What the engine needs to know about a message: natural parameters on an edge, which add.
+//! What travels on an edge: natural parameters, which add.
 
 /// Natural parameters on an edge. Beliefs multiply, so natural parameters add.
 ///

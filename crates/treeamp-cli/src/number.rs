@@ -1,0 +1,78 @@
+//! Numbers on the command line, with their ranges.
+
+fn real(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "expected a number".to_owned())
+}
+
+fn when(x: f64, ok: bool, expected: &str) -> Result<f64, String> {
+    if ok {
+        Ok(x)
+    } else {
+        Err(format!("expected {expected}"))
+    }
+}
+
+/// A number in [0, 1].
+pub fn fraction(text: &str) -> Result<f64, String> {
+    let x = real(text)?;
+    when(x, (0.0..=1.0).contains(&x), "a number in [0, 1]")
+}
+
+/// A number in [0, 1).
+pub fn damping(text: &str) -> Result<f64, String> {
+    let x = real(text)?;
+    when(x, (0.0..1.0).contains(&x), "a number in [0, 1)")
+}
+
+/// A finite number above zero.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let x = real(text)?;
+    when(x, x > 0.0 && x.is_finite(), "a finite number above 0")
+}
+
+/// A variance: finite and not negative.
+pub fn variance(text: &str) -> Result<f64, String> {
+    let x = real(text)?;
+    when(x, x >= 0.0 && x.is_finite(), "a finite number, 0 or more")
+}
+
+/// An integer of at least one.
+pub fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("expected an integer, 1 or more".to_owned()),
+    }
+}
+
+/// Any integer is a seed: it counts modulo $2^{64}$.
+pub fn seed(text: &str) -> Result<u64, String> {
+    let refuse = || "expected an integer".to_owned();
+    let x: i128 = text.parse().map_err(|_| refuse())?;
+    u64::try_from(x.rem_euclid(1 << 64)).map_err(|_| refuse())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        assert_eq!(fraction("1"), Ok(1.0));
+        assert!(fraction("1.01").is_err() && fraction("nan").is_err() && fraction("x").is_err());
+        assert_eq!(damping("0.5"), Ok(0.5));
+        assert!(damping("1").is_err() && damping("-0.1").is_err());
+        assert!(positive("0").is_err() && positive("inf").is_err());
+        assert_eq!(variance("0"), Ok(0.0));
+        assert!(variance("-1e-9").is_err() && variance("NaN").is_err());
+        assert_eq!(count("12"), Ok(12));
+        assert!(count("0").is_err() && count("-3").is_err() && count("1.5").is_err());
+    }
+
+    #[test]
+    fn any_integer_is_a_seed() {
+        assert_eq!(seed("0"), Ok(0));
+        assert_eq!(seed("-1"), Ok(u64::MAX));
+        assert_eq!(seed("18446744073709551617"), Ok(1));
+        assert!(seed("1e3").is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! Axes: a label, and the way from the data to a range that has a width.
+
+use super::scale::Scale;
+
+/// Numbers beyond this are treated as not finite: their differences would overflow.
+const LARGEST: f64 = 1e300;
+/// Numbers below this are zero.
+const SMALLEST: f64 = 1e-300;
+/// Free space at each end, as a fraction of the axis.
+const PADDING: f64 = 0.04;
+
+/// An axis: its label and its scale. The range is that of the data unless given.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    pub(super) label: String,
+    log: bool,
+    integer: bool,
+    range: Option<(f64, f64)>,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            log: false,
+            integer: false,
+            range: None,
+        }
+    }
+
+    /// A logarithmic axis. Numbers that are not positive have no place on it.
+    pub fn log(label: impl Into<String>) -> Self {
+        Self {
+            log: true,
+            ..Self::linear(label)
+        }
+    }
+
+    /// Ticks at integers only.
+    #[must_use]
+    pub fn integer(mut self) -> Self {
+        self.integer = true;
+        self
+    }
+
+    /// Fixes the range, which must be finite, and positive on a logarithmic axis; otherwise the
+    /// data decide as usual.
+    #[must_use]
+    pub fn range(mut self, low: f64, high: f64) -> Self {
+        self.range = Some((low, high));
+        self
+    }
+
+    /// The scale for these data.
+    pub(super) fn scale(&self, data: impl Iterator<Item = f64>) -> Scale {
+        let usable = |x: &f64| x.abs() < LARGEST && (!self.log || *x > SMALLEST);
+        let given = self.range.filter(|(a, b)| usable(a) && usable(b) && a < b);
+        let padding = if given.is_some() { 0.0 } else { PADDING };
+        let (low, high) = given.unwrap_or_else(|| {
+            let whole = data.filter(usable).fold(None, |range, x| match range {
+                None => Some((x, x)),
+                Some((a, b)) => Some((x.min(a), x.max(b))),
+            });
+            widen(whole, self.log)
+        });
+        let (low, high) = if self.log {
+            (low.log10(), high.log10())
+        } else {
+            (low, high)
+        };
+        let pad = padding * (high - low);
+        Scale {
+            low: low - pad,
+            high: high + pad,
+            log: self.log,
+            integer: self.integer,
+        }
+    }
+}
+
+/// A range that has a width: around a constant, and something for no data at all.
+fn widen(range: Option<(f64, f64)>, log: bool) -> (f64, f64) {
+    match (range, log) {
+        (None, true) => (0.1, 10.0),
+        (None, false) => (0.0, 1.0),
+        (Some((a, b)), true) if b / a < 1.0 + 1e-9 => (a / 10.0, b * 10.0),
+        (Some((a, b)), false) if b - a <= 1e-9 * a.abs().max(b.abs()) || b - a < SMALLEST => {
+            let half = if a.abs() < SMALLEST {
+                1.0
+            } else {
+                0.5 * a.abs()
+            };
+            (a - half, b + half)
+        }
+        (Some(range), _) => range,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn degenerate_data_have_axes() {
+        let hard: [&[f64]; 10] = [
+            &[],
+            &[0.0],
+            &[-0.0, 0.0],
+            &[5.0, 5.0],
+            &[-1e-310, 1e-310],
+            &[f64::NAN],
+            &[f64::INFINITY, f64::NEG_INFINITY],
+            &[-1e308, 1e308],
+            &[1.0, 1.0 + 1e-15],
+            &[1e299, -1e299],
+        ];
+        for data in hard {
+            for axis in [
+                Axis::linear("x"),
+                Axis::log("x"),
+                Axis::linear("x").integer(),
+            ] {
+                let scale = axis.scale(data.iter().copied());
+                assert!(scale.low < scale.high, "{data:?} {scale:?}");
+                let ticks = scale.ticks(6);
+                assert!(!ticks.is_empty() && ticks.len() < 60, "{data:?} {scale:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_place_has_none() {
+        let log = Axis::log("x").scale([1.0, 10.0].into_iter());
+        assert_eq!(log.place(0.0), None);
+        assert_eq!(log.place(-1.0), None);
+        assert_eq!(log.place(f64::NAN), None);
+        assert!(log.place(10.0).is_some_and(|at| at < 1.0));
+        let given = Axis::linear("x").range(0.0, 1.0).scale([5.0].into_iter());
+        assert_eq!(given.place(0.5), Some(0.5));
+        assert_eq!(given.place(2.0), None);
+        // a range without width is no range
+        assert!(
+            Axis::linear("x")
+                .range(1.0, 1.0)
+                .scale([5.0].into_iter())
+                .place(5.0)
+                .is_some()
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! A panel: title, legend, two axes, and series.
+
+use std::fmt::Write as _;
+
+use super::axis::Axis;
+use super::scale::{Label, Scale, Tick};
+use super::series::Series;
+use super::svg::{Anchor, Px, Stroke, Svg, Text, text_width};
+
+const TITLE_SIZE: f64 = 13.0;
+const LABEL_SIZE: f64 = 12.0;
+const TICK_SIZE: f64 = 11.0;
+const LEGEND_ROW: f64 = 18.0;
+/// Length of the sample in the legend, and the space around it.
+const SAMPLE: f64 = 22.0;
+const GAP: f64 = 6.0;
+const GRID: &str = "#e4e4e4";
+const FRAME: &str = "#555555";
+
+/// A chart with its axes.
+#[derive(Debug, Clone)]
+pub struct Panel {
+    title: String,
+    x: Axis,
+    y: Axis,
+    series: Vec<Series>,
+}
+
+/// The rectangle of the data.
+#[derive(Debug, Clone, Copy)]
+struct Area {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+}
+
+impl Area {
+    fn right(&self) -> f64 {
+        self.left + self.width
+    }
+
+    fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+
+    fn across(&self, at: f64) -> f64 {
+        self.left + at * self.width
+    }
+
+    fn up(&self, at: f64) -> f64 {
+        self.bottom() - at * self.height
+    }
+}
+
+impl Panel {
+    /// An empty panel.
+    #[must_use]
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self {
+            title: title.into(),
+            x,
+            y,
+            series: Vec::new(),
+        }
+    }
+
+    /// Adds a series, drawn over those before it.
+    #[must_use]
+    pub fn series(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+
+    /// Draws the panel into the rectangle at `origin`.
+    pub(super) fn draw(&self, svg: &mut Svg, origin: (f64, f64), size: (f64, f64)) {
+        let points = || self.series.iter().flat_map(|s| &s.points);
+        let x = self.x.scale(points().map(|p| p.0));
+        let stands = self.series.iter().any(Series::stands);
+        // stems need the zero they stand on
+        let y = self
+            .y
+            .scale(points().map(|p| p.1).chain(stands.then_some(0.0)));
+        let rows = self.legend_rows(size.0);
+        let head = 14.0 + LEGEND_ROW * rows.len() as f64 + GAP;
+        let height = (size.1 - head - 44.0).max(40.0);
+        let y_ticks = y.ticks(whole(height / 45.0));
+        let widest = y_ticks.iter().map(label_width).fold(0.0, f64::max);
+        let left = 22.0 + widest + GAP;
+        let width = (size.0 - left - 8.0).max(40.0);
+        let area = Area {
+            left: origin.0 + left,
+            top: origin.1 + head,
+            width,
+            height,
+        };
+        let x_ticks = x.ticks(whole(width / 75.0));
+
+        let title = Text::new(TITLE_SIZE).bold();
+        svg.text(area.left, origin.1 + 10.0, &title, &self.title);
+        self.draw_legend(svg, &rows, area.left, origin.1 + 14.0);
+        draw_grid(svg, &area, &x_ticks, &y_ticks);
+        self.draw_series(svg, &area, x, y);
+        svg.frame(area.left, area.top, area.width, area.height, FRAME);
+        draw_tick_labels(svg, &area, &x_ticks, &y_ticks);
+        let label = Text::new(LABEL_SIZE).anchor(Anchor::Middle);
+        svg.text(
+            area.across(0.5),
+            area.bottom() + 36.0,
+            &label,
+            &self.x.label,
+        );
+        svg.text(
+            origin.0 + 10.0,
+            area.up(0.5),
+            &label.vertical(),
+            &self.y.label,
+        );
+    }
+
+    fn draw_series(&self, svg: &mut Svg, area: &Area, x: Scale, y: Scale) {
+        let base = y.place(0.0).map_or(area.bottom(), |at| area.up(at));
+        for (i, series) in self.series.iter().enumerate() {
+            let placed: Vec<Option<(f64, f64)>> = series
+                .points
+                .iter()
+                .map(|(px, py)| Some((area.across(x.place(*px)?), area.up(y.place(*py)?))))
+                .collect();
+            series.draw(svg, i, &placed, base);
+        }
+    }
+
+    /// The named series in rows that fit the width, each with its distance from the left.
+    pub(super) fn legend_rows(&self, width: f64) -> Vec<Vec<(usize, f64)>> {
+        let mut rows: Vec<Vec<(usize, f64)>> = Vec::new();
+        let mut free = 0.0;
+        let named = self
+            .series
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| !s.name.is_empty());
+        for (i, series) in named {
+            let entry = SAMPLE + GAP + text_width(&series.name, LABEL_SIZE) + 3.0 * GAP;
+            match rows.last_mut() {
+                Some(row) if free + entry <= width - 60.0 => row.push((i, free)),
+                _ => {
+                    rows.push(vec![(i, 0.0)]);
+                    free = 0.0;
+                }
+            }
+            free += entry;
+        }
+        rows
+    }
+
+    fn draw_legend(&self, svg: &mut Svg, rows: &[Vec<(usize, f64)>], left: f64, top: f64) {
+        for (k, row) in rows.iter().enumerate() {
+            let y = top + LEGEND_ROW * (k as f64 + 0.5);
+            for (i, offset) in row {
+                let (series, x) = (&self.series[*i], left + offset);
+                series.draw_sample(svg, *i, (x, y), SAMPLE);
+                let style = Text::new(LABEL_SIZE);
+                svg.text(
+                    x + SAMPLE + GAP,
+                    y + 0.36 * LABEL_SIZE,
+                    &style,
+                    &series.name,
+                );
+            }
+        }
+    }
+}
+
+/// Lines across the area at labelled ticks, short strokes at the others.
+fn draw_grid(svg: &mut Svg, area: &Area, x_ticks: &[Tick], y_ticks: &[Tick]) {
+    let (mut grid, mut minor) = (String::new(), String::new());
+    // writing to a string cannot fail
+    for tick in x_ticks {
+        let (x, bottom) = (Px(area.across(tick.at)), Px(area.bottom()));
+        let _ = match tick.label {
+            Label::None => write!(minor, "M{x} {bottom}v-4"),
+            _ => write!(grid, "M{x} {bottom}V{}", Px(area.top)),
+        };
+    }
+    for tick in y_ticks {
+        let (left, y) = (Px(area.left), Px(area.up(tick.at)));
+        let _ = match tick.label {
+            Label::None => write!(minor, "M{left} {y}h4"),
+            _ => write!(grid, "M{left} {y}H{}", Px(area.right())),
+        };
+    }
+    svg.path(&grid, Stroke::thin(GRID), "none");
+    svg.path(&minor, Stroke::thin(FRAME), "none");
+}
+
+fn draw_tick_labels(svg: &mut Svg, area: &Area, x_ticks: &[Tick], y_ticks: &[Tick]) {
+    let below = Text::new(TICK_SIZE).anchor(Anchor::Middle);
+    for tick in x_ticks {
+        draw_label(
+            svg,
+            area.across(tick.at),
+            area.bottom() + 16.0,
+            &below,
+            &tick.label,
+        );
+    }
+    let beside = Text::new(TICK_SIZE).anchor(Anchor::End);
+    for tick in y_ticks {
+        let y = area.up(tick.at) + 0.36 * TICK_SIZE;
+        draw_label(svg, area.left - GAP, y, &beside, &tick.label);
+    }
+}
+
+fn draw_label(svg: &mut Svg, x: f64, y: f64, style: &Text, label: &Label) {
+    match label {
+        Label::None => {}
+        Label::Plain(text) => svg.text(x, y, style, text),
+        Label::Power { base, exponent } => svg.power(x, y, style, base, *exponent),
+    }
+}
+
+fn label_width(tick: &Tick) -> f64 {
+    match &tick.label {
+        Label::None => 0.0,
+        Label::Plain(text) => text_width(text, TICK_SIZE),
+        Label::Power { base, exponent } => {
+            text_width(base, TICK_SIZE) + text_width(&exponent.to_string(), 0.75 * TICK_SIZE)
+        }
+    }
+}
+
+/// A number of ticks.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a few, never negative"
+)]
+fn whole(x: f64) -> usize {
+    x.clamp(2.0, 20.0) as usize
+}

@@ -1,0 +1,28 @@
+//! A scalar conjugate field as a message.
+
+use crate::engine::Message;
+
+/// One number on an edge: $\hat\tau_0$ of the teacher, or $\hat m$ in the Bayes-optimal setting.
+/// Infinite when the variable is known exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Conjugate(pub f64);
+
+impl Message for Conjugate {
+    fn copy_from(&mut self, other: &Self) {
+        *self = *other;
+    }
+
+    fn add_assign(&mut self, other: &Self) {
+        self.0 += other.0;
+    }
+
+    fn blend(&mut self, previous: &Self, damping: f64) {
+        if self.0.is_finite() && previous.0.is_finite() {
+            self.0 += damping * (previous.0 - self.0);
+        }
+    }
+
+    fn is_finite(&self) -> bool {
+        self.0 > f64::NEG_INFINITY
+    }
+}

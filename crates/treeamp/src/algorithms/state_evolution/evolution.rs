@@ -1,0 +1,102 @@
+//! The result of a state evolution.
+
+use super::Teacher;
+use crate::belief::Overlaps;
+use crate::engine::{Algorithm, Marginal, Objective, Report, Termination};
+use crate::error::{ModelError, RunError};
+
+/// What the theory predicts about one variable, per component.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction(pub Overlaps);
+
+impl Marginal for Prediction {
+    fn copy_from(&mut self, other: &Self) {
+        *self = *other;
+    }
+
+    fn second_moment(&self) -> f64 {
+        self.0.tau0
+    }
+
+    fn variance(&self) -> f64 {
+        self.0.v
+    }
+
+    /// Relative, so that a fixed point with a small error is reached as well as one with a large one.
+    fn change(&self, previous: &Self, _: f64) -> f64 {
+        let relative = |x: f64, y: f64| {
+            let scale = x.abs().max(y.abs());
+            if scale > 0.0 {
+                (x - y).abs() / scale
+            } else {
+                0.0
+            }
+        };
+        relative(self.0.v, previous.0.v).max(relative(self.0.mse(), previous.0.mse()))
+    }
+}
+
+/// A finished state evolution: predictions, trace, free entropy.
+#[derive(Debug, Clone)]
+pub struct Evolution<A: Algorithm<Marginal = Prediction>> {
+    /// The run itself: termination, trace, messages.
+    pub report: Report<A>,
+    /// The teacher's moments.
+    pub teacher: Teacher,
+}
+
+impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
+    /// Overlaps of a variable.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn overlaps(&self, variable: &str) -> Result<Overlaps, ModelError> {
+        self.report.marginal(variable).map(|p| p.0)
+    }
+
+    /// The variance the student will claim, per component.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn variance(&self, variable: &str) -> Result<f64, ModelError> {
+        self.overlaps(variable).map(|o| o.v)
+    }
+
+    /// The mean squared error the student will make, per component.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn mse(&self, variable: &str) -> Result<f64, ModelError> {
+        self.overlaps(variable).map(|o| o.mse())
+    }
+
+    /// How the run ended: a fixed point that was not reached is no answer.
+    #[must_use]
+    pub fn termination(&self) -> &Termination {
+        &self.report.termination
+    }
+
+    /// Whether a fixed point was reached.
+    #[must_use]
+    pub fn is_converged(&self) -> bool {
+        self.report.termination.is_converged()
+    }
+
+    /// The averaged Bethe objective $\bar A$ per component of the first variable, with its tree
+    /// decomposition.
+    ///
+    /// # Errors
+    /// When a potential cannot be computed.
+    pub fn free_entropy(&self) -> Result<&Objective, RunError> {
+        self.report.objective.as_ref().map_err(Clone::clone)
+    }
+
+    /// Bayes-optimal: the entropy of the measurements, $-\bar A + A_N^{(0)}$; mismatched: their
+    /// cross-entropy, up to the student's normalisation. Nats per component of the first variable.
+    ///
+    /// # Errors
+    /// When a potential cannot be computed.
+    pub fn entropy(&self) -> Result<f64, RunError> {
+        Ok(self.teacher.normalisation - self.free_entropy()?.total)
+    }
+}

@@ -1,0 +1,17 @@
+//! State evolution: what expectation propagation will do in the limit of large sizes, predicted from
+//! the same tree (Tree-AMP paper, section 3).
+
+mod bayes_optimal;
+mod conjugate;
+mod evolution;
+mod information;
+pub mod phases;
+mod replica_symmetric;
+mod teacher;
+
+pub use bayes_optimal::{BayesOptimal, StateEvolution};
+pub use conjugate::Conjugate;
+pub use evolution::{Evolution, Prediction};
+pub use information::{Information, mutual_information};
+pub use replica_symmetric::{MismatchedEvolution, ReplicaSymmetric};
+pub use teacher::{SecondMoment, Teacher, TeacherMoments};

@@ -1,0 +1,154 @@
+//! A linear channel known by its spectrum alone: a matrix ensemble in the limit. And the ensemble
+//! rule that it shares with the dense channel.
+
+use std::sync::Arc;
+
+use super::Linear;
+use super::average::{Average, prior_potential, second_moment};
+use crate::belief::{Overlaps, SignalSpec};
+use crate::error::{FactorError, ModelError, ShapeError};
+use crate::factor::{Arity, Averaged, EnsembleRule, Factor};
+use crate::math::spectrum::Spectrum;
+
+/// A linear channel $x = W z$ with $W$ from an ensemble, in the limit of infinite size. For theory
+/// only: there is no matrix to run on.
+#[derive(Debug, Clone)]
+pub struct LinearEnsemble {
+    spectrum: Arc<Spectrum>,
+}
+
+impl LinearEnsemble {
+    /// Catalogue name.
+    pub const NAME: &'static str = "linear_ensemble";
+
+    /// Any spectrum.
+    #[must_use]
+    pub fn new(spectrum: Spectrum) -> Self {
+        Self {
+            spectrum: Arc::new(spectrum),
+        }
+    }
+
+    /// Independent entries of variance $1/N$.
+    ///
+    /// # Errors
+    /// A ratio that is not positive.
+    pub fn gaussian(alpha: f64) -> Result<Self, ModelError> {
+        Spectrum::marchenko_pastur(alpha).map(Self::new)
+    }
+
+    /// A Haar matrix with orthogonal rows ($\alpha \le 1$) or orthogonal columns ($\alpha \ge 1$).
+    ///
+    /// # Errors
+    /// A ratio that is not positive.
+    pub fn orthogonal(alpha: f64) -> Result<Self, ModelError> {
+        if alpha > 1.0 {
+            Spectrum::column_orthogonal(alpha).map(Self::new)
+        } else {
+            Spectrum::row_orthogonal(alpha).map(Self::new)
+        }
+    }
+}
+
+impl Factor for LinearEnsemble {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn summary(&self) -> String {
+        format!("alpha: {}", self.spectrum.alpha())
+    }
+
+    fn arity(&self) -> Arity {
+        Arity {
+            inputs: 1,
+            outputs: 1,
+        }
+    }
+
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        if let Some(ratio) = inputs[0].ratio {
+            return Ok(vec![SignalSpec::limit(ratio * self.spectrum.alpha())]);
+        }
+        let expected = "a signal in the limit".to_owned();
+        Err(ShapeError {
+            port: 0,
+            expected,
+            got: format!("shape {}", inputs[0]),
+        })
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn spectrum(&self) -> Option<&Spectrum> {
+        Some(&self.spectrum)
+    }
+}
+
+/// The rule of any factor with a spectrum.
+macro_rules! ensemble_rule_from_spectrum {
+    ($channel:ty) => {
+        impl EnsembleRule for $channel {
+            fn pairs_with(&self, teacher: &dyn Factor) -> bool {
+                self.spectrum().is_some() && self.spectrum() == teacher.spectrum()
+            }
+
+            fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
+                Ok(second_moment(known(self)?, tau0_hat, target))
+            }
+
+            fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
+                Ok(prior_potential(known(self)?, tau0_hat))
+            }
+
+            fn overlaps(
+                &self,
+                _: &dyn Factor,
+                at: Averaged<'_>,
+                target: usize,
+            ) -> Result<Overlaps, FactorError> {
+                let average = Average::new(known(self)?, at);
+                average.check()?;
+                Ok(average.overlaps(target))
+            }
+
+            fn extrinsic_precision(
+                &self,
+                at: Averaged<'_>,
+                target: usize,
+            ) -> Result<Option<f64>, FactorError> {
+                let average = Average::new(known(self)?, at);
+                average.check()?;
+                Ok(Some(average.extrinsic(target)))
+            }
+
+            fn entropic_potential(
+                &self,
+                _: &dyn Factor,
+                at: Averaged<'_>,
+                _: &[(f64, f64)],
+            ) -> Result<f64, FactorError> {
+                let average = Average::new(known(self)?, at);
+                average.check()?;
+                Ok(average.information())
+            }
+
+            fn potential(&self, _: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
+                let average = Average::new(known(self)?, at);
+                average.check()?;
+                Ok(average.potential())
+            }
+        }
+    };
+}
+
+ensemble_rule_from_spectrum!(Linear);
+ensemble_rule_from_spectrum!(LinearEnsemble);
+
+fn known(factor: &impl Factor) -> Result<&Spectrum, FactorError> {
+    factor
+        .spectrum()
+        .ok_or_else(|| FactorError::Failed("its spectrum could not be computed".to_owned()))
+}

@@ -1,0 +1,119 @@
+//! State evolution: fixed points, thresholds and information against known values.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use treeamp::algorithms::state_evolution::phases::{
+    Phase, Search, algorithmic_threshold, information_threshold, noiseless_linear_threshold,
+    phase_report, weak_recovery,
+};
+use treeamp::prelude::*;
+
+fn sparse(rho: f64) -> SeparablePrior<GaussBernoulli> {
+    GaussBernoulli::new(rho, 0.0, 1.0).unwrap().limit()
+}
+
+fn glm(prior: impl Factor, alpha: f64, output: impl Factor) -> Result<Tree, RunError> {
+    let model = source(prior)
+        >> var("x")
+        >> LinearEnsemble::gaussian(alpha)?
+        >> var("z")
+        >> output
+        >> var("y");
+    Ok(model.build()?.expect("y")?)
+}
+
+fn noise(delta: f64) -> GaussianNoise {
+    GaussianNoise::new(delta).unwrap()
+}
+
+#[test]
+fn sparse_regression_has_its_fixed_point() {
+    let tree = glm(sparse(0.05), 0.2, noise(0.01)).unwrap();
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    println!(
+        "{} sweeps, {:?}",
+        evolution.report.sweeps,
+        evolution.overlaps("x").unwrap()
+    );
+    assert!((evolution.variance("x").unwrap() - 0.014_123_783_5).abs() < 1e-8);
+    let information = evolution.information(&tree).unwrap();
+    println!(
+        "entropy {} {}",
+        information.entropy,
+        evolution.entropy().unwrap()
+    );
+    assert!((information.entropy - evolution.entropy().unwrap()).abs() < 1e-9);
+}
+
+#[test]
+fn noiseless_compressed_sensing_thresholds() {
+    for (rho, expected) in [(0.1, 0.20756), (0.25, 0.42008), (0.5, 0.68570)] {
+        let alpha = noiseless_linear_threshold(&sparse(rho)).unwrap();
+        println!("rho {rho}: {alpha:.6}, expected {expected}");
+        assert!((alpha - expected).abs() < 1e-4);
+    }
+}
+
+/// Binary signs: the data determine the signal from 1.245 on, and expectation propagation finds it
+/// from 1.4926 on. Odd outputs have no weak-recovery transition.
+#[test]
+fn perceptron_thresholds() {
+    let family = |alpha: f64| {
+        glm(
+            Binary::new(0.5).unwrap().limit(),
+            alpha,
+            PiecewiseLinear::sign(),
+        )
+    };
+    let search = Search::between(1.3, 1.7).tolerance(5e-4);
+    let algorithmic = algorithmic_threshold(&family, "x", search).unwrap();
+    println!("perceptron: algorithmic {algorithmic:.4}");
+    assert!((algorithmic - 1.4926).abs() < 1e-3, "{algorithmic}");
+    let search = Search::between(1.1, 1.45).tolerance(5e-4);
+    let information = information_threshold(&family, "x", search).unwrap();
+    println!("perceptron: information-theoretic {information:.4}");
+    assert!(information > 1.243 && information < 1.250, "{information}");
+    let report = phase_report(&family(1.35).unwrap(), "x").unwrap();
+    assert_eq!(report.phase, Phase::Hard);
+    // the recovered phase has the entropy of the signal
+    assert!((report.informed.entropy.unwrap() - 2.0_f64.ln()).abs() < 1e-4);
+    let text = weak_recovery(&family, "x", Search::between(0.1, 2.0))
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("already has an overlap"), "{text}");
+}
+
+/// Noiseless measurements of a sparse signal: as many as non-zeros suffice in principle.
+#[test]
+fn compressed_sensing_phases() {
+    let family = |alpha: f64| glm(sparse(0.25), alpha, noise(0.0));
+    let search = Search::between(0.1, 0.6).tolerance(1e-3);
+    let information = information_threshold(&family, "x", search).unwrap();
+    assert!((information - 0.25).abs() < 1e-3, "{information}");
+    let search = Search::between(0.3, 0.6).tolerance(1e-3);
+    let algorithmic = algorithmic_threshold(&family, "x", search).unwrap();
+    assert!((algorithmic - 0.42008).abs() < 1.5e-3, "{algorithmic}");
+    let phase = |alpha: f64| phase_report(&family(alpha).unwrap(), "x").unwrap().phase;
+    assert_eq!(phase(0.2), Phase::Impossible);
+    assert_eq!(phase(0.35), Phase::Hard);
+    assert_eq!(phase(0.5), Phase::Easy);
+}
+
+/// Real phase retrieval with a Gaussian signal leaves the symmetric point at one half.
+#[test]
+fn phase_retrieval_weak_recovery() {
+    let prior = || GaussianPrior::new(0.0, 1.0).unwrap().limit();
+    let family = |alpha: f64| glm(prior(), alpha, PiecewiseLinear::abs());
+    let search = Search::between(0.3, 0.8).tolerance(1e-3);
+    let weak = weak_recovery(&family, "x", search).unwrap();
+    assert!((weak - 0.5).abs() < 1e-3, "{weak}");
+    let search = Search::between(0.6, 1.3).tolerance(1e-3);
+    let information = information_threshold(&family, "x", search).unwrap();
+    assert!((information - 1.0).abs() < 1e-3, "{information}");
+    // from zero messages the symmetric point is returned, exactly
+    let tree = family(1.2).unwrap();
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    assert!((evolution.mse("x").unwrap() - 1.0).abs() < 1e-12);
+    assert!(evolution.overlaps("x").unwrap().m.abs() < 1e-15);
+}

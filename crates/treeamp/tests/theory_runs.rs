@@ -1,0 +1,387 @@
+//! Expectation propagation does what state evolution predicts, sweep by sweep, also when the student
+//! is wrong about the teacher. Reduced sizes; the full ones with `TREEAMP_FULL`.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::{gaussian_matrix, mse};
+use treeamp::algorithms::state_evolution::BayesOptimal;
+use treeamp::prelude::*;
+
+const SWEEPS: usize = 10;
+
+/// Signal size and number of seeds.
+fn scale() -> (usize, u64) {
+    if std::env::var_os("TREEAMP_FULL").is_some() {
+        (2000, 25)
+    } else {
+        (600, 12)
+    }
+}
+
+/// The predicted error of `x` after each sweep.
+fn predicted(tree: &Tree) -> Vec<f64> {
+    let mut errors = Vec::new();
+    let mut watch = |view: &SweepView<'_, BayesOptimal>| {
+        errors.push(view.marginal("x").unwrap().0.mse());
+        ControlFlow::Continue(())
+    };
+    let theory = StateEvolution::new(tree)
+        .unwrap()
+        .tolerance(0.0)
+        .max_sweeps(SWEEPS);
+    theory.observed_by(&mut watch).unwrap();
+    errors
+}
+
+/// The error of `x` after each sweep of one run; a run that ends early keeps its last value.
+fn measured(model: &Tree, seed: u64) -> Vec<f64> {
+    let sample = model.sample(seed).unwrap();
+    let truth = sample.get("x").unwrap();
+    let observed = model.condition("y", sample.get("y").unwrap()).unwrap();
+    let mut errors = Vec::new();
+    let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
+        errors.push(mse(&view.marginal("x").unwrap().mean, truth));
+        ControlFlow::Continue(())
+    };
+    let engine = ExpectationPropagation
+        .on(&observed)
+        .unwrap()
+        .tolerance(0.0)
+        .max_sweeps(SWEEPS);
+    engine.run(&mut watch).unwrap();
+    let last = *errors.last().unwrap();
+    errors.resize(SWEEPS, last);
+    errors
+}
+
+/// Mean and standard error of each column.
+fn summary(runs: &[Vec<f64>]) -> Vec<(f64, f64)> {
+    let n = runs.len() as f64;
+    (0..runs[0].len())
+        .map(|t| {
+            let mean = runs.iter().map(|r| r[t]).sum::<f64>() / n;
+            let variance = runs.iter().map(|r| (r[t] - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            (mean, (variance / n).sqrt())
+        })
+        .collect()
+}
+
+fn check(name: &str, limit: &Tree, finite: impl Fn(usize, u64) -> Tree) {
+    let (n, seeds) = scale();
+    let theory = predicted(limit);
+    let runs: Vec<Vec<f64>> = (0..seeds).map(|s| measured(&finite(n, s), s)).collect();
+    let seen = summary(&runs);
+    let mut worst: f64 = 0.0;
+    for (t, (theory, (mean, error))) in theory.iter().zip(&seen).enumerate() {
+        let gap = (mean - theory).abs();
+        worst = worst.max((gap - 5.0 / n as f64) / error);
+        assert!(
+            gap < 3.0 * error + 5.0 / n as f64,
+            "{name}, sweep {}: predicted {theory:.5}, seen {mean:.5} ± {error:.5}",
+            t + 1
+        );
+    }
+    let last = theory.len() - 1;
+    println!(
+        "{name:20} predicted {:.5} seen {:.5} ± {:.5} (worst {worst:.1} standard errors)",
+        theory[last], seen[last].0, seen[last].1
+    );
+}
+
+fn linear(rows: usize, cols: usize, seed: u64) -> Linear {
+    Linear::new(gaussian_matrix(rows, cols, 77_000 + seed)).unwrap()
+}
+
+/// The same generalised linear model in the limit and at a finite size.
+fn glm<P: Factor, O: Factor>(
+    name: &str,
+    alpha: f64,
+    prior: impl Fn(Option<usize>) -> P,
+    output: impl Fn() -> O,
+) {
+    let limit = source(prior(None))
+        >> var("x")
+        >> LinearEnsemble::gaussian(alpha).unwrap()
+        >> var("z")
+        >> output()
+        >> var("y");
+    let limit = limit.build().unwrap().expect("y").unwrap();
+    check(name, &limit, |n, seed| {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let rows = (alpha * n as f64).round() as usize;
+        let model = source(prior(Some(n)))
+            >> var("x")
+            >> linear(rows, n, seed)
+            >> var("z")
+            >> output()
+            >> var("y");
+        model.build().unwrap()
+    });
+}
+
+fn sized<P: IidLaw>(law: P, n: Option<usize>) -> SeparablePrior<P> {
+    match n {
+        Some(n) => law.iid(n),
+        None => law.limit(),
+    }
+}
+
+#[test]
+fn linear_models() {
+    let sparse = |rho: f64| move |n| sized(GaussBernoulli::new(rho, 0.0, 1.0).unwrap(), n);
+    glm("sparse regression", 0.5, sparse(0.05), || {
+        GaussianNoise::new(0.01).unwrap()
+    });
+    glm("compressed sensing", 0.8, sparse(0.3), || {
+        GaussianNoise::new(1e-6).unwrap()
+    });
+}
+
+#[test]
+fn generalised_linear_models() {
+    let binary = |n| sized(Binary::new(0.5).unwrap(), n);
+    glm("perceptron", 1.0, binary, PiecewiseLinear::sign);
+    let sparse = |n| sized(GaussBernoulli::new(0.5, 0.0, 1.0).unwrap(), n);
+    glm("ReLU", 1.2, sparse, PiecewiseLinear::relu);
+    // an even output needs a signal with a mean to leave the symmetric point
+    let biased = |n| sized(Binary::new(0.75).unwrap(), n);
+    glm("door", 1.0, biased, || {
+        PiecewiseLinear::symmetric_door(1.0).unwrap()
+    });
+    let shifted = |n| sized(GaussBernoulli::new(0.6, 1.0, 1.0).unwrap(), n);
+    glm("phase retrieval", 0.9, shifted, PiecewiseLinear::abs);
+}
+
+#[test]
+fn a_two_layer_network() {
+    let limit = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())
+        >> var("x")
+        >> LinearEnsemble::gaussian(1.5).unwrap()
+        >> var("z1")
+        >> PiecewiseLinear::relu()
+        >> var("h")
+        >> LinearEnsemble::gaussian(1.0).unwrap()
+        >> var("z2")
+        >> GaussianNoise::new(0.01).unwrap()
+        >> var("y");
+    let limit = limit.build().unwrap().expect("y").unwrap();
+    check("two layers", &limit, |n, seed| {
+        let (n, m) = (n / 2, 3 * n / 4);
+        let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
+            >> var("x")
+            >> linear(m, n, seed)
+            >> var("z1")
+            >> PiecewiseLinear::relu()
+            >> var("h")
+            >> linear(m, m, seed + 500)
+            >> var("z2")
+            >> GaussianNoise::new(0.01).unwrap()
+            >> var("y");
+        model.build().unwrap()
+    });
+}
+
+/// One signal seen through two channels.
+#[test]
+fn a_tree_with_a_branch() {
+    let prior = GaussBernoulli::new(0.2, 0.0, 1.0).unwrap();
+    let limit = source(prior.clone().limit())
+        >> var("x")
+        >> ((branch(LinearEnsemble::gaussian(0.4).unwrap())
+            >> var("z")
+            >> GaussianNoise::new(0.02).unwrap()
+            >> var("y"))
+            + (branch(LinearEnsemble::gaussian(0.6).unwrap())
+                >> var("w")
+                >> PiecewiseLinear::sign()
+                >> var("s")));
+    let limit = limit
+        .build()
+        .unwrap()
+        .expect("y")
+        .unwrap()
+        .expect("s")
+        .unwrap();
+    let theory = predicted(&limit);
+    let (n, seeds) = scale();
+    let runs: Vec<Vec<f64>> = (0..seeds)
+        .map(|seed| {
+            let model = source(prior.clone().iid(n))
+                >> var("x")
+                >> ((branch(linear(2 * n / 5, n, seed))
+                    >> var("z")
+                    >> GaussianNoise::new(0.02).unwrap()
+                    >> var("y"))
+                    + (branch(linear(3 * n / 5, n, seed + 900))
+                        >> var("w")
+                        >> PiecewiseLinear::sign()
+                        >> var("s")));
+            let model = model.build().unwrap();
+            let sample = model.sample(seed).unwrap();
+            let with_sign = model.condition("s", sample.get("s").unwrap()).unwrap();
+            // `measured` draws again from the model: condition on both here instead
+            let observed = with_sign.condition("y", sample.get("y").unwrap()).unwrap();
+            let truth = sample.get("x").unwrap();
+            let mut errors = Vec::new();
+            let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
+                errors.push(mse(&view.marginal("x").unwrap().mean, truth));
+                ControlFlow::Continue(())
+            };
+            let engine = ExpectationPropagation.on(&observed).unwrap().tolerance(0.0);
+            engine.max_sweeps(SWEEPS).run(&mut watch).unwrap();
+            errors
+        })
+        .collect();
+    for (t, (theory, (mean, error))) in theory.iter().zip(summary(&runs)).enumerate() {
+        let gap = (mean - theory).abs();
+        assert!(
+            gap < 3.0 * error + 5.0 / n as f64,
+            "branch, sweep {}: predicted {theory:.5}, seen {mean:.5} ± {error:.5}",
+            t + 1
+        );
+    }
+}
+
+// ---- mismatched students ----
+
+/// Error that a student of wrong parameters makes, predicted and seen at the fixed point.
+fn mismatched<P: IidLaw, Q: IidLaw>(name: &str, alpha: f64, teacher: (P, f64), student: (Q, f64)) {
+    let limit = |prior: Fragment, delta: f64| {
+        let model = prior
+            >> var("x")
+            >> LinearEnsemble::gaussian(alpha).unwrap()
+            >> var("z")
+            >> GaussianNoise::new(delta).unwrap()
+            >> var("y");
+        model.build().unwrap().expect("y").unwrap()
+    };
+    let t = limit(source(teacher.0.clone().limit()), teacher.1);
+    let s = limit(source(student.0.clone().limit()), student.1);
+    let evolution = MismatchedEvolution::new(&t, &s).unwrap().run().unwrap();
+    assert!(
+        evolution.is_converged(),
+        "{name}: {}",
+        evolution.termination()
+    );
+    let o = evolution.overlaps("x").unwrap();
+    let (n, seeds) = scale();
+    let mut runs = Vec::new();
+    for seed in 0..seeds {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let rows = (alpha * n as f64).round() as usize;
+        let w = linear(rows, n, seed);
+        let model = |prior: Fragment, delta: f64| {
+            let noise = GaussianNoise::new(delta).unwrap();
+            (prior >> var("x") >> w.clone() >> var("z") >> noise >> var("y"))
+                .build()
+                .unwrap()
+        };
+        let sample = model(source(teacher.0.clone().iid(n)), teacher.1)
+            .sample(seed)
+            .unwrap();
+        let observed = model(source(student.0.clone().iid(n)), student.1)
+            .condition("y", sample.get("y").unwrap())
+            .unwrap();
+        let engine = ExpectationPropagation.on(&observed).unwrap().damping(0.2);
+        let report = engine.run(&mut ()).unwrap();
+        let error = mse(report.mean("x").unwrap(), sample.get("x").unwrap());
+        runs.push(vec![error, report.variance("x").unwrap()]);
+    }
+    let seen = summary(&runs);
+    for (what, predicted, (mean, error)) in [("mse", o.mse(), seen[0]), ("v", o.v, seen[1])] {
+        println!("{name:15} {what:3} predicted {predicted:.5} seen {mean:.5} ± {error:.5}");
+        let gap = (mean - predicted).abs();
+        assert!(
+            gap < 3.0 * error + 5.0 / n as f64,
+            "{name}: {what} off by {gap}"
+        );
+    }
+}
+
+#[test]
+fn wrong_students_err_as_predicted() {
+    let sparse = |rho: f64| GaussBernoulli::new(rho, 0.0, 1.0).unwrap();
+    mismatched("wrong rho", 0.6, (sparse(0.1), 0.01), (sparse(0.3), 0.01));
+    mismatched("wrong noise", 0.6, (sparse(0.1), 0.05), (sparse(0.1), 0.01));
+    let gaussian = GaussianPrior::new(0.0, 0.3).unwrap();
+    mismatched("wrong family", 0.6, (sparse(0.3), 0.02), (gaussian, 0.02));
+    mismatched("matched", 0.6, (sparse(0.1), 0.02), (sparse(0.1), 0.02));
+}
+
+/// With teacher and student the same, the mismatched theory is the Bayes-optimal one.
+#[test]
+fn matched_students_are_bayes_optimal() {
+    let tree = |output: Fragment| {
+        let model = source(GaussBernoulli::new(0.3, 0.2, 1.0).unwrap().limit())
+            >> var("x")
+            >> LinearEnsemble::gaussian(0.9).unwrap()
+            >> var("z")
+            >> output
+            >> var("y");
+        model.build().unwrap().expect("y").unwrap()
+    };
+    for output in [
+        source(GaussianNoise::new(0.05).unwrap()),
+        source(PiecewiseLinear::sign()),
+        source(PiecewiseLinear::abs()),
+    ] {
+        let tree = tree(output);
+        let optimal = StateEvolution::new(&tree)
+            .unwrap()
+            .tolerance(1e-12)
+            .fixed_point()
+            .unwrap();
+        let matched = MismatchedEvolution::new(&tree, &tree)
+            .unwrap()
+            .tolerance(1e-12)
+            .run()
+            .unwrap();
+        for variable in ["x", "z"] {
+            let (o, m) = (
+                optimal.overlaps(variable).unwrap(),
+                matched.overlaps(variable).unwrap(),
+            );
+            let near = |x: f64, y: f64| (x - y).abs() < 1e-8 * o.tau0;
+            assert!(
+                near(o.v, m.v) && near(o.m, m.m) && near(o.mse(), m.mse()),
+                "{o:?} {m:?}"
+            );
+            assert!(near(m.m, m.q()) && near(m.tau(), m.tau0), "{m:?}");
+        }
+        // at perfect recovery the potentials grow with the fields, and their sum has no digits
+        if optimal.mse("x").unwrap() > 1e-6 {
+            let gap = optimal.entropy().unwrap() - matched.entropy().unwrap();
+            assert!(gap.abs() < 1e-7, "{gap}");
+        }
+    }
+}
+
+#[test]
+fn pairs_that_do_not_fit_are_refused() {
+    let tree = |alpha: f64, name: &str| {
+        let model = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())
+            >> var(name)
+            >> LinearEnsemble::gaussian(alpha).unwrap()
+            >> var("z")
+            >> GaussianNoise::new(0.1).unwrap()
+            >> var("y");
+        model.build().unwrap().expect("y").unwrap()
+    };
+    let say = |t: &Tree, s: &Tree| MismatchedEvolution::new(t, s).unwrap_err().to_string();
+    let text = say(&tree(1.0, "x"), &tree(1.0, "w"));
+    assert!(text.contains("`x`") && text.contains("`w`"), "{text}");
+    let text = say(&tree(1.0, "x"), &tree(2.0, "x"));
+    assert!(text.contains("teacher and student differ"), "{text}");
+    let tree = tree(1.0, "x");
+    let text = StateEvolution::new(&tree)
+        .unwrap()
+        .informed(&["q"])
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("`q`"), "{text}");
+    let text = ExpectationPropagation.on(&tree).unwrap_err().to_string();
+    assert!(text.contains("limit"), "{text}");
+}
