@@ -10,53 +10,13 @@ use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
-use crate::scalar::{Elem, Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
+use crate::scalar::{Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
 
 const Z: usize = 0;
 const X: usize = 1;
 /// Weight, relative to the heaviest break, of what is nothing; for the variance of $x$, which may itself be
 /// next to nothing, and for the other averages.
 const EMPTY: [f64; 2] = [1e-40, 1e-21];
-
-impl<C: ScalarChannel> ScalarView for C {
-    fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
-        Some(real(&self.tilted(element(z), element(x))))
-    }
-
-    fn channel_with_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> Option<(TiltedPair, f64)> {
-        let (t, excess) = self.tilted_with_excess(element(z), element(x), over);
-        Some((real(&t), excess))
-    }
-
-    fn map(&self, z: f64) -> Option<f64> {
-        ScalarChannel::map(self, C::In::from_real(z)).map(Elem::re)
-    }
-
-    fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
-        ScalarChannel::landmarks(self)
-    }
-
-    fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
-        ScalarChannel::images(self, mean, deviation)
-    }
-}
-
-fn element<E: Elem>(t: Tilt) -> Tilt<E> {
-    Tilt {
-        a: t.a,
-        b: E::from_real(t.b),
-    }
-}
-
-fn real<I: Elem, O: Elem>(t: &TiltedPair<I, O>) -> TiltedPair {
-    TiltedPair {
-        log_z: t.log_z,
-        mean_z: t.mean_z.re(),
-        variance_z: t.variance_z,
-        mean_x: t.mean_x.re(),
-        variance_x: t.variance_x,
-    }
-}
 
 /// A teacher and a student channel at the fields of both ends.
 struct Pair<'a> {
@@ -242,7 +202,9 @@ impl Pair<'_> {
         }
         // an inner average is a density in b_z: in units of the outer measure
         let unit = 1.0 / width;
-        floor.iter_mut().for_each(|f| *f *= unit);
+        for f in &mut floor {
+            *f *= unit;
+        }
         let effort = Effort {
             monitored: None,
             floor: needed,
