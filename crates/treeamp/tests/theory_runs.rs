@@ -1,6 +1,10 @@
 //! Expectation propagation does what state evolution predicts, sweep by sweep, also when the student
 //! is wrong about the teacher. Reduced sizes; the full ones with `TREEAMP_FULL`.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::needless_pass_by_value)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::needless_pass_by_value
+)]
 
 mod common;
 
