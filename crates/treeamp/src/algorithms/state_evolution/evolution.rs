@@ -14,6 +14,11 @@ impl Marginal for Prediction {
         *self = *other;
     }
 
+    fn forget(&mut self) {
+        self.0.v = f64::INFINITY;
+        self.0.err = f64::INFINITY;
+    }
+
     fn second_moment(&self) -> f64 {
         self.0.tau0
     }
