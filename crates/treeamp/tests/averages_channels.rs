@@ -321,7 +321,7 @@ fn extreme_precisions_and_evaluations() {
                     close(ov.m + ov.v, ov.tau0, 1e-8);
                     assert!(ov.v >= 0.0 && ov.m >= 0.0, "{name}");
                     let ordinary = m_z <= 20.0 && m_x <= 20.0;
-                    let limit = if ordinary { 20_000 } else { 40_000 };
+                    let limit = if ordinary { 20_000 } else { 30_000 };
                     assert!(n <= limit, "{name} {m_z:e} {m_x:e} {end}: {n} evaluations");
                     most = most.max(n);
                 }
