@@ -5,7 +5,7 @@
 
 use super::breaks::Breaks;
 use super::line::SHARP;
-use super::panels::{Effort, INNER, OUTER, Sample, integrate};
+use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -184,7 +184,12 @@ impl Pair<'_> {
             self.log_odds(bz, low, high).unwrap_or(0.0)
         });
         let effort = Effort {
-            monitored: Some([V, V]),
+            monitored: Some(
+                [Monitor {
+                    against: V,
+                    scale: self.tau0[X].sqrt(),
+                }; 2],
+            ),
             floor,
             tolerance: INNER,
             empty: EMPTY[usize::from(self.target != Some(X))],
