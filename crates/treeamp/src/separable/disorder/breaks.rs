@@ -16,7 +16,7 @@ const FULL: &[f64] = &[3.0, 8.0, 13.0];
 /// Cuts around a component of a nested average: $e^{-32}$ is nothing.
 const NESTED: &[f64] = &[2.5, 8.0];
 /// Cuts around a knee.
-const KNEE: &[f64] = &[7.0];
+const KNEE: &[f64] = &[6.0];
 /// Cuts around a transition of the student.
 const STEP: &[f64] = &[0.0, 3.0, 8.0];
 /// Cuts around a logistic change from one landmark to another.
