@@ -266,7 +266,7 @@ pub enum RunError {
         why: String,
     },
     /// A fixed point that an answer depends on was not reached.
-    #[error("{what} was not reached: {termination}")]
+    #[error("could not reach {what}: {termination}")]
     NotReached {
         /// What was sought.
         what: String,

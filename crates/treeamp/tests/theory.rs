@@ -117,3 +117,14 @@ fn phase_retrieval_weak_recovery() {
     assert!((evolution.mse("x").unwrap() - 1.0).abs() < 1e-12);
     assert!(evolution.overlaps("x").unwrap().m.abs() < 1e-15);
 }
+
+/// Real phase retrieval with a Gaussian signal becomes easy at 1.1285.
+#[test]
+fn phase_retrieval_algorithmic_threshold() {
+    let prior = || GaussianPrior::new(0.0, 1.0).unwrap().limit();
+    let family = |alpha: f64| glm(prior(), alpha, PiecewiseLinear::abs());
+    let search = Search::between(1.1, 1.16).tolerance(5e-4);
+    let algorithmic = algorithmic_threshold(&family, "x", search).unwrap();
+    println!("phase retrieval: algorithmic {algorithmic:.4}");
+    assert!((algorithmic - 1.1285).abs() < 1e-3, "{algorithmic}");
+}

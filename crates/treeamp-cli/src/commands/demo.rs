@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use treeamp::algorithms::state_evolution::BayesOptimal;
 use treeamp::prelude::*;
 use treeamp_lab::ensemble;
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Series};
@@ -82,6 +83,8 @@ struct Outcome {
     observations: usize,
     report: Posterior,
     trace: Vec<Errors>,
+    /// The error that state evolution predicts after each sweep, or why it does not.
+    predicted: Result<Vec<f64>, RunError>,
     set_up: Duration,
     sweeps: Duration,
 }
@@ -165,14 +168,39 @@ impl Demo {
         let clock = Instant::now();
         let report = engine.run(&mut watch)?;
         let sweeps = clock.elapsed();
+        let predicted = self.predict(observations, report.sweeps);
         Ok(Outcome {
             truth,
             observations,
             report,
             trace,
+            predicted,
             set_up,
             sweeps,
         })
+    }
+
+    /// State evolution of the same model in the limit of large sizes, from the prior on.
+    fn predict(&self, observations: usize, sweeps: usize) -> Result<Vec<f64>, RunError> {
+        let alpha = observations as f64 / self.n as f64;
+        let model = source(GaussBernoulli::new(self.rho, 0.0, 1.0)?.limit())
+            >> var("x")
+            >> LinearEnsemble::gaussian(alpha)?
+            >> var("z")
+            >> GaussianNoise::new(self.noise)?
+            >> var("y");
+        let tree = model.build()?.expect("y")?;
+        let mut errors = vec![self.rho];
+        let mut watch = |view: &SweepView<'_, BayesOptimal>| {
+            errors.extend(view.marginal("x").map(|p| p.0.mse()));
+            ControlFlow::Continue(())
+        };
+        StateEvolution::new(&tree)?
+            .tolerance(0.0)
+            .damping(self.damping)
+            .max_sweeps(sweeps)
+            .observed_by(&mut watch)?;
+        Ok(errors)
     }
 
     fn table(&self, outcome: &Outcome, picture: &str) -> Result<String, Failure> {
@@ -183,6 +211,10 @@ impl Demo {
             Err(error) => error.to_string(),
         };
         let made = mean_squared_error(report.mean("x")?, truth);
+        let predicted = match &outcome.predicted {
+            Ok(errors) => scientific(errors.last().copied().unwrap_or(self.rho)),
+            Err(error) => error.to_string(),
+        };
         let rows = [
             (
                 "signal",
@@ -197,6 +229,7 @@ impl Demo {
             ("time of sweeps", milliseconds(outcome.sweeps)),
             ("variance claimed", scientific(report.variance("x")?)),
             ("error made", scientific(made)),
+            ("error predicted", predicted),
             ("error of the prior", scientific(mean_square(truth))),
             ("log-evidence", evidence),
             ("ended", report.termination.to_string()),
@@ -255,6 +288,13 @@ impl Demo {
                 .dashed()
                 .mark(Mark::Dot)
                 .size(5.0),
+        );
+        let theory = outcome.predicted.iter().flatten().enumerate();
+        let theory = theory.map(|(sweep, error)| (sweep as f64, *error));
+        let error = error.series(
+            Series::line("error predicted", theory)
+                .ink(Ink::Grey)
+                .size(1.5),
         );
         let title = format!(
             "Sparse linear regression: N = {}, M = {}, ρ = {}, noise variance {}, seed {}",

@@ -364,6 +364,11 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
         Ok(averages(self, view_of(teacher)?, at)?.0)
     }
 
+    /// A Gaussian law sends its own precision, whatever it hears; infinite without noise.
+    fn extrinsic_precision(&self, _: Averaged<'_>, _: usize) -> Result<Option<f64>, FactorError> {
+        Ok(self.law().as_gaussian(L::Output::ZERO).map(|own| own.a))
+    }
+
     fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
         Ok(averages(self, view_of(teacher)?, at)?.1)
     }
