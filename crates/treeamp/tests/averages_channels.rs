@@ -302,12 +302,12 @@ fn nothing_is_seen() {
 
 #[test]
 fn extreme_precisions_and_evaluations() {
-    let mut most = 0;
+    let (mut updates, mut expensive) = (0, 0);
     for f in channels() {
         let f = Counting::new(f);
         let counter = f.counter();
         for m_z in [0.0, 1e-2, 1.0, 20.0, 1e2, 1e4, 1e8] {
-            for m_x in [0.0, 1e-2, 1.0, 20.0, 1e2, 1e5, 1e8] {
+            for m_x in [0.0, 1e-2, 1.0, 10.0, 1e2, 1e5, 1e8] {
                 let fields = bayes_fields(m_z, m_x, [1.0, 0.0]);
                 let at = Averaged {
                     fields: &fields,
@@ -320,13 +320,14 @@ fn extreme_precisions_and_evaluations() {
                     let name = ScalarChannel::name(&f);
                     close(ov.m + ov.v, ov.tau0, 1e-8);
                     assert!(ov.v >= 0.0 && ov.m >= 0.0, "{name}");
-                    let ordinary = m_z <= 20.0 && m_x <= 20.0;
-                    let limit = if ordinary { 20_000 } else { 40_000 };
+                    let ordinary = m_z <= 20.0 && m_x <= 10.0;
+                    let limit = if ordinary { 20_000 } else { 60_000 };
                     assert!(n <= limit, "{name} {m_z:e} {m_x:e} {end}: {n} evaluations");
-                    most = most.max(n);
+                    updates += 1;
+                    expensive += usize::from(n > 20_000);
                 }
             }
         }
     }
-    assert!(most > 0);
+    assert!(20 * expensive < updates, "{expensive} of {updates}");
 }

@@ -5,7 +5,7 @@
 
 use super::breaks::Breaks;
 use super::line::SHARP;
-use super::panels::{Effort, INNER, OUTER, Sample, integrate};
+use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -79,6 +79,17 @@ impl Pair<'_> {
         t.unwrap_or(TiltedPair::divergent(0.0, 0.0))
     }
 
+    /// $\ln\frac{r - c}{c' - r}$ of the student's mean $r$ half way between two atoms $c < c'$ of the output.
+    fn log_odds(&self, bz: f64, low: Landmark, high: Landmark) -> Option<f64> {
+        if low.width > 0.0 || high.width > 0.0 || !(low.place < high.place) {
+            return None;
+        }
+        let bx = 0.5 * self.at[X].a * (low.place + high.place);
+        let r = self.student_at(bz, bx).mean_x;
+        let odds = (r - low.place) / (high.place - r);
+        (odds > 0.0).then(|| odds.ln())
+    }
+
     /// All averaged quantities at a pair of fields.
     fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
         let (z, x) = (self.star(Z, bz), self.star(X, bx));
@@ -108,7 +119,10 @@ impl Pair<'_> {
                 (t.mean_x, t.variance_x)
             }
         };
-        let ((r, v), (r0, v0)) = (of(&t), of(&t0));
+        let ((mut r, v), (mut r0, v0)) = (of(&t), of(&t0));
+        if self.at[end].is_silent() {
+            (r, r0) = (settled(r, v), settled(r0, v0));
+        }
         let point = Point {
             log_z: t.log_z,
             r,
@@ -166,9 +180,16 @@ impl Pair<'_> {
         let marks = images(self.student, own);
         let mut breaks = Breaks::nested();
         breaks.teacher(&marks0, at.m_hat, at.q_hat);
-        breaks.student(&marks, at.a);
+        breaks.students_transitions(&marks, at.a, |low, high| {
+            self.log_odds(bz, low, high).unwrap_or(0.0)
+        });
         let effort = Effort {
-            monitored: Some([V, V]),
+            monitored: Some(
+                [Monitor {
+                    against: V,
+                    scale: self.tau0[X].sqrt(),
+                }; 2],
+            ),
             floor,
             tolerance: INNER,
             empty: EMPTY[usize::from(self.target != Some(X))],
@@ -186,10 +207,10 @@ impl Pair<'_> {
         let width = at.q_hat.sqrt().hypot(at.m_hat * self.tau0[Z].sqrt());
         breaks.component(0.0, width);
         for mark in self.teacher.landmarks(None) {
-            breaks.around(at.m_hat * mark.place, at.q_hat.sqrt());
+            breaks.knee(at.m_hat * mark.place, at.q_hat.sqrt());
         }
         for mark in self.student.landmarks(None) {
-            breaks.around(at.a * mark.place, at.a.abs().sqrt());
+            breaks.bend(at.a * mark.place, at.a.abs().sqrt());
         }
         let breaks = breaks.sorted();
         // which inner averages matter: one pass without refinement
@@ -216,6 +237,15 @@ impl Pair<'_> {
             &breaks,
             effort,
         )
+    }
+}
+
+/// Zero for a mean that is zero up to rounding: symmetric laws at a field of zero.
+fn settled(mean: f64, variance: f64) -> f64 {
+    if mean.abs() <= 8.0 * f64::EPSILON * variance.sqrt() {
+        0.0
+    } else {
+        mean
     }
 }
 

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
-use super::panels::{Effort, INNER, OUTER, Sample, integrate};
+use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same, recovered};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -114,7 +114,12 @@ impl Pair<'_> {
             }
         };
         let effort = Effort {
-            monitored: Some([V, V]),
+            monitored: Some(
+                [Monitor {
+                    against: V,
+                    scale: self.tau0.sqrt(),
+                }; 2],
+            ),
             floor,
             tolerance: INNER,
             empty: 0.0,

@@ -55,12 +55,20 @@ impl<const K: usize> Sample<K> {
     }
 }
 
+/// What is to be done about a monitor.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Monitor {
+    /// The integrand whose total is compared with what the monitor could have missed.
+    pub against: usize,
+    /// The size of the terms that the monitor is computed from, which are rounded.
+    pub scale: f64,
+}
+
 /// How to integrate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort<const K: usize> {
-    /// The integrand whose total is compared with what each monitor could have missed; `None` for an
-    /// integrand without monitors.
-    pub monitored: Option<[usize; 2]>,
+    /// The monitors; `None` for an integrand without.
+    pub monitored: Option<[Monitor; 2]>,
     /// Totals below which an integrand need not be known relative to itself; infinite for one that is
     /// not needed at all.
     pub floor: [f64; K],
@@ -116,6 +124,8 @@ struct Limits<const K: usize> {
     empty: f64,
     /// Integrands whose error counts.
     needed: [bool; K],
+    /// The size of the terms of the monitors.
+    scale: [f64; 2],
 }
 
 impl<const K: usize> Panel<K> {
@@ -155,18 +165,18 @@ impl<const K: usize> Panel<K> {
         panel.missed = std::array::from_fn(|j| {
             let slopes = samples.iter().map(|s| s.slope[j]);
             let rise: f64 = slopes.zip(&rule.weights).map(|(s, w)| w * s).sum();
-            panel.miss(j, width * rise) * weight
+            panel.miss(j, width * rise, limits.scale[j]) * weight
         });
         panel
     }
 
     /// The part of the rise of a monitor that its integral misses; zero up to rounding, and for a
     /// monitor that is not a number.
-    fn miss(&self, j: usize, integral: f64) -> f64 {
+    fn miss(&self, j: usize, integral: f64, scale: f64) -> f64 {
         let (lo, hi) = (self.lo.rise[j], self.hi.rise[j]);
         let step = hi - lo;
         let miss = (step - integral).abs();
-        if miss > HIDDEN * step.abs() && miss > 1e-13 * (hi.abs() + lo.abs()) {
+        if miss > HIDDEN * step.abs() && miss > 1e-13 * (hi.abs() + lo.abs() + scale) {
             miss
         } else {
             0.0
@@ -187,8 +197,8 @@ impl<const K: usize> Panel<K> {
         if self.is_narrow() {
             return Vec::new();
         }
-        if let Some(against) = effort.monitored
-            && let Some(j) = (0..2).find(|&j| self.missed[j] > HIDDEN * total[against[j]])
+        if let Some(m) = effort.monitored
+            && let Some(j) = (0..2).find(|&j| self.missed[j] > HIDDEN * total[m[j].against])
         {
             return around_step(f, self.lo, self.hi, j);
         }
@@ -242,6 +252,7 @@ pub(super) fn integrate<const K: usize>(
     let limits = Limits {
         empty: effort.empty * heaviest,
         needed: effort.floor.map(f64::is_finite),
+        scale: effort.monitored.map_or([0.0; 2], |m| m.map(|m| m.scale)),
     };
     let mut panels: Vec<Panel<K>> = ends
         .windows(2)
