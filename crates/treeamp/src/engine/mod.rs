@@ -2,10 +2,12 @@
 
 mod algorithm;
 mod bethe;
+mod finish;
 mod observer;
 mod options;
 mod plan;
 mod report;
+mod start;
 mod state;
 mod sweep;
 

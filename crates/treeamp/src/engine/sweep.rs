@@ -1,18 +1,13 @@
 //! The loop: forward and backward passes until the moments settle.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
-
-use super::report::{check_len, find_edge};
 use super::state::State;
 use super::{
-    Algorithm, Damping, Divergence, EdgeMessage, Initial, Marginal, Message, Messages, Objective,
-    Observer, Options, Plan, Potential, Report, SweepRecord, SweepView, Term, Termination,
+    Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Observer, Options, Plan,
+    Report, SweepRecord, SweepView, Termination,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::Incoming;
-use crate::model::{Direction, Tree};
+use crate::model::Tree;
 
 /// A residual this many times its minimum is a divergence.
 const GROWTH_LIMIT: f64 = 1000.0;
@@ -34,11 +29,11 @@ const IMPROPER_LIMIT: usize = 10;
 /// smaller of the one after the first sweep and the present one. Of a sweep: the largest of all.
 #[derive(Debug)]
 pub struct Engine<'t, A: Algorithm> {
-    tree: &'t Tree,
-    algorithm: A,
-    plan: Plan,
-    options: Options,
-    warm: Option<Messages<A::Message>>,
+    pub(super) tree: &'t Tree,
+    pub(super) algorithm: A,
+    pub(super) plan: Plan,
+    pub(super) options: Options,
+    pub(super) warm: Option<Messages<A::Message>>,
 }
 
 /// What one pass over the steps found.
@@ -271,231 +266,5 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             direction: Some(edge.direction),
             reason: reason.to_string(),
         }
-    }
-
-    fn start(&self) -> Result<State<A>, RunError> {
-        let variables = self.tree.variables();
-        let flat: Vec<A::Message> = variables
-            .iter()
-            .map(|v| self.algorithm.flat(&v.spec))
-            .collect();
-        let blank: Vec<A::Marginal> = variables
-            .iter()
-            .map(|v| self.algorithm.blank(&v.spec))
-            .collect();
-        let mut store: Vec<A::Message> = self
-            .plan
-            .slot_variable
-            .iter()
-            .map(|v| flat[*v].clone())
-            .collect();
-        let held = self.initialise(&mut store)?;
-        let mut damping = vec![0.0; self.tree.edges().len()];
-        match &self.options.damping {
-            Damping::None => {}
-            Damping::Constant(d) => damping.fill(*d),
-            Damping::PerEdge(edges) => {
-                for (i, (factor, variable, d)) in edges.iter().enumerate() {
-                    let twice = |(f, v, _): &(String, String, f64)| f == factor && v == variable;
-                    if edges[..i].iter().any(twice) {
-                        return Err(given_twice("damping", factor, variable));
-                    }
-                    damping[find_edge(self.tree, factor, variable)?] = *d;
-                }
-            }
-        }
-        let work = (0..self.tree.factors().len())
-            .map(|f| {
-                let ports = self.tree.port_specs(f);
-                vec![0.0; self.tree.factors()[f].factor.workspace_len(&ports)]
-            })
-            .collect();
-        Ok(State {
-            good_messages: store[..self.tree.edges().len()].to_vec(),
-            good_marginals: blank.clone(),
-            has_good: false,
-            scratch: flat.clone(),
-            flat,
-            store,
-            held,
-            work,
-            damping,
-            previous: blank.clone(),
-            known: vec![false; blank.len()],
-            scale: vec![f64::INFINITY; blank.len()],
-            marginals: blank,
-        })
-    }
-
-    /// The messages before the first sweep. Returns the edges to be left alone in it: a forward
-    /// message that was given would otherwise be overwritten before anyone sees it.
-    fn initialise(&self, store: &mut [A::Message]) -> Result<Vec<bool>, RunError> {
-        let mut held = vec![false; self.tree.edges().len()];
-        let spec = |edge: usize| &self.tree.variables()[self.tree.edges()[edge].variable].spec;
-        match &self.options.initial {
-            Initial::Flat => {}
-            Initial::Constant { precision, linear } => {
-                for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
-                    *slot = self
-                        .algorithm
-                        .constant(spec(e), *precision, &mut || *linear);
-                }
-            }
-            Initial::Noisy {
-                precision,
-                mean,
-                std,
-                seed,
-            } => {
-                for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
-                    let mut rng = ChaCha8Rng::seed_from_u64(*seed);
-                    rng.set_stream(e as u64);
-                    let mut draw = || {
-                        let xi: f64 = StandardNormal.sample(&mut rng);
-                        mean + std * xi
-                    };
-                    *slot = self.algorithm.constant(spec(e), *precision, &mut draw);
-                }
-            }
-            Initial::Given(messages) => {
-                for (i, message) in messages.iter().enumerate() {
-                    let (factor, variable) = (&message.factor, &message.variable);
-                    let twice = |m: &EdgeMessage| m.factor == *factor && m.variable == *variable;
-                    if messages[..i].iter().any(twice) {
-                        return Err(given_twice("initial", factor, variable));
-                    }
-                    let e = find_edge(self.tree, &message.factor, &message.variable)?;
-                    check_len(message, spec(e).len())?;
-                    let mut values = message.linear.iter().cycle().copied();
-                    let mut next = || values.next().unwrap_or(0.0);
-                    held[e] = self.tree.edges()[e].direction == Direction::Forward;
-                    store[e] = self
-                        .algorithm
-                        .constant(spec(e), message.precision, &mut next);
-                }
-            }
-        }
-        for (factor, variable, message) in self.warm.iter().flat_map(Messages::iter) {
-            let Some(e) = self.tree.edge(factor, variable) else {
-                continue;
-            };
-            if message.components() != store[e].components() {
-                return Err(RunError::MessageLen {
-                    factor: factor.to_owned(),
-                    variable: variable.to_owned(),
-                    expected: store[e].components(),
-                    got: message.components(),
-                });
-            }
-            store[e].copy_from(message);
-        }
-        Ok(held)
-    }
-
-    fn report(
-        &self,
-        mut state: State<A>,
-        trace: Vec<SweepRecord>,
-        variances: &[f64],
-        termination: Termination,
-    ) -> Report<A> {
-        let objective = if state.has_good || trace.iter().any(|r| r.improper == 0) {
-            self.objective(&mut state)
-        } else {
-            state.marginals.iter_mut().for_each(Marginal::forget);
-            Err(RunError::NotReached {
-                what: "a first good state".to_owned(),
-                termination: termination.to_string(),
-            })
-        };
-        let names = self
-            .tree
-            .variables()
-            .iter()
-            .map(|v| v.name.clone())
-            .collect();
-        let width = self.tree.variables().len();
-        state.store.truncate(self.tree.edges().len());
-        let ends = self.tree.edges().iter().map(|e| {
-            let factor = self.tree.factors()[e.factor].name.clone();
-            (factor, self.tree.variables()[e.variable].name.clone())
-        });
-        let edges = ends.zip(state.store).map(|((f, v), m)| (f, v, m)).collect();
-        Report {
-            names,
-            marginals: state.marginals,
-            termination,
-            sweeps: trace.len(),
-            trace,
-            variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
-            messages: Messages { edges },
-            objective,
-        }
-    }
-
-    /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.
-    fn objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
-        let mut factors = Vec::new();
-        for (f, node) in self.tree.factors().iter().enumerate() {
-            self.plan.refresh(f, &mut state.store, &state.flat);
-            let incoming = self.plan.at_factor(f, &state.store);
-            let work = &mut state.work[f];
-            let Potential { value, excess } = self
-                .algorithm
-                .factor_potential(f, node.factor.as_ref(), incoming, work)
-                .map_err(|source| RunError::Factor {
-                    factor: node.name.clone(),
-                    source,
-                })?;
-            factors.push(Term {
-                name: node.name.clone(),
-                value,
-                excess,
-            });
-        }
-        let mut variables = Vec::new();
-        for (i, variable) in self.tree.variables().iter().enumerate() {
-            let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
-            let Potential { value, excess } =
-                self.algorithm
-                    .variable_potential(variable, incoming, &mut state.scratch[i]);
-            variables.push(Term {
-                name: variable.name.clone(),
-                value,
-                excess,
-            });
-        }
-        let mut edges = Vec::new();
-        for (e, edge) in self.tree.edges().iter().enumerate() {
-            let variable = &self.tree.variables()[edge.variable];
-            let slots = [e, self.plan.to_factor[e]];
-            let incoming = Incoming::new(&state.store, &slots);
-            let total = &mut state.scratch[edge.variable];
-            let Potential { value, excess } =
-                self.algorithm.variable_potential(variable, incoming, total);
-            let arrow = match edge.direction {
-                Direction::Forward => "->",
-                Direction::Backward => "<-",
-            };
-            let name = format!(
-                "{} {arrow} {}",
-                self.tree.factors()[edge.factor].name,
-                variable.name
-            );
-            edges.push(Term {
-                name,
-                value,
-                excess,
-            });
-        }
-        Ok(Objective::new(factors, variables, edges))
-    }
-}
-
-fn given_twice(option: &'static str, factor: &str, variable: &str) -> RunError {
-    RunError::Option {
-        option,
-        expected: "given once per edge".to_owned(),
-        got: format!("two entries for {factor} - {variable}"),
     }
 }

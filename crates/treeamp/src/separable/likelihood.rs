@@ -4,12 +4,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::prior::listed;
-use super::{chunked_sum, fill_moments};
+use super::{chunked_sum, fill_moments, gaussian_excess};
 use crate::belief::{Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{
-    Arity, EnsembleRule, Factor, Incoming, PosteriorRule, log_normal_sum, message_from_moments,
-};
+use crate::factor::{Arity, EnsembleRule, Factor, Incoming, PosteriorRule, message_from_moments};
 use crate::scalar::{Elem, ScalarLikelihood, ScalarView};
 
 /// A scalar likelihood with one observation per component.
@@ -165,21 +163,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let x = incoming.get(0);
-        let a = x.precision.scalar();
-        let b = E::view(&x.linear);
         let y = L::Output::view(&self.y);
-        let law = |i: usize| self.law.as_gaussian(y[i]);
-        match law(0) {
-            Some(own) if a > 0.0 => {
-                let variance = 1.0 / own.a + 1.0 / a;
-                let (own_scale, scale) = (own.mean_scale(), x.mean_scale());
-                let gaps = (0..b.len()).map(|i| {
-                    let centre = law(i).map_or(E::ZERO, |own| own.b).scale(own_scale);
-                    b[i].scale(scale).minus(centre).norm_sqr().sqrt()
-                });
-                Ok(log_normal_sum(gaps, variance))
-            }
-            _ => Ok(self.log_partition(incoming, work)? - x.own_potential()),
+        match gaussian_excess(x, |i| self.law.as_gaussian(y[i])) {
+            Some(excess) => Ok(excess),
+            None => Ok(self.log_partition(incoming, work)? - x.own_potential()),
         }
     }
 

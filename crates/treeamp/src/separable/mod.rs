@@ -40,3 +40,22 @@ fn chunked_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
         .map(|start| (start..(start + CHUNK).min(n)).map(&f).sum::<f64>())
         .sum()
 }
+
+/// $\sum_i\ln\mathcal N(\hat x_i; m_i, v_0 + 1/a)$: what a Gaussian law with natural parameters `law(i)` adds to a proper
+/// or pinned message. `None` if either is neither.
+fn gaussian_excess<E: crate::scalar::Elem>(
+    x: &crate::belief::Gaussian,
+    law: impl Fn(usize) -> Option<crate::scalar::Tilt<E>>,
+) -> Option<f64> {
+    let own = law(0)?;
+    let a = x.precision.scalar();
+    if !(a > 0.0 && own.a > 0.0) {
+        return None;
+    }
+    let (own_scale, scale) = (own.mean_scale(), x.mean_scale());
+    let gaps = E::view(&x.linear).iter().enumerate().map(|(i, b)| {
+        let centre = law(i).map_or(E::ZERO, |own| own.b).scale(own_scale);
+        b.scale(scale).minus(centre).norm_sqr().sqrt()
+    });
+    Some(crate::factor::log_normal_sum(gaps, 1.0 / own.a + 1.0 / a))
+}

@@ -4,12 +4,11 @@ use std::marker::PhantomData;
 
 use rand::Rng;
 
-use super::{chunked_sum, fill_moments};
+use super::{chunked_sum, fill_moments, gaussian_excess};
 use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, log_normal_sum,
-    message_from_moments,
+    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments,
 };
 use crate::scalar::{Elem, ScalarPrior, ScalarView};
 
@@ -137,20 +136,9 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let x = incoming.get(0);
-        let a = x.precision.scalar();
-        let b = E::view(&x.linear);
-        let law = |_: usize| self.law.as_gaussian();
-        match law(0) {
-            Some(own) if a > 0.0 => {
-                let variance = 1.0 / own.a + 1.0 / a;
-                let (own_scale, scale) = (own.mean_scale(), x.mean_scale());
-                let gaps = (0..b.len()).map(|i| {
-                    let centre = law(i).map_or(E::ZERO, |own| own.b).scale(own_scale);
-                    b[i].scale(scale).minus(centre).norm_sqr().sqrt()
-                });
-                Ok(log_normal_sum(gaps, variance))
-            }
-            _ => Ok(self.log_partition(incoming, work)? - x.own_potential()),
+        match gaussian_excess(x, |_| self.law.as_gaussian()) {
+            Some(excess) => Ok(excess),
+            None => Ok(self.log_partition(incoming, work)? - x.own_potential()),
         }
     }
 

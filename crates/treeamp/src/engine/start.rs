@@ -1,0 +1,140 @@
+//! Before the first sweep: buffers, damping and initial messages.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::report::{check_len, find_edge};
+use super::state::State;
+use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages};
+use crate::error::RunError;
+use crate::model::Direction;
+
+impl<A: Algorithm> Engine<'_, A> {
+    pub(super) fn start(&self) -> Result<State<A>, RunError> {
+        let variables = self.tree.variables();
+        let flat: Vec<A::Message> = variables
+            .iter()
+            .map(|v| self.algorithm.flat(&v.spec))
+            .collect();
+        let blank: Vec<A::Marginal> = variables
+            .iter()
+            .map(|v| self.algorithm.blank(&v.spec))
+            .collect();
+        let mut store: Vec<A::Message> = self
+            .plan
+            .slot_variable
+            .iter()
+            .map(|v| flat[*v].clone())
+            .collect();
+        let held = self.initialise(&mut store)?;
+        let mut damping = vec![0.0; self.tree.edges().len()];
+        match &self.options.damping {
+            Damping::None => {}
+            Damping::Constant(d) => damping.fill(*d),
+            Damping::PerEdge(edges) => {
+                for (i, (factor, variable, d)) in edges.iter().enumerate() {
+                    let twice = |(f, v, _): &(String, String, f64)| f == factor && v == variable;
+                    if edges[..i].iter().any(twice) {
+                        return Err(given_twice("damping", factor, variable));
+                    }
+                    damping[find_edge(self.tree, factor, variable)?] = *d;
+                }
+            }
+        }
+        let work = (0..self.tree.factors().len())
+            .map(|f| {
+                let ports = self.tree.port_specs(f);
+                vec![0.0; self.tree.factors()[f].factor.workspace_len(&ports)]
+            })
+            .collect();
+        Ok(State {
+            good_messages: store[..self.tree.edges().len()].to_vec(),
+            good_marginals: blank.clone(),
+            has_good: false,
+            scratch: flat.clone(),
+            flat,
+            store,
+            held,
+            work,
+            damping,
+            previous: blank.clone(),
+            known: vec![false; blank.len()],
+            scale: vec![f64::INFINITY; blank.len()],
+            marginals: blank,
+        })
+    }
+
+    /// The messages before the first sweep. Returns the edges to be left alone in it: a forward
+    /// message that was given would otherwise be overwritten before anyone sees it.
+    fn initialise(&self, store: &mut [A::Message]) -> Result<Vec<bool>, RunError> {
+        let mut held = vec![false; self.tree.edges().len()];
+        let spec = |edge: usize| &self.tree.variables()[self.tree.edges()[edge].variable].spec;
+        match &self.options.initial {
+            Initial::Flat => {}
+            Initial::Constant { precision, linear } => {
+                for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
+                    *slot = self
+                        .algorithm
+                        .constant(spec(e), *precision, &mut || *linear);
+                }
+            }
+            Initial::Noisy {
+                precision,
+                mean,
+                std,
+                seed,
+            } => {
+                for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
+                    let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+                    rng.set_stream(e as u64);
+                    let mut draw = || {
+                        let xi: f64 = StandardNormal.sample(&mut rng);
+                        mean + std * xi
+                    };
+                    *slot = self.algorithm.constant(spec(e), *precision, &mut draw);
+                }
+            }
+            Initial::Given(messages) => {
+                for (i, message) in messages.iter().enumerate() {
+                    let (factor, variable) = (&message.factor, &message.variable);
+                    let twice = |m: &EdgeMessage| m.factor == *factor && m.variable == *variable;
+                    if messages[..i].iter().any(twice) {
+                        return Err(given_twice("initial", factor, variable));
+                    }
+                    let e = find_edge(self.tree, &message.factor, &message.variable)?;
+                    check_len(message, spec(e).len())?;
+                    let mut values = message.linear.iter().cycle().copied();
+                    let mut next = || values.next().unwrap_or(0.0);
+                    held[e] = self.tree.edges()[e].direction == Direction::Forward;
+                    store[e] = self
+                        .algorithm
+                        .constant(spec(e), message.precision, &mut next);
+                }
+            }
+        }
+        for (factor, variable, message) in self.warm.iter().flat_map(Messages::iter) {
+            let Some(e) = self.tree.edge(factor, variable) else {
+                continue;
+            };
+            if message.components() != store[e].components() {
+                return Err(RunError::MessageLen {
+                    factor: factor.to_owned(),
+                    variable: variable.to_owned(),
+                    expected: store[e].components(),
+                    got: message.components(),
+                });
+            }
+            store[e].copy_from(message);
+        }
+        Ok(held)
+    }
+}
+
+fn given_twice(option: &'static str, factor: &str, variable: &str) -> RunError {
+    RunError::Option {
+        option,
+        expected: "given once per edge".to_owned(),
+        got: format!("two entries for {factor} - {variable}"),
+    }
+}
