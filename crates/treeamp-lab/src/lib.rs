@@ -12,8 +12,3 @@ pub mod figure;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
-
-/// The guide to priors, likewise.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/add-a-prior.md")]
-pub struct AddAPrior;

@@ -3,8 +3,9 @@
 
 use thiserror::Error;
 
-/// The error of a constructor parameter out of range.
-pub(crate) fn parameter(
+/// The error of a constructor parameter out of range, for the constructors of modules.
+#[must_use]
+pub fn parameter(
     module: &str,
     name: &'static str,
     expected: impl Into<String>,
@@ -141,6 +142,16 @@ pub enum ModelError {
     /// A variable with no components.
     #[error("variable `{variable}` is empty: expected at least one component, got shape {shape}")]
     EmptyVariable {
+        /// The variable.
+        variable: String,
+        /// Its shape.
+        shape: String,
+    },
+    /// A variable that no memory can hold.
+    #[error(
+        "variable `{variable}` is too large: expected a shape that fits in memory, got {shape}"
+    )]
+    TooLarge {
         /// The variable.
         variable: String,
         /// Its shape.

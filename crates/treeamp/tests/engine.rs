@@ -637,3 +637,126 @@ fn public_types_cross_threads() {
     check::<ModelError>();
     check::<RunError>();
 }
+
+// ---- what users do by mistake ----
+
+fn noisy(n: usize) -> Tree {
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
+        >> var("x")
+        >> GaussianNoise::new(0.1).unwrap()
+        >> var("y");
+    model
+        .build()
+        .unwrap()
+        .condition("y", &vec![1.0; n])
+        .unwrap()
+}
+
+#[test]
+fn a_warm_start_of_another_size_is_refused() {
+    let three = ExpectationPropagation
+        .on(&noisy(3))
+        .unwrap()
+        .run(&mut ())
+        .unwrap();
+    let two = noisy(2);
+    let engine = ExpectationPropagation.on(&two).unwrap().warm_start(&three);
+    let text = engine.run(&mut ()).unwrap_err().to_string();
+    assert!(text.contains("expected 2 components, got 3"), "{text}");
+}
+
+#[test]
+fn an_edge_given_twice_is_refused() {
+    let tree = noisy(2);
+    let edge = ("gaussian".to_owned(), "x".to_owned(), 0.1);
+    let damping = Damping::PerEdge(vec![edge.clone(), edge]);
+    let text = ExpectationPropagation
+        .on(&tree)
+        .unwrap()
+        .damping(damping)
+        .run(&mut ());
+    assert!(text.unwrap_err().to_string().contains("once per edge"));
+}
+
+#[test]
+fn a_matrix_of_zeros_says_nothing() {
+    for scale in [0.0, 1e-200] {
+        let w = Matrix::from_fn(2, 2, |i, j| if i == j { scale } else { 0.0 }).unwrap();
+        let model = source(GaussianPrior::new(0.5, 2.0).unwrap().iid(2))
+            >> var("x")
+            >> Linear::new(w).unwrap()
+            >> var("z")
+            >> GaussianNoise::new(0.1).unwrap()
+            >> var("y");
+        let observed = model.build().unwrap().condition("y", &[0.1, 0.2]).unwrap();
+        let report = ExpectationPropagation
+            .on(&observed)
+            .unwrap()
+            .run(&mut ())
+            .unwrap();
+        assert!(report.termination.is_converged(), "{}", report.termination);
+        assert!((report.mean("x").unwrap()[1] - 0.5).abs() < 1e-12);
+        assert!((report.variance("x").unwrap() - 2.0).abs() < 1e-12);
+        let exact: f64 = [0.1_f64, 0.2]
+            .iter()
+            .map(|y| -0.5 * (y * y / 0.1 + (std::f64::consts::TAU * 0.1).ln()))
+            .sum();
+        assert!((report.log_evidence().unwrap() - exact).abs() < 1e-9);
+    }
+}
+
+/// A run that never had a good state claims nothing.
+#[test]
+fn divergence_before_any_good_state_claims_nothing() {
+    let report = scripted(&[(f64::NAN, 0.0)]);
+    assert!(matches!(report.termination, Termination::Diverging(_)));
+    assert!(report.variance("x").unwrap().is_infinite());
+    let text = report.log_evidence().unwrap_err().to_string();
+    assert!(text.contains("first good state"), "{text}");
+}
+
+#[test]
+fn values_that_a_prior_excludes_are_a_contradiction() {
+    let seen = |prior: Fragment, y: &[f64]| {
+        let observed = (prior >> var("x"))
+            .build()
+            .unwrap()
+            .condition("x", y)
+            .unwrap();
+        ExpectationPropagation.on(&observed).unwrap().run(&mut ())
+    };
+    let binary = || source(Binary::new(0.5).unwrap().iid(2));
+    let text = seen(binary(), &[0.5, 1.0]).unwrap_err().to_string();
+    assert!(
+        text.contains("`binary`") && text.contains("0.5 at index 0"),
+        "{text}"
+    );
+    let exponential = source(Exponential::new(1.0).unwrap().iid(2));
+    assert!(
+        seen(exponential, &[1.0, -1.0])
+            .unwrap_err()
+            .to_string()
+            .contains("-1")
+    );
+    let interval = source(Interval::new(0.0, 1.0, 0.0, 1.0).unwrap().iid(1));
+    assert!(seen(interval, &[2.0]).is_err());
+    let report = seen(binary(), &[1.0, -1.0]).unwrap();
+    assert_eq!(report.log_evidence().unwrap(), f64::INFINITY);
+}
+
+#[test]
+fn names_survive_an_observation() {
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(2))
+        >> var("x")
+        >> named("camera", GaussianNoise::new(0.1).unwrap())
+        >> var("y");
+    let observed = model.build().unwrap().condition("y", &[1.0, 2.0]).unwrap();
+    assert_eq!(observed.factors()[1].name, "camera");
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(2))
+        >> var("x")
+        >> PiecewiseLinear::sign()
+        >> var("y");
+    let observed = model.build().unwrap().condition("y", &[1.0, -1.0]).unwrap();
+    assert_eq!(observed.factors()[1].name, "sign");
+    assert!(observed.describe().contains("x (2) -> sign"));
+}

@@ -1,6 +1,10 @@
 //! Expectation propagation does what state evolution predicts, sweep by sweep, also when the student
 //! is wrong about the teacher. Reduced sizes; the full ones with `TREEAMP_FULL`.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::needless_pass_by_value
+)]
 
 mod common;
 
@@ -188,7 +192,7 @@ fn a_two_layer_network() {
 #[test]
 fn a_tree_with_a_branch() {
     let prior = GaussBernoulli::new(0.2, 0.0, 1.0).unwrap();
-    let limit = source(prior.clone().limit())
+    let limit = source(prior.limit())
         >> var("x")
         >> ((branch(LinearEnsemble::gaussian(0.4).unwrap())
             >> var("z")
@@ -209,7 +213,7 @@ fn a_tree_with_a_branch() {
     let (n, seeds) = scale();
     let runs: Vec<Vec<f64>> = (0..seeds)
         .map(|seed| {
-            let model = source(prior.clone().iid(n))
+            let model = source(prior.iid(n))
                 >> var("x")
                 >> ((branch(linear(2 * n / 5, n, seed))
                     >> var("z")

@@ -90,6 +90,11 @@ impl Marginal for Moments {
         Moments::copy_from(self, other);
     }
 
+    fn forget(&mut self) {
+        self.mean.fill(0.0);
+        self.variance.data_mut().fill(f64::INFINITY);
+    }
+
     fn second_moment(&self) -> f64 {
         Moments::second_moment(self)
     }

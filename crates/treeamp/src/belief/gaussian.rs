@@ -202,6 +202,10 @@ impl Message for Gaussian {
         }
     }
 
+    fn components(&self) -> usize {
+        self.linear.len()
+    }
+
     fn is_finite(&self) -> bool {
         let precision_ok = self.precision.data().iter().all(|a| a.is_finite());
         (precision_ok || self.is_pinned()) && self.linear.iter().all(|b| b.is_finite())

@@ -11,6 +11,10 @@ pub trait Message: Clone + Send + Sync + std::fmt::Debug {
     fn add_assign(&mut self, other: &Self);
     /// `(1 - damping) * self + damping * previous`.
     fn blend(&mut self, previous: &Self, damping: f64);
+    /// Number of components, where a message has them.
+    fn components(&self) -> usize {
+        1
+    }
     /// No NaN, no infinity that is not a pin.
     fn is_finite(&self) -> bool;
 }

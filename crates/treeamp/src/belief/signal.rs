@@ -81,10 +81,15 @@ impl SignalSpec {
         self.ratio.unwrap_or(self.len() as f64)
     }
 
-    /// Number of components.
+    /// Number of components; saturates for a shape that no memory can hold.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.shape.iter().product()
+        if self.shape.contains(&0) {
+            return 0;
+        }
+        self.shape
+            .iter()
+            .fold(1, |n: usize, d| n.saturating_mul(*d))
     }
 
     /// Number of real numbers: twice the components of a complex signal.
@@ -92,7 +97,7 @@ impl SignalSpec {
     pub fn len(&self) -> usize {
         match self.element {
             Element::Real => self.count(),
-            Element::Complex => 2 * self.count(),
+            Element::Complex => self.count().saturating_mul(2),
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Potential {
 pub trait Marginal: Clone + Send + Sync + std::fmt::Debug {
     /// Copies in place, without allocating.
     fn copy_from(&mut self, other: &Self);
+    /// Becomes what is known before anything is known: nothing, with infinite variance.
+    fn forget(&mut self);
     /// The second moment $\tau$ it claims, the square of the signal's scale.
     fn second_moment(&self) -> f64;
     /// Its average variance.

@@ -23,6 +23,8 @@ pub(super) struct State<A: Algorithm> {
     pub scale: Vec<f64>,
     pub good_messages: Vec<A::Message>,
     pub good_marginals: Vec<A::Marginal>,
+    /// There has been a good state.
+    pub has_good: bool,
 }
 
 impl<A: Algorithm> State<A> {
@@ -59,6 +61,7 @@ impl<A: Algorithm> State<A> {
     }
 
     pub fn keep(&mut self) {
+        self.has_good = true;
         for (good, now) in self.good_messages.iter_mut().zip(&self.store) {
             good.copy_from(now);
         }

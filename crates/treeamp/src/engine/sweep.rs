@@ -7,10 +7,10 @@ use rand_distr::{Distribution, StandardNormal};
 use super::report::{check_len, find_edge};
 use super::state::State;
 use super::{
-    Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Objective, Observer,
-    Options, Plan, Potential, Report, SweepRecord, SweepView, Term, Termination,
+    Algorithm, Damping, Divergence, EdgeMessage, Initial, Marginal, Message, Messages, Objective,
+    Observer, Options, Plan, Potential, Report, SweepRecord, SweepView, Term, Termination,
 };
-use crate::error::RunError;
+use crate::error::{FactorError, RunError};
 use crate::factor::Incoming;
 use crate::model::{Direction, Tree};
 
@@ -176,7 +176,8 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 termination = Termination::Stopped(reason);
                 break;
             }
-            let perfect_recovery = state.perfect();
+            // after the first sweep the sources have not yet heard what is known
+            let perfect_recovery = sweep > 1 && state.perfect();
             if improper == 0 && (perfect_recovery || residual < self.options.tolerance) {
                 termination = Termination::Converged { perfect_recovery };
                 break;
@@ -223,6 +224,10 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                     if first.is_none() {
                         first = Some(self.blame(step.edge, sweep, &error));
                     }
+                }
+                // exact statements that the run itself produced, by underflow, are no one's fault
+                Err(error @ FactorError::Contradiction(_)) if sweep > 2 => {
+                    return Ok(Pass::Broken(self.blame(step.edge, sweep, &error)));
                 }
                 Err(source) => {
                     return Err(RunError::Factor {
@@ -290,7 +295,11 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             Damping::None => {}
             Damping::Constant(d) => damping.fill(*d),
             Damping::PerEdge(edges) => {
-                for (factor, variable, d) in edges {
+                for (i, (factor, variable, d)) in edges.iter().enumerate() {
+                    let twice = |(f, v, _): &(String, String, f64)| f == factor && v == variable;
+                    if edges[..i].iter().any(twice) {
+                        return Err(given_twice("damping", factor, variable));
+                    }
                     damping[find_edge(self.tree, factor, variable)?] = *d;
                 }
             }
@@ -304,6 +313,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         Ok(State {
             good_messages: store[..self.tree.edges().len()].to_vec(),
             good_marginals: blank.clone(),
+            has_good: false,
             scratch: flat.clone(),
             flat,
             store,
@@ -348,7 +358,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 }
             }
             Initial::Given(messages) => {
-                for message in messages {
+                for (i, message) in messages.iter().enumerate() {
+                    let (factor, variable) = (&message.factor, &message.variable);
+                    let twice = |m: &EdgeMessage| m.factor == *factor && m.variable == *variable;
+                    if messages[..i].iter().any(twice) {
+                        return Err(given_twice("initial", factor, variable));
+                    }
                     let e = find_edge(self.tree, &message.factor, &message.variable)?;
                     check_len(message, spec(e).len())?;
                     let mut values = message.linear.iter().cycle().copied();
@@ -361,9 +376,18 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
         }
         for (factor, variable, message) in self.warm.iter().flat_map(Messages::iter) {
-            if let Some(e) = self.tree.edge(factor, variable) {
-                store[e].clone_from(message);
+            let Some(e) = self.tree.edge(factor, variable) else {
+                continue;
+            };
+            if message.components() != store[e].components() {
+                return Err(RunError::MessageLen {
+                    factor: factor.to_owned(),
+                    variable: variable.to_owned(),
+                    expected: store[e].components(),
+                    got: message.components(),
+                });
             }
+            store[e].copy_from(message);
         }
         Ok(held)
     }
@@ -375,7 +399,15 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         variances: &[f64],
         termination: Termination,
     ) -> Report<A> {
-        let objective = self.objective(&mut state);
+        let objective = if state.has_good || trace.iter().any(|r| r.improper == 0) {
+            self.objective(&mut state)
+        } else {
+            state.marginals.iter_mut().for_each(Marginal::forget);
+            Err(RunError::NotReached {
+                what: "a first good state".to_owned(),
+                termination: termination.to_string(),
+            })
+        };
         let names = self
             .tree
             .variables()
@@ -457,5 +489,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             });
         }
         Ok(Objective::new(factors, variables, edges))
+    }
+}
+
+fn given_twice(option: &'static str, factor: &str, variable: &str) -> RunError {
+    RunError::Option {
+        option,
+        expected: "given once per edge".to_owned(),
+        got: format!("two entries for {factor} - {variable}"),
     }
 }

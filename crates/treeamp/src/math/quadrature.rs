@@ -53,7 +53,8 @@ impl<const N: usize> GaussLegendre<N> {
 }
 
 /// $P_n(x)$ and $P_{n-1}(x)$.
-fn legendre(n: usize, x: f64) -> (f64, f64) {
+#[must_use]
+pub fn legendre(n: usize, x: f64) -> (f64, f64) {
     (1..=n).fold((1.0, 0.0), |(p, previous), k| {
         let k = k as f64;
         (((2.0 * k - 1.0) * x * p - (k - 1.0) * previous) / k, p)

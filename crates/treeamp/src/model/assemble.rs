@@ -8,6 +8,9 @@ use crate::belief::{SignalSpec, Structure};
 use crate::error::ModelError;
 use crate::factor::Factor;
 
+/// More components than this do not fit in an address space.
+const LARGEST: usize = usize::MAX >> 8;
+
 /// A factor before it is placed: an optional name, the module, its inputs and outputs.
 #[derive(Debug, Clone)]
 pub(super) struct LooseFactor {
@@ -218,8 +221,10 @@ fn place(tree: &mut Tree, node: LooseFactor, name: String) -> Result<(), ModelEr
     }
     let factor = tree.factors.len();
     let inputs = node.inputs.len();
+    let named = node.name.is_some();
     tree.factors.push(FactorNode {
         name,
+        named,
         factor: node.factor,
         edges: vec![],
         inputs,
@@ -386,6 +391,12 @@ fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
             }
             if spec.is_empty() {
                 return Err(ModelError::EmptyVariable {
+                    variable: variable.name.clone(),
+                    shape: spec.to_string(),
+                });
+            }
+            if spec.len() > LARGEST {
+                return Err(ModelError::TooLarge {
                     variable: variable.name.clone(),
                     shape: spec.to_string(),
                 });

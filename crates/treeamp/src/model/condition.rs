@@ -125,7 +125,9 @@ impl Tree {
         if let Some(likelihood) = likelihood {
             let slot = &mut factors[producer];
             slot.factor = likelihood;
-            slot.name = None;
+            if !self.factors[producer].named {
+                slot.name = None;
+            }
             slot.outputs.clear();
             variables.remove(index);
             let ends = factors
@@ -168,7 +170,7 @@ impl Tree {
                         .collect()
                 };
                 LooseFactor {
-                    name: Some(f.name.clone()),
+                    name: f.named.then(|| f.name.clone()),
                     factor: Arc::clone(&f.factor),
                     inputs: side(Direction::Backward),
                     outputs: side(Direction::Forward),

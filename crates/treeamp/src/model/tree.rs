@@ -42,6 +42,8 @@ pub struct Variable {
 pub struct FactorNode {
     /// Its name, unique in the tree: the module's name, with `#2`, `#3` on repetition.
     pub name: String,
+    /// The name was given, and stays when the factor turns into its likelihood.
+    pub named: bool,
     /// The module.
     pub factor: Arc<dyn Factor>,
     /// Its edges by port, inputs first.

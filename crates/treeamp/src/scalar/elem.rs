@@ -11,6 +11,8 @@ pub trait Elem: Copy + Debug + PartialEq + Send + Sync + 'static {
     const REAL_LEN: usize;
     /// The zero element.
     const ZERO: Self;
+    /// The unit.
+    const ONE: Self;
     /// Reads a slice of `f64` as elements.
     fn view(data: &[f64]) -> &[Self];
     /// Reads a mutable slice of `f64` as elements.
@@ -36,6 +38,7 @@ pub trait Elem: Copy + Debug + PartialEq + Send + Sync + 'static {
 impl Elem for f64 {
     const REAL_LEN: usize = 1;
     const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
     fn view(data: &[f64]) -> &[Self] {
         data
     }

@@ -151,8 +151,23 @@ impl<C: ScalarChannel> PosteriorRule for C {
             }),
             Situation::InputPinned => {
                 let a = incoming.get(X).precision.scalar();
-                if bz.iter().any(|z| self.map(*z).is_none()) || a == f64::INFINITY {
+                if bz.iter().any(|z| self.map(*z).is_none()) {
                     return Err(no_map(self));
+                }
+                if a == f64::INFINITY {
+                    // both ends known: certain, or impossible
+                    let fits = |(z, x): (&C::In, &C::Out)| {
+                        let gap = self
+                            .map(*z)
+                            .map_or(f64::INFINITY, |y| y.minus(*x).norm_sqr());
+                        gap <= 1e-12 * x.norm_sqr().max(1e-300)
+                    };
+                    let all = bz.iter().zip(bx).all(fits);
+                    return Ok(if all {
+                        f64::INFINITY
+                    } else {
+                        f64::NEG_INFINITY
+                    });
                 }
                 chunked_sum(bz.len(), |i| {
                     let x = self.map(bz[i]).unwrap_or(C::Out::ZERO);

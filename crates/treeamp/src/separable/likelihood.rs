@@ -35,7 +35,9 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
         let refuse =
             |reason: String| parameter(Self::NAME, "y", "an array of observations", reason);
         if y.is_empty() {
-            return Err(refuse("an empty array".into()));
+            return Err(refuse(
+                "expected at least one observation, got an empty array".into(),
+            ));
         }
         check_all(&self, &y).map_err(refuse)?;
         let gaussian = self.as_gaussian(Self::Output::view(&y)[0]).is_some();

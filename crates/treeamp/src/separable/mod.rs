@@ -7,6 +7,7 @@ mod channel;
 mod disorder;
 mod likelihood;
 mod prior;
+mod view;
 
 pub use channel::channel_observed;
 pub use likelihood::{ObservedLaw, SeparableLikelihood};

@@ -13,6 +13,9 @@ use crate::factor::{
 };
 use crate::scalar::{Elem, ScalarPrior, ScalarView};
 
+/// How far from an atom or the support a value may be and still count as there, relative.
+const PLACE_TOLERANCE: f64 = 1e-6;
+
 /// A scalar prior on every component of a signal.
 #[derive(Debug, Clone)]
 pub struct SeparablePrior<P, E = f64> {
@@ -115,7 +118,14 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
         let x = incoming.get(0);
         let (a, b) = (x.precision.scalar(), E::view(&x.linear));
         if a == f64::INFINITY {
-            return Ok(chunked_sum(b.len(), |i| self.log_density_or_atom(b[i])));
+            let impossible = b
+                .iter()
+                .any(|x| self.log_density_or_atom(*x) == f64::NEG_INFINITY);
+            return Ok(if impossible {
+                f64::NEG_INFINITY
+            } else {
+                chunked_sum(b.len(), |i| self.log_density_or_atom(b[i]))
+            });
         }
         Ok(chunked_sum(b.len(), |i| self.law.tilted(a, b[i]).log_z))
     }
@@ -163,6 +173,10 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
         out: &mut Gaussian,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let x = incoming.get(0);
+        if x.is_pinned() {
+            self.check_places(E::view(&x.linear))?;
+        }
         if let Some(own) = self.law.as_gaussian() {
             out.precision.set_scalar(own.a);
             E::view_mut(&mut out.linear).fill(own.b);
@@ -187,17 +201,43 @@ impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
         }
     }
 
-    /// $\ln p(x)$ as a density: $+\infty$ on a point mass.
+    /// $\ln p(x)$ as a density at a known place: $+\infty$ on a point mass (up to the rounding of a
+    /// solve), $-\infty$ where the law has nothing.
     fn log_density_or_atom(&self, x: E) -> f64 {
+        let near = |place: &E| {
+            let gap = x.minus(*place).norm_sqr().sqrt();
+            gap <= PLACE_TOLERANCE * place.norm_sqr().sqrt().max(1.0)
+        };
         if self
             .law
             .atoms()
             .iter()
-            .any(|(place, p)| *place == x && *p > 0.0)
+            .any(|(place, p)| *p > 0.0 && near(place))
         {
             f64::INFINITY
         } else {
             self.law.log_density(x)
+        }
+    }
+
+    /// A place that the law excludes is a contradiction.
+    fn check_places(&self, x: &[E]) -> Result<(), FactorError> {
+        let (low, high) = self.law.support();
+        let excluded = |x: &E| {
+            let (place, slack) = (x.dot(E::ONE), PLACE_TOLERANCE * x.norm_sqr().sqrt());
+            let inside = place >= low - slack && place <= high + slack;
+            !inside
+                || (self.log_density_or_atom(*x) == f64::NEG_INFINITY
+                    && place > low
+                    && place < high)
+        };
+        match x.iter().position(excluded) {
+            None => Ok(()),
+            Some(i) => Err(FactorError::Contradiction(format!(
+                "expected a value that `{}` can produce, got {:?} at index {i}",
+                P::NAME,
+                x[i]
+            ))),
         }
     }
 }

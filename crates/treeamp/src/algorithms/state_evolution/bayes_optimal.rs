@@ -118,6 +118,11 @@ impl Algorithm for BayesOptimal {
             // keeps the digits of a small overlap, and an exact zero
             o.m / (o.v * o.tau0) - own
         };
+        // a factor that adds nothing says so up to rounding
+        let rounding = 1e-12 * (1.0 / o.tau0 + own);
+        if out.0 < 0.0 && out.0 > -rounding {
+            out.0 = 0.0;
+        }
         Ok(())
     }
 
@@ -319,6 +324,7 @@ impl<'t> StateEvolution<'t> {
         Ok(Evolution {
             report,
             teacher: self.teacher.clone(),
+            normalisation: self.teacher.normalisation,
         })
     }
 

@@ -14,6 +14,11 @@ impl Marginal for Prediction {
         *self = *other;
     }
 
+    fn forget(&mut self) {
+        self.0.v = f64::INFINITY;
+        self.0.err = f64::INFINITY;
+    }
+
     fn second_moment(&self) -> f64 {
         self.0.tau0
     }
@@ -43,6 +48,8 @@ pub struct Evolution<A: Algorithm<Marginal = Prediction>> {
     pub report: Report<A>,
     /// The teacher's moments.
     pub teacher: Teacher,
+    /// $A_N$, the log-normalisation of the student's law; 0 for a Bayesian network.
+    pub normalisation: f64,
 }
 
 impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
@@ -91,12 +98,12 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
         self.report.objective.as_ref().map_err(Clone::clone)
     }
 
-    /// Bayes-optimal: the entropy of the measurements, $-\bar A + A_N^{(0)}$; mismatched: their
-    /// cross-entropy, up to the student's normalisation. Nats per component of the first variable.
+    /// Bayes-optimal: the entropy of the measurements; mismatched: their cross-entropy, what the
+    /// student needs to encode them. $-\bar A + A_N$, in nats per component of the first variable.
     ///
     /// # Errors
     /// When a potential cannot be computed.
     pub fn entropy(&self) -> Result<f64, RunError> {
-        Ok(self.teacher.normalisation - self.free_entropy()?.total)
+        Ok(self.normalisation - self.free_entropy()?.total)
     }
 }

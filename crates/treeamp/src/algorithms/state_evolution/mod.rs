@@ -4,6 +4,7 @@
 mod bayes_optimal;
 mod conjugate;
 mod evolution;
+mod gibbs;
 mod information;
 pub mod phases;
 mod replica_symmetric;
@@ -12,6 +13,7 @@ mod teacher;
 pub use bayes_optimal::{BayesOptimal, StateEvolution};
 pub use conjugate::Conjugate;
 pub use evolution::{Evolution, Prediction};
+pub use gibbs::{Gibbs, gibbs, linear_dual_information};
 pub use information::{Information, mutual_information};
 pub use replica_symmetric::{MismatchedEvolution, ReplicaSymmetric};
 pub use teacher::{SecondMoment, Teacher, TeacherMoments};

@@ -8,7 +8,7 @@ use super::teacher::{requires, rule, weights};
 use super::{Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
-    Algorithm, Damping, Engine, Initial, Message, MissingRule, Options, Potential,
+    Algorithm, Damping, Engine, Initial, Message, MissingRule, Options, Potential, Term,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
@@ -183,6 +183,8 @@ impl Algorithm for ReplicaSymmetric {
 pub struct MismatchedEvolution<'t> {
     student: &'t Tree,
     algorithm: ReplicaSymmetric,
+    /// The student's own $A_N$.
+    normalisation: f64,
     options: Options,
 }
 
@@ -210,9 +212,11 @@ impl<'t> MismatchedEvolution<'t> {
             tolerance: 1e-9,
             ..Options::default()
         };
+        let normalisation = Teacher::new(student)?.normalisation;
         Ok(Self {
             student,
             algorithm,
+            normalisation,
             options,
         })
     }
@@ -256,6 +260,7 @@ impl<'t> MismatchedEvolution<'t> {
         Ok(Evolution {
             report,
             teacher: self.algorithm.moments.clone(),
+            normalisation: self.normalisation,
         })
     }
 }
@@ -303,4 +308,82 @@ fn check_pair(teacher: &Tree, student: &Tree) -> Result<(), RunError> {
         }
     }
     Ok(())
+}
+
+impl Evolution<ReplicaSymmetric> {
+    /// The Kullback-Leibler terms of the mismatched decomposition, one per factor: how much the local
+    /// student's evidence differs from the local teacher's,
+    /// $K_k = [\bar A_k^{(0)}(\hat m^2/\hat q) - A_k^{(0)}] - [\bar A_k - A_k]$, per component of the factor's reference
+    /// port. Zero when they are the same.
+    ///
+    /// # Errors
+    /// When a potential cannot be computed.
+    pub fn divergences(&self, teacher: &Tree, student: &Tree) -> Result<Vec<Term>, RunError> {
+        check_pair(teacher, student)?;
+        let to_variable: Vec<OverlapFields> =
+            self.report.messages.iter().map(|(_, _, m)| *m).collect();
+        let mut terms = Vec::new();
+        for (k, (t, s)) in teacher.factors().iter().zip(student.factors()).enumerate() {
+            let tau0_hat = &self.teacher.to_factor[k];
+            let fields: Vec<OverlapFields> = s
+                .edges
+                .iter()
+                .map(|e| {
+                    let mut sum = OverlapFields::default();
+                    let others = &student.variables()[student.edges()[*e].variable].edges;
+                    others
+                        .iter()
+                        .filter(|o| *o != e)
+                        .for_each(|o| sum.add_assign(&to_variable[*o]));
+                    sum
+                })
+                .collect();
+            let local: Vec<OverlapFields> = fields
+                .iter()
+                .zip(tau0_hat)
+                .map(|(f, tau_hat)| {
+                    let snr = if f.q_hat > 0.0 {
+                        f.m_hat * f.m_hat / f.q_hat
+                    } else {
+                        0.0
+                    };
+                    OverlapFields {
+                        m_hat: snr,
+                        q_hat: snr,
+                        tau_hat: *tau_hat,
+                    }
+                })
+                .collect();
+            let student_tilts: Vec<f64> = fields.iter().map(|f| f.tau_hat).collect();
+            let (teacher_factor, student_factor) = (t.factor.as_ref(), s.factor.as_ref());
+            let value = (|| {
+                let (own, other) = (rule(teacher_factor)?, rule(student_factor)?);
+                let matched = own.potential(
+                    teacher_factor,
+                    Averaged {
+                        fields: &local,
+                        tau0_hat,
+                    },
+                )? - own.prior_potential(tau0_hat)?;
+                let mismatched = other.potential(
+                    teacher_factor,
+                    Averaged {
+                        fields: &fields,
+                        tau0_hat,
+                    },
+                )? - other.prior_potential(&student_tilts)?;
+                Ok(matched - mismatched)
+            })()
+            .map_err(|source| RunError::Factor {
+                factor: s.name.clone(),
+                source,
+            })?;
+            terms.push(Term {
+                name: s.name.clone(),
+                value,
+                excess: value,
+            });
+        }
+        Ok(terms)
+    }
 }

@@ -22,6 +22,10 @@ impl Marginal for SecondMoment {
         *self = *other;
     }
 
+    fn forget(&mut self) {
+        self.0 = f64::INFINITY;
+    }
+
     fn second_moment(&self) -> f64 {
         self.0
     }

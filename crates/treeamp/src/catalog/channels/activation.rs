@@ -147,9 +147,12 @@ impl ScalarChannel for Activation {
         };
         let (low, high) = self.range;
         let inside = |x: f64| x.max(low).min(high);
+        let or = |x: f64, other: f64| if x.is_nan() { other } else { x };
         match ActivationIntegral::new(function, z, x).evaluate() {
             Some(pair) => TiltedPair {
-                mean_x: inside(pair.mean_x),
+                mean_x: inside(or(pair.mean_x, self.value(pair.mean_z))),
+                // an output that overflows has no finite second moment
+                variance_x: or(pair.variance_x, f64::INFINITY),
                 ..pair
             },
             None => TiltedPair::divergent(0.0, inside(self.value(0.0))),

@@ -29,6 +29,14 @@ impl Factor for Gradient {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        if inputs[0].shape.is_empty() {
+            let expected = "an array with at least one axis".to_owned();
+            return Err(ShapeError {
+                port: 0,
+                expected,
+                got: format!("shape {}", inputs[0]),
+            });
+        }
         let mut shape = vec![inputs[0].shape.len()];
         shape.extend(&inputs[0].shape);
         Ok(vec![SignalSpec {

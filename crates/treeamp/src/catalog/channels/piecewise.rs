@@ -236,9 +236,17 @@ impl ScalarChannel for PiecewiseLinear {
         }
     }
 
+    /// The knees, and where two slopes $\gamma$ and $-\gamma$ mirror one another: half way between the two
+    /// inputs of an output.
     fn landmarks(&self) -> Vec<Landmark> {
         let ends = self.regions.iter().map(|(r, _)| r.end);
-        ends.filter(|z| z.is_finite()).map(Landmark::at).collect()
+        let mut marks: Vec<Landmark> = ends.filter(|z| z.is_finite()).map(Landmark::at).collect();
+        for (r, _) in self.regions.iter().filter(|(r, _)| r.slope != 0.0) {
+            let mirrored = |s: &&Region| s.start > r.start && s.slope + r.slope == 0.0;
+            let others = self.regions.iter().map(|(s, _)| s).filter(mirrored);
+            marks.extend(others.map(|s| Landmark::at((s.offset - r.offset) / (2.0 * r.slope))));
+        }
+        marks
     }
 
     fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {

@@ -43,7 +43,7 @@ impl GaussianLikelihood {
 }
 
 impl ScalarLikelihood for GaussianLikelihood {
-    const NAME: &'static str = "gaussian";
+    const NAME: &'static str = "gaussian_likelihood";
     type Output = f64;
 
     #[inline]

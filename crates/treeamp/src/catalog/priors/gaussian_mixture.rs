@@ -52,7 +52,7 @@ impl GaussianMixture {
             return Err(parameter(
                 Self::NAME,
                 "weights",
-                "as many as means and variances",
+                "at least one, and as many as means and variances",
                 got,
             ));
         }

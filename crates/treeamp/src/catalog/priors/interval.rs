@@ -36,7 +36,8 @@ impl Interval {
     /// Unless `lower < upper`, the mean is finite and the variance positive and finite.
     pub fn new(lower: f64, upper: f64, mean: f64, variance: f64) -> Result<Self, ModelError> {
         if !(lower < upper) {
-            return Err(parameter(Self::NAME, "lower", "below upper", lower));
+            let expected = format!("below upper = {upper}");
+            return Err(parameter(Self::NAME, "lower", expected, lower));
         }
         if !mean.is_finite() {
             return Err(parameter(Self::NAME, "mean", "finite", mean));
@@ -74,12 +75,27 @@ impl Interval {
     }
 }
 
+/// Ends beyond this overflow when squared.
+const FAR: f64 = 1e150;
+
 /// $-\tfrac12 a x^2 + b x - (x - m)^2/2v$ on $[l, u]$.
 fn exponent(lower: f64, upper: f64, mean: f64, variance: f64, a: f64, b: f64) -> Quadratic {
     // b + m/v would drown the distance of an end from the mean
     let end = |x: f64| End {
         place: x,
         slope: (-a).mul_add(x, b) - (x - mean) / variance,
+    };
+    // beyond the root of the largest number an end is as good as infinite for a decaying law
+    let far = a + 1.0 / variance > 0.0;
+    let lower = if far && lower < -FAR {
+        f64::NEG_INFINITY
+    } else {
+        lower
+    };
+    let upper = if far && upper > FAR {
+        f64::INFINITY
+    } else {
+        upper
     };
     let vertex = b.mul_add(variance, mean) / a.mul_add(variance, 1.0);
     Quadratic {

@@ -10,11 +10,13 @@
 use crate::scalar::Landmark;
 
 /// A panel of at most this many widths resolves a feature, or tells that it must be split.
-const COARSE: f64 = 8.0;
+const COARSE: f64 = 7.5;
 /// Cuts around a component over which an average is exact.
 const FULL: &[f64] = &[3.0, 8.0, 13.0];
 /// Cuts around a component of a nested average: $e^{-32}$ is nothing.
 const NESTED: &[f64] = &[2.5, 8.0];
+/// Cuts around a knee.
+const KNEE: &[f64] = &[6.0];
 /// Cuts around a transition of the student.
 const STEP: &[f64] = &[0.0, 3.0, 8.0];
 /// Cuts around a logistic change from one landmark to another.
@@ -87,6 +89,17 @@ impl Breaks {
 
     /// The transitions of a student of precision $a$.
     pub fn student(&mut self, marks: &[Landmark], a: f64) {
+        self.students_transitions(marks, a, |_, _| 0.0);
+    }
+
+    /// The same with the log-odds of the upper against the lower landmark, given both and half way
+    /// between them: they move the transition.
+    pub fn students_transitions(
+        &mut self,
+        marks: &[Landmark],
+        a: f64,
+        log_odds: impl Fn(Landmark, Landmark) -> f64,
+    ) {
         for mark in marks {
             self.around(a * mark.place, a.abs().sqrt().hypot(a * mark.width));
         }
@@ -96,7 +109,8 @@ impl Breaks {
             let (sum, gap) = (pair[0].place + pair[1].place, pair[1].place - pair[0].place);
             let width = pair[0].width.max(pair[1].width);
             let width = (a.abs() * width).mul_add(width, 1.0) / gap;
-            self.push(0.5 * a * sum, width, LOGISTIC);
+            let shift = width * log_odds(pair[0], pair[1]);
+            self.push(0.5 * a * sum - shift, width, LOGISTIC);
         }
     }
 
@@ -104,6 +118,17 @@ impl Breaks {
     pub fn around(&mut self, place: f64, width: f64) {
         let nested = self.component_cuts == NESTED;
         self.push(place, width, if nested { NESTED } else { STEP });
+    }
+
+    /// A knee of the channel seen through a field: nearly a corner where the output is large.
+    pub fn knee(&mut self, place: f64, width: f64) {
+        self.corner(place);
+        self.bend(place, width);
+    }
+
+    /// A knee without a corner: the student's.
+    pub fn bend(&mut self, place: f64, width: f64) {
+        self.push(place, width, KNEE);
     }
 
     /// A corner of the integrand.

@@ -5,58 +5,18 @@
 
 use super::breaks::Breaks;
 use super::line::SHARP;
-use super::panels::{Effort, INNER, OUTER, Sample, integrate};
+use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
-use crate::scalar::{Elem, Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
+use crate::scalar::{Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
 
 const Z: usize = 0;
 const X: usize = 1;
 /// Weight, relative to the heaviest break, of what is nothing; for the variance of $x$, which may itself be
 /// next to nothing, and for the other averages.
 const EMPTY: [f64; 2] = [1e-40, 1e-21];
-
-impl<C: ScalarChannel> ScalarView for C {
-    fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
-        Some(real(&self.tilted(element(z), element(x))))
-    }
-
-    fn channel_with_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> Option<(TiltedPair, f64)> {
-        let (t, excess) = self.tilted_with_excess(element(z), element(x), over);
-        Some((real(&t), excess))
-    }
-
-    fn map(&self, z: f64) -> Option<f64> {
-        ScalarChannel::map(self, C::In::from_real(z)).map(Elem::re)
-    }
-
-    fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
-        ScalarChannel::landmarks(self)
-    }
-
-    fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
-        ScalarChannel::images(self, mean, deviation)
-    }
-}
-
-fn element<E: Elem>(t: Tilt) -> Tilt<E> {
-    Tilt {
-        a: t.a,
-        b: E::from_real(t.b),
-    }
-}
-
-fn real<I: Elem, O: Elem>(t: &TiltedPair<I, O>) -> TiltedPair {
-    TiltedPair {
-        log_z: t.log_z,
-        mean_z: t.mean_z.re(),
-        variance_z: t.variance_z,
-        mean_x: t.mean_x.re(),
-        variance_x: t.variance_x,
-    }
-}
 
 /// A teacher and a student channel at the fields of both ends.
 struct Pair<'a> {
@@ -119,6 +79,17 @@ impl Pair<'_> {
         t.unwrap_or(TiltedPair::divergent(0.0, 0.0))
     }
 
+    /// $\ln\frac{r - c}{c' - r}$ of the student's mean $r$ half way between two atoms $c < c'$ of the output.
+    fn log_odds(&self, bz: f64, low: Landmark, high: Landmark) -> Option<f64> {
+        if low.width > 0.0 || high.width > 0.0 || !(low.place < high.place) {
+            return None;
+        }
+        let bx = 0.5 * self.at[X].a * (low.place + high.place);
+        let r = self.student_at(bz, bx).mean_x;
+        let odds = (r - low.place) / (high.place - r);
+        (odds > 0.0).then(|| odds.ln())
+    }
+
     /// All averaged quantities at a pair of fields.
     fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
         let (z, x) = (self.star(Z, bz), self.star(X, bx));
@@ -148,7 +119,10 @@ impl Pair<'_> {
                 (t.mean_x, t.variance_x)
             }
         };
-        let ((r, v), (r0, v0)) = (of(&t), of(&t0));
+        let ((mut r, v), (mut r0, v0)) = (of(&t), of(&t0));
+        if self.at[end].is_silent() {
+            (r, r0) = (settled(r, v), settled(r0, v0));
+        }
         let point = Point {
             log_z: t.log_z,
             r,
@@ -206,9 +180,16 @@ impl Pair<'_> {
         let marks = images(self.student, own);
         let mut breaks = Breaks::nested();
         breaks.teacher(&marks0, at.m_hat, at.q_hat);
-        breaks.student(&marks, at.a);
+        breaks.students_transitions(&marks, at.a, |low, high| {
+            self.log_odds(bz, low, high).unwrap_or(0.0)
+        });
         let effort = Effort {
-            monitored: Some([V, V]),
+            monitored: Some(
+                [Monitor {
+                    against: V,
+                    scale: self.tau0[X].sqrt(),
+                }; 2],
+            ),
             floor,
             tolerance: INNER,
             empty: EMPTY[usize::from(self.target != Some(X))],
@@ -226,10 +207,10 @@ impl Pair<'_> {
         let width = at.q_hat.sqrt().hypot(at.m_hat * self.tau0[Z].sqrt());
         breaks.component(0.0, width);
         for mark in self.teacher.landmarks(None) {
-            breaks.around(at.m_hat * mark.place, at.q_hat.sqrt());
+            breaks.knee(at.m_hat * mark.place, at.q_hat.sqrt());
         }
         for mark in self.student.landmarks(None) {
-            breaks.around(at.a * mark.place, at.a.abs().sqrt());
+            breaks.bend(at.a * mark.place, at.a.abs().sqrt());
         }
         let breaks = breaks.sorted();
         // which inner averages matter: one pass without refinement
@@ -242,7 +223,9 @@ impl Pair<'_> {
         }
         // an inner average is a density in b_z: in units of the outer measure
         let unit = 1.0 / width;
-        floor.iter_mut().for_each(|f| *f *= unit);
+        for f in &mut floor {
+            *f *= unit;
+        }
         let effort = Effort {
             monitored: None,
             floor: needed,
@@ -254,6 +237,15 @@ impl Pair<'_> {
             &breaks,
             effort,
         )
+    }
+}
+
+/// Zero for a mean that is zero up to rounding: symmetric laws at a field of zero.
+fn settled(mean: f64, variance: f64) -> f64 {
+    if mean.abs() <= 8.0 * f64::EPSILON * variance.sqrt() {
+        0.0
+    } else {
+        mean
     }
 }
 

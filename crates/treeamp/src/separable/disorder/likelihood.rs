@@ -9,7 +9,7 @@ use std::cell::Cell;
 use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
-use super::panels::{Effort, INNER, OUTER, Sample, integrate};
+use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same, recovered};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -17,58 +17,6 @@ use crate::factor::{Averaged, EnsembleRule, Factor};
 use crate::math::special::normal_density;
 use crate::scalar::{Elem, Landmark, OutputMeasure, ScalarLikelihood, ScalarView, Tilt, Tilted};
 use crate::separable::SeparableLikelihood;
-
-impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
-    fn likelihood(&self, y: f64, z: Tilt) -> Option<Tilted> {
-        let y = L::Output::from_real(y);
-        let t = self.law().tilted(y, z.a, E::from_real(z.b));
-        Some(Tilted {
-            log_z: t.log_z,
-            mean: t.mean.re(),
-            variance: t.variance,
-        })
-    }
-
-    fn likelihood_excess(&self, y: f64, z: Tilt) -> Option<f64> {
-        let y = L::Output::from_real(y);
-        Some(self.law().excess(y, z.a, E::from_real(z.b)))
-    }
-
-    fn outputs(&self) -> Option<OutputMeasure> {
-        self.law().outputs()
-    }
-
-    fn check_output(&self, y: f64) -> Result<(), String> {
-        self.law().check(L::Output::from_real(y))
-    }
-
-    fn map(&self, z: f64) -> Option<f64> {
-        self.law().map(E::from_real(z)).map(Elem::re)
-    }
-
-    fn landmarks(&self, y: Option<f64>) -> Vec<Landmark> {
-        let Some(y) = y else { return Vec::new() };
-        let y = L::Output::from_real(y);
-        let mut marks = self.law().landmarks(y);
-        if marks.is_empty() {
-            let (low, high) = self.law().support(y);
-            let ends = [low, high].into_iter().filter(|z| z.is_finite());
-            marks.extend(ends.map(Landmark::at));
-        }
-        marks
-    }
-
-    #[allow(clippy::float_cmp)] // one point is one point
-    fn quadratic(&self, y: f64) -> bool {
-        let y = L::Output::from_real(y);
-        let (low, high) = self.law().support(y);
-        low == high || self.law().as_gaussian(y).is_some()
-    }
-
-    fn gaussian(&self) -> Option<(f64, f64)> {
-        self.law().noise_variance().map(|v| (0.0, v))
-    }
-}
 
 /// A teacher and a student likelihood at one field.
 struct Pair<'a> {
@@ -166,7 +114,12 @@ impl Pair<'_> {
             }
         };
         let effort = Effort {
-            monitored: Some([V, V]),
+            monitored: Some(
+                [Monitor {
+                    against: V,
+                    scale: self.tau0.sqrt(),
+                }; 2],
+            ),
             floor,
             tolerance: INNER,
             empty: 0.0,
@@ -243,7 +196,9 @@ impl Pair<'_> {
                 refused.set(Some(y));
                 return Sample::plain([0.0; COUNT]);
             };
-            values.iter_mut().for_each(|x| *x *= weight);
+            for x in &mut values {
+                *x *= weight;
+            }
             Sample::plain(values)
         };
         let effort = Effort {

@@ -1,7 +1,7 @@
 //! The average over one field: a prior, or a likelihood at one output.
 
 use super::breaks::Breaks;
-use super::panels::{Effort, SINGLE, Sample, integrate};
+use super::panels::{Effort, Monitor, SINGLE, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, V, V0, floors};
 use crate::scalar::{Landmark, Tilt, Tilted};
 
@@ -152,7 +152,16 @@ impl Line<'_> {
     /// Averages that are zero up to rounding need no accuracy of their own, and some are not needed.
     fn effort(&self) -> Effort<COUNT> {
         Effort {
-            monitored: Some([V, V0]),
+            monitored: Some([
+                Monitor {
+                    against: V,
+                    scale: self.tau0.sqrt(),
+                },
+                Monitor {
+                    against: V0,
+                    scale: 0.0,
+                },
+            ]),
             floor: floors(&self.at, self.tau0),
             tolerance: SINGLE,
             empty: 0.0,

@@ -9,7 +9,7 @@
 
 use std::sync::OnceLock;
 
-use crate::math::quadrature::rule16;
+use crate::math::quadrature::{legendre, rule16};
 
 /// Points of the rule.
 const N: usize = 16;
@@ -25,6 +25,8 @@ const HIDDEN: f64 = 1e-7;
 const MAX_PANELS: usize = 400;
 /// Margin of the extrapolated error.
 const SAFETY: f64 = 30.0;
+/// Factor of the square of the last pair over the mean.
+const SQUARE: f64 = 100.0;
 /// Pairs of coefficients from $c_{15}$ to $c_{32}$, less one for caution.
 const STEPS: i32 = 7;
 
@@ -53,12 +55,20 @@ impl<const K: usize> Sample<K> {
     }
 }
 
+/// What is to be done about a monitor.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Monitor {
+    /// The integrand whose total is compared with what the monitor could have missed.
+    pub against: usize,
+    /// The size of the terms that the monitor is computed from, which are rounded.
+    pub scale: f64,
+}
+
 /// How to integrate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort<const K: usize> {
-    /// The integrand whose total is compared with what each monitor could have missed; `None` for an
-    /// integrand without monitors.
-    pub monitored: Option<[usize; 2]>,
+    /// The monitors; `None` for an integrand without.
+    pub monitored: Option<[Monitor; 2]>,
     /// Totals below which an integrand need not be known relative to itself; infinite for one that is
     /// not needed at all.
     pub floor: [f64; K],
@@ -114,68 +124,88 @@ struct Limits<const K: usize> {
     empty: f64,
     /// Integrands whose error counts.
     needed: [bool; K],
+    /// The size of the terms of the monitors.
+    scale: [f64; 2],
 }
 
-fn panel<const K: usize>(
-    f: &mut impl FnMut(f64) -> Sample<K>,
-    lo: End,
-    hi: End,
-    limits: &Limits<K>,
-) -> Panel<K> {
-    let empty = limits.empty;
-    let rule = rule16();
-    let width = hi.place - lo.place;
-    if lo.weight < empty && hi.weight < empty && f(lo.place + 0.5 * width).weight < empty {
-        return Panel {
+impl<const K: usize> Panel<K> {
+    fn empty(lo: End, hi: End) -> Self {
+        Self {
             lo,
             hi,
             sum: [0.0; K],
             size: [0.0; K],
             error: [0.0; K],
             missed: [0.0; 2],
-        };
+        }
     }
-    let mut values = [[0.0; N]; K];
-    let mut weight = lo.weight.max(hi.weight);
-    let mut rise = [0.0; 2];
-    for i in 0..N {
-        let s = f(width.mul_add(rule.nodes[i], lo.place));
-        weight = weight.max(s.weight);
+
+    fn new(f: &mut impl FnMut(f64) -> Sample<K>, lo: End, hi: End, limits: &Limits<K>) -> Self {
+        let rule = rule16();
+        let width = hi.place - lo.place;
+        let mut panel = Self::empty(lo, hi);
+        let light = |weight: f64| weight < limits.empty;
+        if light(lo.weight) && light(hi.weight) && light(f(lo.place + 0.5 * width).weight) {
+            return panel;
+        }
+        let samples: [Sample<K>; N] =
+            std::array::from_fn(|i| f(width.mul_add(rule.nodes[i], lo.place)));
         for k in 0..K {
-            values[k][i] = s.values[k];
+            let values = samples.map(|s| s.values[k]);
+            let terms = rule.weights.iter().zip(&values);
+            panel.sum[k] = width * terms.clone().map(|(w, f)| w * f).sum::<f64>();
+            let mean: f64 = terms.map(|(w, f)| w * f.abs()).sum();
+            panel.size[k] = width * mean;
+            if mean > 0.0 && limits.needed[k] {
+                panel.error[k] = width * extrapolated(&values, mean);
+            }
         }
-        for j in 0..2 {
-            rise[j] += rule.weights[i] * s.slope[j];
-        }
+        let ends = lo.weight.max(hi.weight);
+        let weight = samples.iter().fold(ends, |w, s| w.max(s.weight));
+        panel.missed = std::array::from_fn(|j| {
+            let slopes = samples.iter().map(|s| s.slope[j]);
+            let rise: f64 = slopes.zip(&rule.weights).map(|(s, w)| w * s).sum();
+            panel.miss(j, width * rise, limits.scale[j]) * weight
+        });
+        panel
     }
-    let (mut sum, mut size, mut error) = ([0.0; K], [0.0; K], [0.0; K]);
-    for k in 0..K {
-        let terms = rule.weights.iter().zip(&values[k]);
-        sum[k] = width * terms.clone().map(|(w, f)| w * f).sum::<f64>();
-        let mean: f64 = terms.map(|(w, f)| w * f.abs()).sum();
-        size[k] = width * mean;
-        if mean > 0.0 && limits.needed[k] {
-            error[k] = width * extrapolated(&values[k], mean);
-        }
-    }
-    let missed = std::array::from_fn(|j| {
-        let step = hi.rise[j] - lo.rise[j];
-        let miss = (step - width * rise[j]).abs();
-        let rounding = 1e-13 * (hi.rise[j].abs() + lo.rise[j].abs());
-        // false for a monitor that is not a number
-        if miss > HIDDEN * step.abs() && miss > rounding {
-            miss * weight
+
+    /// The part of the rise of a monitor that its integral misses; zero up to rounding, and for a
+    /// monitor that is not a number.
+    fn miss(&self, j: usize, integral: f64, scale: f64) -> f64 {
+        let (lo, hi) = (self.lo.rise[j], self.hi.rise[j]);
+        let step = hi - lo;
+        let miss = (step - integral).abs();
+        if miss > HIDDEN * step.abs() && miss > 1e-13 * (hi.abs() + lo.abs() + scale) {
+            miss
         } else {
             0.0
         }
-    });
-    Panel {
-        lo,
-        hi,
-        sum,
-        size,
-        error,
-        missed,
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.hi.place - self.lo.place <= 1e-13 * (self.hi.place.abs() + self.lo.place.abs())
+    }
+
+    /// Where to cut the panel, given the totals.
+    fn cuts(
+        &self,
+        f: &mut impl FnMut(f64) -> Sample<K>,
+        total: &[f64; K],
+        effort: &Effort<K>,
+    ) -> Vec<f64> {
+        if self.is_narrow() {
+            return Vec::new();
+        }
+        if let Some(m) = effort.monitored
+            && let Some(j) = (0..2).find(|&j| self.missed[j] > HIDDEN * total[m[j].against])
+        {
+            return around_step(f, self.lo, self.hi, j);
+        }
+        if (0..K).any(|k| self.error[k] > effort.tolerance * total[k]) {
+            return vec![0.5 * (self.lo.place + self.hi.place)];
+        }
+        Vec::new()
     }
 }
 
@@ -184,43 +214,26 @@ fn rows() -> &'static [[f64; N]; 6] {
     static ROWS: OnceLock<[[f64; N]; 6]> = OnceLock::new();
     ROWS.get_or_init(|| {
         let rule = rule16();
-        let mut rows = [[0.0; N]; 6];
-        for i in 0..N {
-            let x = 2.0 * rule.nodes[i] - 1.0;
-            let (mut p, mut previous) = (1.0, 0.0);
-            for n in 1..N {
-                let k = n as f64;
-                (p, previous) = (((2.0 * k - 1.0) * x * p - (k - 1.0) * previous) / k, p);
-                if n >= 10 {
-                    rows[n - 10][i] = rule.weights[i] * p;
-                }
-            }
-        }
-        rows
+        std::array::from_fn(|n| {
+            std::array::from_fn(|i| rule.weights[i] * legendre(n + 10, 2.0 * rule.nodes[i] - 1.0).0)
+        })
     })
 }
 
 /// The error of the rule on a panel of unit length: the last pair of coefficients, and its decay per pair
-/// carried on to degree 32. Coefficients of entire functions decay faster than that.
+/// carried on to degree 32, or the square of the last pair if that is less. Coefficients of entire functions
+/// decay faster than either.
 fn extrapolated(values: &[f64; N], mean: f64) -> f64 {
     let rows = rows();
-    let pair = |n: usize| {
-        let dot = |row: &[f64; N]| {
-            row.iter()
-                .zip(values)
-                .map(|(w, f)| w * f)
-                .sum::<f64>()
-                .abs()
-        };
-        dot(&rows[n]) + dot(&rows[n + 1])
-    };
+    let dot = |row: &[f64; N]| row.iter().zip(values).map(|(w, f)| w * f).sum::<f64>();
+    let pair = |n: usize| dot(&rows[n]).abs() + dot(&rows[n + 1]).abs();
     let (before, middle, last) = (pair(0), pair(2), pair(4));
     if last <= 0.0 {
         return 0.0;
     }
     // an accidental zero of one pair must not pass for decay
     let decay = (last / middle).max((last / before).sqrt()).min(1.0);
-    let square = 100.0 * last / mean;
+    let square = SQUARE * last / mean;
     last * (SAFETY * decay.powi(STEPS)).min(square).min(1.0)
 }
 
@@ -230,47 +243,29 @@ pub(super) fn integrate<const K: usize>(
     breaks: &[f64],
     effort: Effort<K>,
 ) -> [f64; K] {
-    let end = |f: &mut dyn FnMut(f64) -> Sample<K>, place: f64| {
-        if effort.monitored.is_some() {
-            End::of(place, &f(place))
-        } else {
-            End::of(place, &Sample::<K>::plain([0.0; K]))
-        }
+    let end = |f: &mut dyn FnMut(f64) -> Sample<K>, place: f64| match effort.monitored {
+        Some(_) => End::of(place, &f(place)),
+        None => End::of(place, &Sample::<K>::plain([0.0; K])),
     };
     let ends: Vec<End> = breaks.iter().map(|b| end(f, *b)).collect();
     let heaviest = ends.iter().fold(0.0_f64, |w, end| w.max(end.weight));
     let limits = Limits {
         empty: effort.empty * heaviest,
         needed: effort.floor.map(f64::is_finite),
+        scale: effort.monitored.map_or([0.0; 2], |m| m.map(|m| m.scale)),
     };
     let mut panels: Vec<Panel<K>> = ends
         .windows(2)
-        .map(|w| panel(f, w[0], w[1], &limits))
+        .map(|w| Panel::new(f, w[0], w[1], &limits))
         .collect();
-    loop {
-        let mut total = [0.0; K];
-        for p in &panels {
-            (0..K).for_each(|k| total[k] += p.size[k]);
-        }
-        (0..K).for_each(|k| total[k] = total[k].max(effort.floor[k]));
-        let rough = |p: &Panel<K>| (0..K).any(|k| p.error[k] > effort.tolerance * total[k]);
-        let hidden = |p: &Panel<K>| {
-            let against = effort.monitored?;
-            (0..2).find(|&j| p.missed[j] > HIDDEN * total[against[j]])
-        };
+    while panels.len() < MAX_PANELS {
+        let total = std::array::from_fn(|k| {
+            let size: f64 = panels.iter().map(|p| p.size[k]).sum();
+            size.max(effort.floor[k])
+        });
         let mut next = Vec::with_capacity(panels.len() + 8);
-        let before = panels.len();
         for p in &panels {
-            let narrow = p.hi.place - p.lo.place <= 1e-13 * (p.hi.place.abs() + p.lo.place.abs());
-            let cuts = if narrow || before >= MAX_PANELS {
-                Vec::new()
-            } else if let Some(j) = hidden(p) {
-                around_step(f, p.lo, p.hi, j)
-            } else if rough(p) {
-                vec![0.5 * (p.lo.place + p.hi.place)]
-            } else {
-                Vec::new()
-            };
+            let cuts = p.cuts(f, &total, &effort);
             if cuts.is_empty() {
                 next.push(*p);
                 continue;
@@ -278,21 +273,18 @@ pub(super) fn integrate<const K: usize>(
             let mut lo = p.lo;
             for cut in cuts {
                 let hi = end(f, cut);
-                next.push(panel(f, lo, hi, &limits));
+                next.push(Panel::new(f, lo, hi, &limits));
                 lo = hi;
             }
-            next.push(panel(f, lo, p.hi, &limits));
+            next.push(Panel::new(f, lo, p.hi, &limits));
         }
+        let done = next.len() == panels.len();
         panels = next;
-        if panels.len() == before {
+        if done {
             break;
         }
     }
-    let mut sum = [0.0; K];
-    for p in &panels {
-        (0..K).for_each(|k| sum[k] += p.sum[k]);
-    }
-    sum
+    std::array::from_fn(|k| panels.iter().map(|p| p.sum[k]).sum())
 }
 
 /// Cuts around the place where monitor `j` passes half of its rise.

@@ -6,45 +6,8 @@ use crate::belief::Overlaps;
 use crate::catalog::priors::GaussBernoulli;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
-use crate::scalar::{Elem, Landmark, ScalarPrior, ScalarView, Tilt, Tilted};
+use crate::scalar::{Elem, ScalarPrior, ScalarView, Tilt, Tilted};
 use crate::separable::SeparablePrior;
-
-impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
-    fn prior(&self, x: Tilt) -> Option<Tilted> {
-        let t = self.law().tilted(x.a, E::from_real(x.b));
-        Some(Tilted {
-            log_z: t.log_z,
-            mean: t.mean.re(),
-            variance: t.variance,
-        })
-    }
-
-    fn prior_excess(&self, x: Tilt) -> Option<f64> {
-        Some(self.law().excess(x.a, E::from_real(x.b)))
-    }
-
-    fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
-        let law = self.law();
-        let mut marks = law.landmarks();
-        if marks.is_empty() {
-            let t = law.tilted(0.0, E::ZERO);
-            if t.variance > 0.0 && t.variance.is_finite() {
-                marks.push(Landmark::spread(t.mean.re(), t.variance.sqrt()));
-            }
-        }
-        let atoms = law.atoms().into_iter().filter(|(_, p)| *p > 0.0);
-        marks.extend(atoms.map(|(x, _)| Landmark::at(x.re())));
-        let (low, high) = law.support();
-        let ends = [low, high].into_iter().filter(|x| x.is_finite());
-        marks.extend(ends.map(Landmark::at));
-        marks
-    }
-
-    fn gaussian(&self) -> Option<(f64, f64)> {
-        let own = self.law().as_gaussian()?;
-        Some((own.b.re() / own.a, 1.0 / own.a))
-    }
-}
 
 /// The teacher's law at its own tilt.
 fn teacher_at(teacher: &dyn ScalarView, tau0_hat: f64) -> Result<Tilted, FactorError> {

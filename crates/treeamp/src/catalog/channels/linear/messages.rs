@@ -162,6 +162,12 @@ impl Linear {
         }
         let to_w = if r.strong { r.ax } else { 1.0 };
         let v = r.sum(|s| s * s * r.w(s)) / (to_w * m);
+        if v == 0.0 {
+            // a matrix of zeros (or one that underflows): the output is known, and is zero
+            out.set_flat();
+            out.precision.set_scalar(f64::INFINITY);
+            return;
+        }
         let d_x = (r.sum(|s| r.az_w(s)) + (r.rows - k) as f64) / m;
         let direct = k == r.rows && r.strong;
         each_mode(r, work.modes, work.z_modes, work.x_modes, |s, bz, bx| {

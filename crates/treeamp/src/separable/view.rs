@@ -1,0 +1,136 @@
+//! Scalar laws behind their object-safe face.
+
+use super::{SeparableLikelihood, SeparablePrior};
+use crate::scalar::{
+    Elem, Landmark, OutputMeasure, ScalarChannel, ScalarLikelihood, ScalarPrior, ScalarView, Tilt,
+    Tilted, TiltedPair,
+};
+
+impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
+    fn prior(&self, x: Tilt) -> Option<Tilted> {
+        let t = self.law().tilted(x.a, E::from_real(x.b));
+        Some(Tilted {
+            log_z: t.log_z,
+            mean: t.mean.re(),
+            variance: t.variance,
+        })
+    }
+
+    fn prior_excess(&self, x: Tilt) -> Option<f64> {
+        Some(self.law().excess(x.a, E::from_real(x.b)))
+    }
+
+    fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
+        let law = self.law();
+        let mut marks = law.landmarks();
+        if marks.is_empty() {
+            let t = law.tilted(0.0, E::ZERO);
+            if t.variance > 0.0 && t.variance.is_finite() {
+                marks.push(Landmark::spread(t.mean.re(), t.variance.sqrt()));
+            }
+        }
+        let atoms = law.atoms().into_iter().filter(|(_, p)| *p > 0.0);
+        marks.extend(atoms.map(|(x, _)| Landmark::at(x.re())));
+        let (low, high) = law.support();
+        let ends = [low, high].into_iter().filter(|x| x.is_finite());
+        marks.extend(ends.map(Landmark::at));
+        marks
+    }
+
+    fn gaussian(&self) -> Option<(f64, f64)> {
+        let own = self.law().as_gaussian()?;
+        Some((own.b.re() / own.a, 1.0 / own.a))
+    }
+}
+
+impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
+    fn likelihood(&self, y: f64, z: Tilt) -> Option<Tilted> {
+        let y = L::Output::from_real(y);
+        let t = self.law().tilted(y, z.a, E::from_real(z.b));
+        Some(Tilted {
+            log_z: t.log_z,
+            mean: t.mean.re(),
+            variance: t.variance,
+        })
+    }
+
+    fn likelihood_excess(&self, y: f64, z: Tilt) -> Option<f64> {
+        let y = L::Output::from_real(y);
+        Some(self.law().excess(y, z.a, E::from_real(z.b)))
+    }
+
+    fn outputs(&self) -> Option<OutputMeasure> {
+        self.law().outputs()
+    }
+
+    fn check_output(&self, y: f64) -> Result<(), String> {
+        self.law().check(L::Output::from_real(y))
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        self.law().map(E::from_real(z)).map(Elem::re)
+    }
+
+    fn landmarks(&self, y: Option<f64>) -> Vec<Landmark> {
+        let Some(y) = y else { return Vec::new() };
+        let y = L::Output::from_real(y);
+        let mut marks = self.law().landmarks(y);
+        if marks.is_empty() {
+            let (low, high) = self.law().support(y);
+            let ends = [low, high].into_iter().filter(|z| z.is_finite());
+            marks.extend(ends.map(Landmark::at));
+        }
+        marks
+    }
+
+    #[allow(clippy::float_cmp)] // one point is one point
+    fn quadratic(&self, y: f64) -> bool {
+        let y = L::Output::from_real(y);
+        let (low, high) = self.law().support(y);
+        low == high || self.law().as_gaussian(y).is_some()
+    }
+
+    fn gaussian(&self) -> Option<(f64, f64)> {
+        self.law().noise_variance().map(|v| (0.0, v))
+    }
+}
+
+impl<C: ScalarChannel> ScalarView for C {
+    fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
+        Some(real(&self.tilted(element(z), element(x))))
+    }
+
+    fn channel_with_excess(&self, z: Tilt, x: Tilt, over: [bool; 2]) -> Option<(TiltedPair, f64)> {
+        let (t, excess) = self.tilted_with_excess(element(z), element(x), over);
+        Some((real(&t), excess))
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        ScalarChannel::map(self, C::In::from_real(z)).map(Elem::re)
+    }
+
+    fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
+        ScalarChannel::landmarks(self)
+    }
+
+    fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
+        ScalarChannel::images(self, mean, deviation)
+    }
+}
+
+fn element<E: Elem>(t: Tilt) -> Tilt<E> {
+    Tilt {
+        a: t.a,
+        b: E::from_real(t.b),
+    }
+}
+
+fn real<I: Elem, O: Elem>(t: &TiltedPair<I, O>) -> TiltedPair {
+    TiltedPair {
+        log_z: t.log_z,
+        mean_z: t.mean_z.re(),
+        variance_z: t.variance_z,
+        mean_x: t.mean_x.re(),
+        variance_x: t.variance_x,
+    }
+}
