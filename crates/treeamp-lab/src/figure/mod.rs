@@ -1,4 +1,5 @@
-//! Charts as SVG, with nothing but text: panels in a row, each with axes, ticks, a legend and series.
+//! Charts as SVG, with nothing but text: panels in a row, each with axes, ticks, a legend, series
+//! and shaded bands.
 //!
 //! Drawn for paper as much as for screens: series differ in darkness and in shape, so a figure stays
 //! readable in grey. A legend stands above its panel and covers no data. Points that cannot be placed
@@ -15,6 +16,7 @@
 //! ```
 
 mod axis;
+mod band;
 mod panel;
 mod scale;
 mod series;

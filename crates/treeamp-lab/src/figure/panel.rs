@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::axis::Axis;
+use super::band::{Band, shade};
 use super::scale::{Label, Scale, Tick};
-use super::series::Series;
+use super::series::{Bar, Series};
 use super::svg::{Anchor, Px, Stroke, Svg, Text, text_width};
 
 const TITLE_SIZE: f64 = 13.0;
@@ -24,6 +25,7 @@ pub struct Panel {
     x: Axis,
     y: Axis,
     series: Vec<Series>,
+    bands: Vec<Band>,
 }
 
 /// The rectangle of the data.
@@ -62,6 +64,7 @@ impl Panel {
             x,
             y,
             series: Vec::new(),
+            bands: Vec::new(),
         }
     }
 
@@ -72,15 +75,25 @@ impl Panel {
         self
     }
 
+    /// Shades a range of the horizontal axis, behind all series. An infinite end reaches the edge of the
+    /// panel; a range that is empty or NaN is not drawn.
+    #[must_use]
+    pub fn band(mut self, name: impl Into<String>, low: f64, high: f64) -> Self {
+        let name = name.into();
+        self.bands.push(Band { name, low, high });
+        self
+    }
+
     /// Draws the panel into the rectangle at `origin`.
     pub(super) fn draw(&self, svg: &mut Svg, origin: (f64, f64), size: (f64, f64)) {
         let points = || self.series.iter().flat_map(|s| &s.points);
-        let x = self.x.scale(points().map(|p| p.0));
+        let ends = self.bands.iter().flat_map(|b| [b.low, b.high]);
+        let x = self.x.scale(points().map(|p| p.0).chain(ends));
         let stands = self.series.iter().any(Series::stands);
+        let bars = self.series.iter().flat_map(Series::bar_ends);
         // stems need the zero they stand on
-        let y = self
-            .y
-            .scale(points().map(|p| p.1).chain(stands.then_some(0.0)));
+        let others = bars.chain(stands.then_some(0.0));
+        let y = self.y.scale(points().map(|p| p.1).chain(others));
         let rows = self.legend_rows(size.0);
         let head = 14.0 + LEGEND_ROW * rows.len() as f64 + GAP;
         let height = (size.1 - head - 44.0).max(40.0);
@@ -99,6 +112,7 @@ impl Panel {
         let title = Text::new(TITLE_SIZE).bold();
         svg.text(area.left, origin.1 + 10.0, &title, &self.title);
         self.draw_legend(svg, &rows, area.left, origin.1 + 14.0);
+        self.draw_bands(svg, &area, x);
         draw_grid(svg, &area, &x_ticks, &y_ticks);
         self.draw_series(svg, &area, x, y);
         svg.frame(area.left, area.top, area.width, area.height, FRAME);
@@ -118,6 +132,15 @@ impl Panel {
         );
     }
 
+    fn draw_bands(&self, svg: &mut Svg, area: &Area, x: Scale) {
+        for band in &self.bands {
+            if let (Some(low), Some(high)) = (x.nearest(band.low), x.nearest(band.high)) {
+                let width = (high - low) * area.width;
+                shade(svg, (area.across(low), area.top), (width, area.height));
+            }
+        }
+    }
+
     fn draw_series(&self, svg: &mut Svg, area: &Area, x: Scale, y: Scale) {
         let base = y.place(0.0).map_or(area.bottom(), |at| area.up(at));
         for (i, series) in self.series.iter().enumerate() {
@@ -126,21 +149,37 @@ impl Panel {
                 .iter()
                 .map(|(px, py)| Some((area.across(x.place(*px)?), area.up(y.place(*py)?))))
                 .collect();
+            let bars: Vec<Option<Bar>> = placed
+                .iter()
+                .zip(&series.bars)
+                .map(|(at, (low, high))| {
+                    Some(Bar {
+                        x: (*at)?.0,
+                        low: area.up(y.nearest(*low)?),
+                        high: area.up(y.nearest(*high)?),
+                        ends: (y.place(*low).is_some(), y.place(*high).is_some()),
+                    })
+                })
+                .collect();
+            series.draw_bars(svg, i, &bars);
             series.draw(svg, i, &placed, base);
         }
     }
 
-    /// The named series in rows that fit the width, each with its distance from the left.
+    /// The names of the series, then of the bands.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let series = self.series.iter().map(|s| s.name.as_str());
+        series.chain(self.bands.iter().map(|b| b.name.as_str()))
+    }
+
+    /// The named series and bands in rows that fit the width, each with its distance from the left.
+    /// Bands count on from the series.
     pub(super) fn legend_rows(&self, width: f64) -> Vec<Vec<(usize, f64)>> {
         let mut rows: Vec<Vec<(usize, f64)>> = Vec::new();
         let mut free = 0.0;
-        let named = self
-            .series
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| !s.name.is_empty());
-        for (i, series) in named {
-            let entry = SAMPLE + GAP + text_width(&series.name, LABEL_SIZE) + 3.0 * GAP;
+        let named = self.names().enumerate().filter(|(_, n)| !n.is_empty());
+        for (i, name) in named {
+            let entry = SAMPLE + GAP + text_width(name, LABEL_SIZE) + 3.0 * GAP;
             match rows.last_mut() {
                 Some(row) if free + entry <= width - 60.0 => row.push((i, free)),
                 _ => {
@@ -154,18 +193,17 @@ impl Panel {
     }
 
     fn draw_legend(&self, svg: &mut Svg, rows: &[Vec<(usize, f64)>], left: f64, top: f64) {
+        let names: Vec<&str> = self.names().collect();
         for (k, row) in rows.iter().enumerate() {
             let y = top + LEGEND_ROW * (k as f64 + 0.5);
             for (i, offset) in row {
-                let (series, x) = (&self.series[*i], left + offset);
-                series.draw_sample(svg, *i, (x, y), SAMPLE);
+                let x = left + offset;
+                match self.series.get(*i) {
+                    Some(series) => series.draw_sample(svg, *i, (x, y), SAMPLE),
+                    None => shade(svg, (x, y - 6.0), (SAMPLE, 12.0)),
+                }
                 let style = Text::new(LABEL_SIZE);
-                svg.text(
-                    x + SAMPLE + GAP,
-                    y + 0.36 * LABEL_SIZE,
-                    &style,
-                    &series.name,
-                );
+                svg.text(x + SAMPLE + GAP, y + 0.36 * LABEL_SIZE, &style, names[*i]);
             }
         }
     }

@@ -38,6 +38,15 @@ impl Scale {
         (-1e-9..=1.0 + 1e-9).contains(&at).then_some(at)
     }
 
+    /// The nearest place on the axis; `None` for NaN only.
+    pub fn nearest(&self, x: f64) -> Option<f64> {
+        if x.is_nan() {
+            return None;
+        }
+        let x = if self.log { x.max(0.0).log10() } else { x };
+        Some(((x - self.low) / (self.high - self.low)).clamp(0.0, 1.0))
+    }
+
     /// About `count` labelled ticks, in increasing order.
     pub fn ticks(&self, count: usize) -> Vec<Tick> {
         let count = count.clamp(2, 20);

@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use super::svg::{Px, Stroke, Svg};
 
+/// Width of the caps of error bars.
+const CAP: f64 = 5.0;
+
 /// The inks, each of another darkness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
@@ -47,11 +50,21 @@ pub enum Mark {
     Cross,
 }
 
+/// An error bar in place; an end is capped unless it lies outside the panel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bar {
+    pub x: f64,
+    pub low: f64,
+    pub high: f64,
+    pub ends: (bool, bool),
+}
+
 /// Named points and how they are drawn.
 #[derive(Debug, Clone)]
 pub struct Series {
     pub(super) name: String,
     pub(super) points: Vec<(f64, f64)>,
+    pub(super) bars: Vec<(f64, f64)>,
     ink: Option<Ink>,
     line: bool,
     dashed: bool,
@@ -65,6 +78,7 @@ impl Series {
         Self {
             name: name.into(),
             points: points.into_iter().collect(),
+            bars: Vec::new(),
             ink: None,
             line: false,
             dashed: false,
@@ -123,6 +137,46 @@ impl Series {
         self
     }
 
+    /// Error bars: the lowest and the highest value at each point, in the order of the points. A bar
+    /// that leaves the panel (at zero on a logarithmic axis, say) ends at its edge, without a cap.
+    #[must_use]
+    pub fn bars(mut self, ranges: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        self.bars = ranges.into_iter().collect();
+        self
+    }
+
+    /// The ends of the error bars.
+    pub(super) fn bar_ends(&self) -> impl Iterator<Item = f64> {
+        let bars = self.bars.iter().take(self.points.len());
+        bars.flat_map(|(low, high)| [*low, *high])
+    }
+
+    fn hex(&self, turn: usize) -> &'static str {
+        self.ink.unwrap_or(Ink::TURN[turn % Ink::TURN.len()]).hex()
+    }
+
+    /// Draws error bars that are already in place.
+    pub(super) fn draw_bars(&self, svg: &mut Svg, turn: usize, bars: &[Option<Bar>]) {
+        let mut path = String::new();
+        let left = |x: f64| Px(x - CAP / 2.0);
+        for bar in bars.iter().flatten() {
+            let (low, high) = (Px(bar.low), Px(bar.high));
+            // writing to a string cannot fail
+            let _ = write!(path, "M{} {low}V{high}", Px(bar.x));
+            if bar.ends.0 {
+                let _ = write!(path, "M{} {low}h{CAP}", left(bar.x));
+            }
+            if bar.ends.1 {
+                let _ = write!(path, "M{} {high}h{CAP}", left(bar.x));
+            }
+        }
+        let stroke = Stroke {
+            width: 1.2,
+            ..Stroke::thin(self.hex(turn))
+        };
+        svg.path(&path, stroke, "none");
+    }
+
     /// It stands on stems.
     pub(super) fn stands(&self) -> bool {
         self.stems
@@ -141,6 +195,15 @@ impl Series {
             };
             bare.draw(svg, turn, &ends, y);
         }
+        if !self.bars.is_empty() {
+            let bar = Bar {
+                x: x + length / 2.0,
+                low: y + 7.0,
+                high: y - 7.0,
+                ends: (true, true),
+            };
+            self.draw_bars(svg, turn, &[Some(bar)]);
+        }
         let marks = Self {
             line: false,
             ..self.clone_style()
@@ -153,6 +216,7 @@ impl Series {
         Self {
             name: String::new(),
             points: Vec::new(),
+            bars: Vec::new(),
             ..*self
         }
     }
@@ -166,7 +230,7 @@ impl Series {
         points: &[Option<(f64, f64)>],
         base: f64,
     ) {
-        let ink = self.ink.unwrap_or(Ink::TURN[turn % Ink::TURN.len()]).hex();
+        let ink = self.hex(turn);
         let (mut line, mut stems, mut marks) = (String::new(), String::new(), String::new());
         let mut pen_down = false;
         for point in points {
