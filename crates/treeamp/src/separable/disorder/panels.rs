@@ -151,7 +151,7 @@ impl<const K: usize> Panel<K> {
         let samples: [Sample<K>; N] =
             std::array::from_fn(|i| f(width.mul_add(rule.nodes[i], lo.place)));
         for k in 0..K {
-            let values = samples.map(|s| s.values[k]);
+            let values = std::array::from_fn(|i| samples[i].values[k]);
             let terms = rule.weights.iter().zip(&values);
             panel.sum[k] = width * terms.clone().map(|(w, f)| w * f).sum::<f64>();
             let mean: f64 = terms.map(|(w, f)| w * f.abs()).sum();
