@@ -107,20 +107,40 @@ fn bayes_optimal_identities() {
 
 #[test]
 fn smooth_activations() {
-    let ends = |f: &Activation, m: [f64; 2]| {
-        let ov = overlaps(f, f, &bayes_fields(m[0], m[1], [1.0, 0.0]), [1.0, 0.0]);
-        for o in ov {
-            close(o.m + o.v, o.tau0, 1e-8);
+    for f in [
+        Activation::tanh(),
+        Activation::sigmoid(),
+        Activation::softplus(),
+    ] {
+        for (m_z, m_x) in [
+            (0.0, 1.0),
+            (0.5, 0.0),
+            (1.0, 2.0),
+            (20.0, 1.0),
+            (2.0, 300.0),
+        ] {
+            let (fields, tau0_hat) = (bayes_fields(m_z, m_x, [1.0, 0.0]), [1.0, 0.0]);
+            for ov in overlaps(&f, &f, &fields, tau0_hat) {
+                close(ov.m + ov.v, ov.tau0, 1e-8);
+            }
         }
-        ov
+        check_bayes(&f, [0.8, 1.4], [1.0, 0.0], 1e-6);
+    }
+    // the same function without the name is integrated field by field
+    let (named, tau0_hat) = (Activation::tanh(), [1.0, 0.0]);
+    let own = Activation::new("own", std::sync::Arc::new(f64::tanh));
+    let at = [field(1.3, 0.9, 0.7), field(0.8, 1.2, 0.3)];
+    let fast = Averaged {
+        fields: &at,
+        tau0_hat: &tau0_hat,
     };
-    ends(&Activation::tanh(), [1.0, 2.0]);
-    ends(&Activation::softplus(), [2.0, 30.0]);
-    // a very wide hyperbolic tangent is the identity
-    let wide = Activation::new("wide", std::sync::Arc::new(|z: f64| 1e4 * (z / 1e4).tanh()));
-    let [z, x] = ends(&wide, [1.5, 2.5]);
-    close(z.v, 1.0 / 5.0, 1e-6);
-    close(x.v, 1.0 / 5.0, 1e-6);
+    for end in 0..2 {
+        let x = rule(&named).overlaps(&named, fast, end).unwrap();
+        let y = rule(&own).overlaps(&named, fast, end).unwrap();
+        close(x.m, y.m, 1e-8);
+        close(x.v, y.v, 1e-8);
+        close(x.err, y.err, 1e-8);
+    }
 }
 
 #[test]

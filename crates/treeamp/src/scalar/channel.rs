@@ -4,7 +4,9 @@ use std::fmt::Debug;
 
 use rand::Rng;
 
-use super::{Elem, Landmark, ScalarLikelihood, Tilt, TiltedPair, pair_excess_by_difference};
+use super::{
+    Elem, Landmark, ScalarLikelihood, ScalarView, Tilt, TiltedPair, pair_excess_by_difference,
+};
 
 /// A channel acting on each component:
 /// $A = \ln \int dx\, dz\, p(x \mid z)\, e^{-\frac12 a_z z^2 + b_z z - \frac12 a_x x^2 + b_x x}$.
@@ -47,6 +49,12 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
         let (a, b) = ([z.a, x.a], [z.b.re(), x.b.re()]);
         let [z, x] = [0, 1].map(|i| Tilt { a: a[i], b: b[i] });
         (t, pair_excess_by_difference(t.log_z, z, x, over))
+    }
+
+    /// The same law in a form that is cheap at the fixed precisions $a_z, a_x$, for inputs of mean up to
+    /// `reach`; `None` if there is none.
+    fn tabulated(&self, _a: [f64; 2], _reach: f64) -> Option<Box<dyn ScalarView>> {
+        None
     }
 
     /// Inputs where the channel changes its form, such as knees (real channels).

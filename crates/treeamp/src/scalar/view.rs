@@ -118,6 +118,11 @@ pub trait ScalarView: Send + Sync {
         Some((t, pair_excess_by_difference(t.log_z, z, x, over)))
     }
 
+    /// A channel in a form that is cheap at the fixed precisions $a_z, a_x$, for inputs of mean up to `reach`.
+    fn tabulated(&self, _a: [f64; 2], _reach: f64) -> Option<Box<dyn ScalarView>> {
+        None
+    }
+
     /// Where the output of a channel lives when its input has this mean and deviation.
     fn images(&self, _mean: f64, _deviation: f64) -> Vec<Landmark> {
         Vec::new()

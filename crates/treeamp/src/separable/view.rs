@@ -109,6 +109,10 @@ impl<C: ScalarChannel> ScalarView for C {
         ScalarChannel::map(self, C::In::from_real(z)).map(Elem::re)
     }
 
+    fn tabulated(&self, a: [f64; 2], reach: f64) -> Option<Box<dyn ScalarView>> {
+        ScalarChannel::tabulated(self, a, reach)
+    }
+
     fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
         ScalarChannel::landmarks(self)
     }

@@ -17,10 +17,11 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::activation_integral::{ActivationIntegral, Function};
+use super::activation_table::ActivationTable;
 use crate::catalog::likelihoods::ActivationLikelihood;
 use crate::error::{ModelError, parameter};
 use crate::math::special::{sigmoid, softplus};
-use crate::scalar::{ScalarChannel, Tilt, TiltedPair};
+use crate::scalar::{ScalarChannel, ScalarView, Tilt, TiltedPair};
 
 type Map = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
 type Difference = Arc<dyn Fn(f64, f64) -> f64 + Send + Sync>;
@@ -35,6 +36,8 @@ pub struct Activation {
     difference: Difference,
     range: (f64, f64),
     inverse: Option<Inverse>,
+    /// Known to be analytic near the real axis.
+    analytic: bool,
 }
 
 impl Activation {
@@ -48,6 +51,7 @@ impl Activation {
             difference: Arc::new(move |z, t| f(z + t) - f(z)),
             range: (f64::NEG_INFINITY, f64::INFINITY),
             inverse: None,
+            analytic: false,
         }
     }
 
@@ -88,6 +92,7 @@ impl Activation {
         let inverse = |y: f64| (y.atanh(), 1.0 / ((1.0 - y) * (1.0 + y)));
         Self {
             range: (-1.0, 1.0),
+            analytic: true,
             ..Self::new("tanh", Arc::new(f64::tanh))
         }
         .with_difference(Arc::new(tanh_difference))
@@ -100,6 +105,7 @@ impl Activation {
         let inverse = |y: f64| (y.ln() - (-y).ln_1p(), 1.0 / (y * (1.0 - y)));
         Self {
             range: (0.0, 1.0),
+            analytic: true,
             ..Self::new("sigmoid", Arc::new(sigmoid))
         }
         .with_difference(Arc::new(|z, t| 0.5 * tanh_difference(0.5 * z, 0.5 * t)))
@@ -112,6 +118,7 @@ impl Activation {
         let inverse = |y: f64| (y + (-(-y).exp_m1()).ln(), -1.0 / (-y).exp_m1());
         Self {
             range: (0.0, f64::INFINITY),
+            analytic: true,
             ..Self::new("softplus", Arc::new(softplus))
         }
         .with_difference(Arc::new(softplus_difference))
@@ -165,6 +172,13 @@ impl ScalarChannel for Activation {
 
     fn map(&self, z: f64) -> Option<f64> {
         Some(self.value(z))
+    }
+
+    fn tabulated(&self, a: [f64; 2], reach: f64) -> Option<Box<dyn ScalarView>> {
+        if !self.analytic {
+            return None;
+        }
+        Some(Box::new(ActivationTable::new(self, a, reach)?))
     }
 
     fn likelihood(&self) -> Option<ActivationLikelihood> {

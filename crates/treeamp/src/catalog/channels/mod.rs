@@ -3,6 +3,7 @@
 mod activation;
 mod activation_grid;
 mod activation_integral;
+mod activation_table;
 mod bias;
 mod duplicate;
 mod factorization;

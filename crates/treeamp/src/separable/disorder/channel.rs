@@ -90,6 +90,21 @@ impl Pair<'_> {
         (odds > 0.0).then(|| odds.ln())
     }
 
+    /// A law in a cheaper form, at the precisions of the teacher or of the student.
+    fn tabulated(&self, view: &dyn ScalarView, starred: bool) -> Option<Box<dyn ScalarView>> {
+        if self.bayes && !starred {
+            return None;
+        }
+        let at = &self.at[Z];
+        let far = 8.0 * at.q_hat.sqrt().hypot(at.m_hat * self.tau0[Z].sqrt());
+        if starred {
+            let (z, x) = (self.star(Z, far), self.star(X, 0.0));
+            view.tabulated([z.a, x.a], (z.b / z.a).abs())
+        } else {
+            view.tabulated([at.a, self.at[X].a], (far / at.a).abs())
+        }
+    }
+
     /// All averaged quantities at a pair of fields.
     fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
         let (z, x) = (self.star(Z, bz), self.star(X, bx));
@@ -288,7 +303,7 @@ pub(super) fn averages(
     let end = target.unwrap_or(X);
     let bayes = fields.iter().all(|f| f.bayes);
     let soft = [Z, X].map(|i| fields[i].softened(tau0[i]));
-    let pair = Pair {
+    let mut pair = Pair {
         student,
         teacher,
         at: soft,
@@ -301,6 +316,16 @@ pub(super) fn averages(
         }),
         bayes,
     };
+    let (teacher, student) = (
+        pair.tabulated(teacher, true),
+        pair.tabulated(student, false),
+    );
+    if let Some(table) = &teacher {
+        pair.teacher = &**table;
+    }
+    if let Some(table) = &student {
+        pair.student = &**table;
+    }
     let sums = Sums(pair.average());
     let at = Field {
         bayes,

@@ -14,7 +14,7 @@ use crate::math::quadrature::{legendre, rule16};
 /// Points of the rule.
 const N: usize = 16;
 /// Relative error of an integral (of the integral of the absolute value, where signs change).
-pub(super) const SINGLE: f64 = 1e-10;
+pub(super) const SINGLE: f64 = 1e-12;
 /// The same of an outer integral of two, and of the inner one, which must be smoother than the outer
 /// one can see.
 pub(super) const OUTER: f64 = 1e-9;
@@ -151,7 +151,7 @@ impl<const K: usize> Panel<K> {
         let samples: [Sample<K>; N] =
             std::array::from_fn(|i| f(width.mul_add(rule.nodes[i], lo.place)));
         for k in 0..K {
-            let values = samples.map(|s| s.values[k]);
+            let values = std::array::from_fn(|i| samples[i].values[k]);
             let terms = rule.weights.iter().zip(&values);
             panel.sum[k] = width * terms.clone().map(|(w, f)| w * f).sum::<f64>();
             let mean: f64 = terms.map(|(w, f)| w * f.abs()).sum();

@@ -1,0 +1,141 @@
+//! A smooth activation at fixed precisions, tabulated on a uniform grid of $z$ for many fields.
+//!
+//! With $a_z, a_x$ fixed the weight is $e^{\ell_i + b_z z_i + b_x x_i}$ at the points $z_i$, $x_i = \varphi(z_i)$ of a grid, and the trapezoidal
+//! rule converges exponentially for an analytic $\varphi$ once the step is a fraction of the narrowest width,
+//! $(a_z + a_x \max\varphi'^2)^{-1/2}$, and of the distance of the singularities of $\varphi$ from the real axis.
+
+use super::Activation;
+use crate::scalar::{Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
+
+/// Largest number of points.
+const MAX_POINTS: f64 = 20_000.0;
+/// Step of the grid in units of the narrowest width.
+const STEP: f64 = 0.35;
+/// Largest step: the singularities of the named activations are at $\pm i\pi/2$ or further.
+const MAX_STEP: f64 = 0.3;
+/// Standard deviations beyond which a Gaussian is nothing.
+const REACH: f64 = 9.0;
+/// Exponents below the largest by more than this are nothing.
+const NEGLIGIBLE: f64 = 42.0;
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    z: f64,
+    x: f64,
+    /// $-\tfrac12 a_z z^2 - \tfrac12 a_x x^2$.
+    log_weight: f64,
+}
+
+/// An activation at fixed precisions.
+#[derive(Debug)]
+pub(super) struct ActivationTable {
+    law: Activation,
+    a: [f64; 2],
+    nodes: Vec<Node>,
+    step: f64,
+}
+
+impl ActivationTable {
+    /// A table for inputs of mean up to `reach`; `None` if it would be too large.
+    pub fn new(law: &Activation, a: [f64; 2], reach: f64) -> Option<Self> {
+        if !(a[0] > 0.0 && a[1] >= 0.0 && reach.is_finite()) {
+            return None;
+        }
+        let end = reach + REACH / a[0].sqrt();
+        let probe = (end / 200.0).min(0.05);
+        let mut steepest = 0.0_f64;
+        let mut z = -end;
+        while z < end {
+            steepest = steepest.max(((law.value(z + probe) - law.value(z)) / probe).abs());
+            z += probe.max(end / 2000.0);
+        }
+        let narrow = a[1].mul_add(steepest * steepest, a[0]).sqrt();
+        let step = (STEP / narrow).min(MAX_STEP);
+        let half = (end / step).ceil();
+        if 2.0 * half > MAX_POINTS {
+            return None;
+        }
+        let mut nodes = Vec::new();
+        let mut i = -half;
+        while i <= half {
+            let z = i * step;
+            let x = law.value(z);
+            let log_weight = -0.5 * (a[0] * z * z + a[1] * x * x);
+            nodes.push(Node { z, x, log_weight });
+            i += 1.0;
+        }
+        Some(Self {
+            law: law.clone(),
+            a,
+            nodes,
+            step,
+        })
+    }
+
+    /// The nodes within reach of the belief on $z$.
+    fn window(&self, bz: f64) -> &[Node] {
+        let (mean, reach) = (bz / self.a[0], REACH / self.a[0].sqrt());
+        let from = self.nodes.partition_point(|n| n.z < mean - reach);
+        let to = self.nodes.partition_point(|n| n.z <= mean + reach);
+        &self.nodes[from..to]
+    }
+
+    fn tilted(&self, bz: f64, bx: f64) -> TiltedPair {
+        let window = self.window(bz);
+        let height = |n: &Node| bz.mul_add(n.z, bx.mul_add(n.x, n.log_weight));
+        let mut top = f64::NEG_INFINITY;
+        let mut mode = self.nodes[0];
+        for n in window {
+            let h = height(n);
+            if h > top {
+                (top, mode) = (h, *n);
+            }
+        }
+        let mut sums = [0.0; 5];
+        for n in window {
+            let h = height(n) - top;
+            if h > -NEGLIGIBLE {
+                let (w, dz, dx) = (h.exp(), n.z - mode.z, n.x - mode.x);
+                let terms = [w, w * dz, w * dx, w * dz * dz, w * dx * dx];
+                for (sum, term) in sums.iter_mut().zip(terms) {
+                    *sum += term;
+                }
+            }
+        }
+        let [mass, mz, mx, sz, sx] = sums;
+        let (mz, mx) = (mz / mass, mx / mass);
+        TiltedPair {
+            log_z: top + (mass * self.step).ln(),
+            mean_z: mode.z + mz,
+            variance_z: (sz / mass - mz * mz).max(0.0),
+            mean_x: mode.x + mx,
+            variance_x: (sx / mass - mx * mx).max(0.0),
+        }
+    }
+}
+
+impl ScalarView for ActivationTable {
+    #[allow(clippy::float_cmp)] // the table is of exactly these precisions
+    fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
+        let (first, last) = (self.nodes[0].z, self.nodes[self.nodes.len() - 1].z);
+        let mean = z.b / self.a[0];
+        let reach = (REACH - 1.0) / self.a[0].sqrt();
+        if [z.a, x.a] == self.a && mean - reach > first && mean + reach < last {
+            Some(self.tilted(z.b, x.b))
+        } else {
+            Some(ScalarChannel::tilted(&self.law, z, x))
+        }
+    }
+
+    fn map(&self, z: f64) -> Option<f64> {
+        Some(self.law.value(z))
+    }
+
+    fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
+        ScalarChannel::landmarks(&self.law)
+    }
+
+    fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
+        ScalarChannel::images(&self.law, mean, deviation)
+    }
+}
