@@ -204,9 +204,13 @@ pub fn phase_report(tree: &Tree, signal: &str) -> Result<PhaseReport, RunError> 
         _ => continuous_margin(tree, signal)?.is_some_and(|margin| margin > 0.0),
     };
     let one = same(uninformed.mse, informed.mse, tau0);
-    let too_few = continuous_margin(tree, signal)?.is_some_and(|margin| margin < 0.0);
-    let phase = if one && too_few {
+    let margin = continuous_margin(tree, signal)?;
+    let recovered = uninformed.mse < 1e-7 * tau0;
+    let phase = if margin.is_some_and(|m| m < 0.0) && one {
         Phase::Impossible
+    } else if margin.is_some_and(|m| m > 0.0) && !recovered {
+        // recovery is possible, even where its basin is too small for the informed start
+        Phase::Hard
     } else if one {
         Phase::Easy
     } else if informed_wins {
@@ -214,10 +218,10 @@ pub fn phase_report(tree: &Tree, signal: &str) -> Result<PhaseReport, RunError> 
     } else {
         Phase::Impossible
     };
-    let mmse = if phase == Phase::Impossible {
-        uninformed.mse
-    } else {
-        informed.mse
+    let mmse = match phase {
+        Phase::Impossible => uninformed.mse,
+        Phase::Hard if margin.is_some() => 0.0,
+        _ => informed.mse,
     };
     Ok(PhaseReport {
         uninformed,
