@@ -235,6 +235,9 @@ impl Spectrum {
         if s == 0.0 {
             return self.mean();
         }
+        if s > 0.0 {
+            return f64::NAN;
+        }
         match self.gamma_of(-s) {
             // 1 - η = E γλ/(1 + γλ), without the difference
             Some(gamma) => self.expect(|l| gamma * l / (1.0 + gamma * l)) / -s,
@@ -273,7 +276,11 @@ impl Spectrum {
         // R(-t(γ)) = E[λ w]/E[w], w = 1/(1 + γλ), falls from E λ as γ grows
         let ratio =
             |g: f64| self.expect(|l| l / (1.0 + g * l)) / self.expect(|l| 1.0 / (1.0 + g * l));
-        if !(u > 0.0 && u <= self.mean()) {
+        let mean = self.mean();
+        if (u - mean).abs() <= 1e-12 * mean {
+            return 0.0;
+        }
+        if !(u > 0.0 && u < mean) {
             return f64::NAN;
         }
         let Some(gamma) = increasing_root(|g| u - ratio(g)) else {

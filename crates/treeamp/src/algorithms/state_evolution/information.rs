@@ -163,6 +163,9 @@ pub fn mutual_information(tree: &Tree, variable: &str) -> Result<f64, RunError> 
         Ok(evolution.information(tree)?.entropy)
     };
     let index = tree.variable(variable)?;
+    // refuses noiseless outputs
+    let evolution = StateEvolution::new(tree)?.fixed_point()?;
+    evolution.information(tree)?.mutual_information()?;
     let tau0 = StateEvolution::new(tree)?.teacher().tau0[index];
     let seen = tree.with_pseudo_observation(variable, tau0 / CLAMP)?;
     let unobserved = seen.without_observations(variable)?;

@@ -14,6 +14,8 @@ use crate::model::Tree;
 const PUSH: f64 = 1e-4;
 /// A push small enough for linear stability.
 const TINY: f64 = 1e-14;
+/// Places at which a transition is looked for when both ends of the range are beyond it.
+const SCAN: u32 = 24;
 /// Two fixed points are one when their errors differ by less than this, relative.
 const SAME: f64 = 1e-4;
 
@@ -84,14 +86,28 @@ impl Search {
             what: what.to_owned(),
             why,
         };
-        if above(low)? {
-            return Err(missing(format!("it lies below the range, {low}")));
-        }
         if !above(high)? {
             return Err(missing(format!("it lies above the range, {high}")));
         }
+        if above(low)? {
+            // also true far below, where there is one fixed point: look for the last place where it is not
+            let step = (high - low) / f64::from(SCAN);
+            let mut found = None;
+            for k in (1..SCAN).rev() {
+                let alpha = low + step * f64::from(k);
+                if !above(alpha)? {
+                    found = Some(alpha);
+                    break;
+                }
+            }
+            low =
+                found.ok_or_else(|| missing(format!("there is none between {low} and {high}")))?;
+        }
         while high - low > self.tolerance {
             let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                break;
+            }
             if above(middle)? {
                 high = middle;
             } else {
@@ -147,7 +163,19 @@ fn uninformed(
 ) -> Result<Evolution<BayesOptimal>, RunError> {
     let theory = StateEvolution::new(tree)?.max_sweeps(max_sweeps);
     let tau0 = theory.teacher().tau0[tree.variable(signal)?];
-    theory.starting_from(&[(signal, PUSH / tau0)])?.run()
+    reached(theory.starting_from(&[(signal, PUSH / tau0)])?.run()?)
+}
+
+/// A fixed point that was not reached is no answer.
+fn reached(evolution: Evolution<BayesOptimal>) -> Result<Evolution<BayesOptimal>, RunError> {
+    if evolution.is_converged() {
+        return Ok(evolution);
+    }
+    let what = "a fixed point of state evolution".to_owned();
+    Err(RunError::NotReached {
+        what,
+        termination: evolution.termination().to_string(),
+    })
 }
 
 fn informed(
@@ -155,10 +183,12 @@ fn informed(
     signal: &str,
     max_sweeps: usize,
 ) -> Result<Evolution<BayesOptimal>, RunError> {
-    StateEvolution::new(tree)?
-        .max_sweeps(max_sweeps)
-        .informed(&[signal])?
-        .run()
+    reached(
+        StateEvolution::new(tree)?
+            .max_sweeps(max_sweeps)
+            .informed(&[signal])?
+            .run()?,
+    )
 }
 
 fn same(x: f64, y: f64, tau0: f64) -> bool {
@@ -175,13 +205,6 @@ pub fn phase_report(tree: &Tree, signal: &str) -> Result<PhaseReport, RunError> 
         uninformed(tree, signal, search.max_sweeps)?,
         informed(tree, signal, search.max_sweeps)?,
     );
-    for evolution in [&low, &high] {
-        if !evolution.is_converged() {
-            let what = "a fixed point of state evolution".to_owned();
-            let termination = evolution.termination().to_string();
-            return Err(RunError::NotReached { what, termination });
-        }
-    }
     let tau0 = low.overlaps(signal)?.tau0;
     let point = |evolution: Evolution<BayesOptimal>| -> Result<FixedPoint, RunError> {
         let mse = evolution.mse(signal)?;
@@ -235,7 +258,7 @@ pub fn phase_report(tree: &Tree, signal: &str) -> Result<PhaseReport, RunError> 
 /// $(d - \sum_k\alpha_k d_k)\frac12\ln\frac1v$: the dimension of the signal against that of the outputs. Returns the
 /// difference $\sum_k\alpha_k d_k - d$, or `None` when an output has noise or is discrete.
 fn continuous_margin(tree: &Tree, signal: &str) -> Result<Option<f64>, RunError> {
-    let evolution = informed(tree, signal, 1)?;
+    let teacher = StateEvolution::new(tree)?.teacher().clone();
     let index = tree.variable(signal)?;
     let size = tree.variables()[index].spec.relative_size();
     let mut margin = 0.0;
@@ -255,8 +278,8 @@ fn continuous_margin(tree: &Tree, signal: &str) -> Result<Option<f64>, RunError>
             return Ok(None);
         }
         // 1 - a v, and a v, at a very large precision
-        let tau0_hat = [evolution.teacher.to_factor[edge.factor][0]];
-        let m_hat = 1e10 / evolution.teacher.tau0[variable.index];
+        let tau0_hat = [teacher.to_factor[edge.factor][0]];
+        let m_hat = 1e10 / teacher.tau0[variable.index];
         let fields = [crate::belief::OverlapFields {
             m_hat,
             q_hat: m_hat,
@@ -393,6 +416,12 @@ pub fn noiseless_linear_threshold(prior: &dyn crate::factor::Factor) -> Result<f
         source,
     };
     let tau0 = rule.second_moment(&[0.0], 0).map_err(failed)?;
+    if !(tau0 > 0.0) {
+        return Err(RunError::NotDefined {
+            what: "the algorithmic threshold".to_owned(),
+            why: format!("a signal of `{}` is always zero", prior.name()),
+        });
+    }
     let value = |log_s: f64| -> Result<f64, RunError> {
         let s = log_s.exp() / tau0;
         let fields = [crate::belief::OverlapFields {
