@@ -30,7 +30,8 @@ impl Objective {
     pub(super) fn new(factors: Vec<Term>, variables: Vec<Term>, edges: Vec<Term>) -> Self {
         let sum = |terms: &[Term]| terms.iter().map(|t| t.excess).sum::<f64>();
         let mut total = sum(&factors) + sum(&variables) - sum(&edges);
-        if !total.is_finite() {
+        let terms = || factors.iter().chain(&variables).chain(&edges);
+        if !total.is_finite() && !terms().any(|t| t.excess.is_nan()) {
             // pins on both sides: what the factors say decides, not the order of the infinities
             let impossible = factors.iter().any(|t| t.excess == f64::NEG_INFINITY);
             total = if impossible {

@@ -114,6 +114,11 @@ impl Resolvent<'_> {
         let p = self.p as f64;
         let modes = |f: &dyn Fn(f64, f64, f64) -> f64| self.sum_modes(work, f);
         let volume = |per_mode: &dyn Fn(f64) -> f64| 0.5 * p * self.sum(per_mode);
+        if self.ax == f64::INFINITY && self.az <= 0.0 {
+            // every input is known, z = V S⁻¹ Uᵀ m, and the message on z has no potential of its own
+            let value = modes(&|s, bz, mx| (bz - 0.5 * self.az * mx / s) * mx / s);
+            return value - p * self.sum(f64::ln);
+        }
         if self.ax == f64::INFINITY {
             let fit = modes(&|s, bz, mx| self.az * self.innovation(s, bz, mx).powi(2) / (s * s));
             return -0.5 * fit - volume(&|s| (TAU * s * s / self.az).ln());
