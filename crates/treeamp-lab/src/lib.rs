@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`ensemble`] | random matrices from a seed |
 //! | [`figure`] | charts as SVG |
+//! | [`sweep`] | experiments over a grid: streams, journal, table |
 
 pub mod ensemble;
 pub mod figure;
+pub mod sweep;
 
 /// The examples of the README, run as tests of the documentation.
 #[cfg(doctest)]
