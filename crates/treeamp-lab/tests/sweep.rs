@@ -47,7 +47,7 @@ fn configuration(model: &str) -> Map<String, serde_json::Value> {
 /// Depends on the stream, has an infinity and a text, and fails on one point.
 fn work(cell: &Cell) -> Result<Vec<Row>, String> {
     let alpha = cell.number("alpha").ok_or("no alpha")?;
-    if alpha == 1.0 && cell.seed == 1 {
+    if alpha > 0.99 && cell.seed == 1 {
         return Err("did not converge, \"twice\"".to_owned());
     }
     let draw = (cell.stream_seed() >> 11) as f64;
@@ -105,7 +105,7 @@ fn an_interrupted_sweep_goes_on_where_it_was() -> Outcome {
         fs::write(&path, &bytes[..cut])?;
         let mut journal = Journal::open(&path, &configuration("a"))?;
         let kept = journal.records().count();
-        let lines = bytes[..cut].iter().filter(|b| **b == b'\n').count();
+        let lines = bytes[..cut].split(|b| *b == b'\n').count() - 1;
         assert_eq!(kept, lines.saturating_sub(1), "cut at {cut}");
         let calls = AtomicUsize::new(0);
         let counted = |cell: &Cell| {
