@@ -2,10 +2,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`data`] | arrays in files: `.npy`, `.npz`, `.csv` |
 //! | [`ensemble`] | random matrices from a seed |
 //! | [`figure`] | charts as SVG |
 //! | [`sweep`] | experiments over a grid: streams, journal, table |
 
+pub mod data;
 pub mod ensemble;
 pub mod figure;
 pub mod sweep;
