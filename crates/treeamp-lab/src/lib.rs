@@ -5,11 +5,13 @@
 //! | [`data`] | arrays in files: `.npy`, `.npz`, `.csv` |
 //! | [`ensemble`] | random matrices from a seed |
 //! | [`figure`] | charts as SVG |
+//! | [`spec`] | model files in TOML |
 //! | [`sweep`] | experiments over a grid: streams, journal, table |
 
 pub mod data;
 pub mod ensemble;
 pub mod figure;
+pub mod spec;
 pub mod sweep;
 
 /// The examples of the README, run as tests of the documentation.
