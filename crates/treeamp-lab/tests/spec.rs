@@ -91,131 +91,134 @@ fn ensembles_without_a_seed_follow_the_run() -> Outcome {
     Ok(())
 }
 
+/// What is replaced, by what, and what is then said.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "[parameters]",
+        "[parameter]",
+        "sparse.toml:3: `parameter`: there is no key `parameter`; did you mean `parameters`?",
+    ),
+    (
+        "n = 200",
+        "n = \"many\"",
+        "sparse.toml:4: `parameters.n`: expected a finite number, got the text `many`",
+    ),
+    (
+        "n = 200",
+        "n = nan",
+        "sparse.toml:4: `parameters.n`: expected a finite number, got NaN",
+    ),
+    ("n = 200", "n = = 2", "sparse.toml:4: extra `=`"),
+    (
+        "gauss_bernoulli",
+        "gauss_bernouli",
+        "sparse.toml:10: `factor.kind`: there is no module `gauss_bernouli`; did you mean `gauss_bernoulli`?",
+    ),
+    (
+        "size = \"n\"",
+        "sise = \"n\"",
+        "sparse.toml:11: `factor.gauss_bernoulli.sise`: there is no key `sise`; did you mean `size`?",
+    ),
+    (
+        "size = \"n\"\n",
+        "",
+        "`factor.gauss_bernoulli.size`: expected a size or list of sizes, got nothing",
+    ),
+    (
+        "size = \"n\"",
+        "size = \"m\"",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: there is no parameter `m`",
+    ),
+    (
+        "size = \"n\"",
+        "size = 2.5",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a size or list of sizes, got 2.5",
+    ),
+    (
+        "size = \"n\"",
+        "size = -3",
+        "expected a size or list of sizes, got -3",
+    ),
+    (
+        "rho = \"rho\"",
+        "rho = 1.5",
+        "sparse.toml:10: `factor.gauss_bernoulli`: gauss_bernoulli: parameter `rho` must be",
+    ),
+    (
+        "rho = \"rho\"",
+        "rho = [1]",
+        "sparse.toml:12: `factor.gauss_bernoulli.rho`: expected a number, got a list",
+    ),
+    (
+        "\"gaussian\", alpha",
+        "\"gausian\", alpha",
+        "sparse.toml:17: `factor.linear.matrix.ensemble`: there is no ensemble `gausian`; did you mean `gaussian`?",
+    ),
+    (
+        "alpha = \"alpha\", ",
+        "",
+        "sparse.toml:17: `factor.linear.matrix.alpha`: expected rows per column, got nothing",
+    ),
+    (
+        "alpha = \"alpha\", ",
+        "alpha = -1, ",
+        "parameter `alpha` must be positive, got -1",
+    ),
+    (
+        "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",
+        "\"nowhere.npy\"",
+        "nowhere.npy",
+    ),
+    (
+        "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",
+        "7",
+        "sparse.toml:17: `factor.linear.matrix`: expected a data file or",
+    ),
+    (
+        "input = \"x\"",
+        "input = \"w\"",
+        "its inputs are never produced",
+    ),
+    (
+        "input = \"x\"",
+        "input = 3",
+        "sparse.toml:18: `factor.input`: expected the name of a variable, got 3",
+    ),
+    (
+        "input = \"x\"",
+        "inputs = [\"x\", \"x2\"]",
+        "its inputs are never produced",
+    ),
+    (
+        "input = \"x\"\n",
+        "",
+        "factor `linear` takes 1 inputs, got 0",
+    ),
+    (
+        "[observe]",
+        "[student]\nrho_ = 1\n[observe]",
+        "there is no parameter `rho_`; did you mean `rho`?",
+    ),
+    (
+        "[observe]",
+        "[run]\nmax_sweep = 1\n[observe]",
+        "there is no option `max_sweep`; did you mean `max_sweeps`?",
+    ),
+    (
+        "[observe]",
+        "[variables.q]\nbelief = \"full\"\n[observe]",
+        "`variables.q`: there is no variable `q`",
+    ),
+    (
+        "[observe]",
+        "[variables.x]\nbelief = \"fulll\"\n[observe]",
+        "there is no belief `fulll`; did you mean `full`?",
+    ),
+];
+
 #[test]
 fn every_mistake_is_named_with_its_line_and_key() {
-    for (from, to, complaint) in [
-        (
-            "[parameters]",
-            "[parameter]",
-            "sparse.toml:3: `parameter`: there is no key `parameter`; did you mean `parameters`?",
-        ),
-        (
-            "n = 200",
-            "n = \"many\"",
-            "sparse.toml:4: `parameters.n`: expected a finite number, got the text `many`",
-        ),
-        (
-            "n = 200",
-            "n = nan",
-            "sparse.toml:4: `parameters.n`: expected a finite number, got NaN",
-        ),
-        ("n = 200", "n = = 2", "sparse.toml:4: extra `=`"),
-        (
-            "gauss_bernoulli",
-            "gauss_bernouli",
-            "sparse.toml:10: `factor.kind`: there is no module `gauss_bernouli`; did you mean `gauss_bernoulli`?",
-        ),
-        (
-            "size = \"n\"",
-            "sise = \"n\"",
-            "sparse.toml:11: `factor.gauss_bernoulli.sise`: there is no key `sise`; did you mean `size`?",
-        ),
-        (
-            "size = \"n\"\n",
-            "",
-            "`factor.gauss_bernoulli.size`: expected a size or list of sizes, got nothing",
-        ),
-        (
-            "size = \"n\"",
-            "size = \"m\"",
-            "sparse.toml:11: `factor.gauss_bernoulli.size`: there is no parameter `m`",
-        ),
-        (
-            "size = \"n\"",
-            "size = 2.5",
-            "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a size or list of sizes, got 2.5",
-        ),
-        (
-            "size = \"n\"",
-            "size = -3",
-            "expected a size or list of sizes, got -3",
-        ),
-        (
-            "rho = \"rho\"",
-            "rho = 1.5",
-            "sparse.toml:10: `factor.gauss_bernoulli`: gauss_bernoulli: parameter `rho` must be",
-        ),
-        (
-            "rho = \"rho\"",
-            "rho = [1]",
-            "sparse.toml:12: `factor.gauss_bernoulli.rho`: expected a number, got a list",
-        ),
-        (
-            "\"gaussian\", alpha",
-            "\"gausian\", alpha",
-            "sparse.toml:17: `factor.linear.matrix.ensemble`: there is no ensemble `gausian`; did you mean `gaussian`?",
-        ),
-        (
-            "alpha = \"alpha\", ",
-            "",
-            "sparse.toml:17: `factor.linear.matrix.alpha`: expected rows per column, got nothing",
-        ),
-        (
-            "alpha = \"alpha\", ",
-            "alpha = -1, ",
-            "parameter `alpha` must be positive, got -1",
-        ),
-        (
-            "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",
-            "\"nowhere.npy\"",
-            "nowhere.npy",
-        ),
-        (
-            "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",
-            "7",
-            "sparse.toml:17: `factor.linear.matrix`: expected a data file or",
-        ),
-        (
-            "input = \"x\"",
-            "input = \"w\"",
-            "its inputs are never produced",
-        ),
-        (
-            "input = \"x\"",
-            "input = 3",
-            "sparse.toml:18: `factor.input`: expected the name of a variable, got 3",
-        ),
-        (
-            "input = \"x\"",
-            "inputs = [\"x\", \"x2\"]",
-            "its inputs are never produced",
-        ),
-        (
-            "input = \"x\"\n",
-            "",
-            "factor `linear` takes 1 inputs, got 0",
-        ),
-        (
-            "[observe]",
-            "[student]\nrho_ = 1\n[observe]",
-            "there is no parameter `rho_`; did you mean `rho`?",
-        ),
-        (
-            "[observe]",
-            "[run]\nmax_sweep = 1\n[observe]",
-            "there is no option `max_sweep`; did you mean `max_sweeps`?",
-        ),
-        (
-            "[observe]",
-            "[variables.q]\nbelief = \"full\"\n[observe]",
-            "`variables.q`: there is no variable `q`",
-        ),
-        (
-            "[observe]",
-            "[variables.x]\nbelief = \"fulll\"\n[observe]",
-            "there is no belief `fulll`; did you mean `full`?",
-        ),
-    ] {
+    for (from, to, complaint) in MISTAKES {
         assert!(SPARSE.contains(from), "{from}");
         let text = SPARSE.replacen(from, to, 1);
         let outcome = ModelFile::parse("sparse.toml", &text);
