@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::SpecError;
 use super::module::{Module, ParameterKind};
-use super::modules::{MODULES, module};
+use super::modules::{module, unknown_module};
 use super::nearest::unknown;
 use super::node::{Content, Entry, Node, parse};
 
@@ -329,14 +329,8 @@ impl Reader<'_> {
             return Err(self.error(line, "factor.kind", reason));
         };
         let kind_name = self.text(kind, "factor")?;
-        let kinds: Vec<&str> = MODULES.iter().map(|m| m.kind).collect();
-        let module = module(&kind_name).ok_or_else(|| {
-            self.error(
-                kind.line,
-                "factor.kind",
-                unknown("module", &kind_name, &kinds),
-            )
-        })?;
+        let module = module(&kind_name)
+            .ok_or_else(|| self.error(kind.line, "factor.kind", unknown_module(&kind_name)))?;
         let own = module.parameters.iter().map(|p| p.name);
         let wiring = ["kind", "name", "input", "inputs", "output", "outputs"];
         let known: Vec<&str> = wiring.into_iter().chain(own).collect();

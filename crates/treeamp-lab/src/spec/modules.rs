@@ -9,6 +9,7 @@ use treeamp::prelude::*;
 use super::argument::Arguments;
 use super::build::Scale;
 use super::module::{Fallback, Module, Parameter, ParameterKind, Role};
+use super::nearest::unknown;
 
 type Made = Result<Arc<dyn Factor>, ModelError>;
 
@@ -95,6 +96,13 @@ const fn matrix(doc: &'static str) -> Parameter {
 #[must_use]
 pub fn module(kind: &str) -> Option<&'static Module> {
     MODULES.iter().find(|m| m.kind == kind)
+}
+
+/// What to say of a name that no module has.
+#[must_use]
+pub fn unknown_module(name: &str) -> String {
+    let kinds: Vec<&str> = MODULES.iter().map(|m| m.kind).collect();
+    unknown("module", name, &kinds)
 }
 
 /// All modules, priors first.

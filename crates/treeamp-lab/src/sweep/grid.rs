@@ -159,6 +159,16 @@ impl Grid {
         })
     }
 
+    /// Only the cells that are wanted, numbered anew.
+    #[must_use]
+    pub fn keep(mut self, wanted: impl Fn(&Cell) -> bool) -> Self {
+        self.cells.retain(wanted);
+        for (index, cell) in self.cells.iter_mut().enumerate() {
+            cell.index = index;
+        }
+        self
+    }
+
     /// The axes.
     #[must_use]
     pub fn axes(&self) -> &[Axis] {

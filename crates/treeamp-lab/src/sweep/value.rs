@@ -77,7 +77,8 @@ impl Value {
     }
 
     /// As it stands in a comma-separated file: quoted where needed, numbers with all their digits.
-    pub(super) fn to_csv(&self) -> String {
+    #[must_use]
+    pub fn to_csv(&self) -> String {
         match self {
             Self::Missing => String::new(),
             Self::Flag(flag) => flag.to_string(),
