@@ -1,0 +1,4 @@
+//! placeholder
+use pyo3::prelude::*;
+#[pyfunction]
+pub fn custom() {}
