@@ -18,13 +18,14 @@ True
 True
 """
 
-from . import algos, base, channels, ensembles, errors, likelihoods, models, priors, variables
+from . import algos, base, channels, custom, ensembles, errors, likelihoods, models, priors, testing, variables
 from ._lib import __version__
 from .algos import *  # noqa: F403
 from .algos import __all__ as _algos
 from .algos.metrics import mean_squared_error, overlap, phase_symmetric_mse, sign_symmetric_mse
 from .channels import *  # noqa: F403
 from .channels import __all__ as _channels
+from .custom import CustomLikelihood, CustomPrior
 from .ensembles import *  # noqa: F403
 from .ensembles import __all__ as _ensembles
 from .errors import FactorError, ModelError, NotAvailable, RunError, TreeampError
@@ -38,6 +39,8 @@ from .variables import *  # noqa: F403
 from .variables import __all__ as _variables
 
 __all__ = [
+    "CustomLikelihood",
+    "CustomPrior",
     "FactorError",
     "ModelError",
     "NotAvailable",
@@ -47,6 +50,7 @@ __all__ = [
     "algos",
     "base",
     "channels",
+    "custom",
     "ensembles",
     "errors",
     "likelihoods",
@@ -56,6 +60,7 @@ __all__ = [
     "phase_symmetric_mse",
     "priors",
     "sign_symmetric_mse",
+    "testing",
     "variables",
     *_algos,
     *_channels,

@@ -33,7 +33,7 @@ def _depths(edges: list[tuple[str, str, str]]) -> dict[tuple[str, str], int]:
 def draw_graph(model: Model, ax: Any = None) -> Any:
     """Circles are variables, squares factors; generation runs from left to right."""
     try:
-        from matplotlib import pyplot
+        from matplotlib import pyplot  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise ImportError("plot() needs matplotlib: pip install treeamp[plot]") from error
     if ax is None:
@@ -48,10 +48,10 @@ def draw_graph(model: Model, ax: Any = None) -> Any:
     for factor, variable, _ in model.edges:
         (x0, y0), (x1, y1) = places["factor", factor], places["variable", variable]
         ax.plot([x0, x1], [y0, y1], color="0.6", zorder=1)
-    for (kind, name), (x, y) in places.items():
+    for (kind, name), (px, py) in places.items():
         marker = "o" if kind == "variable" else "s"
-        ax.scatter([x], [y], s=400, marker=marker, color="white", edgecolor="black", zorder=2)
-        ax.annotate(name, (x, y), xytext=(0, -22), textcoords="offset points", ha="center")
+        ax.scatter([px], [py], s=400, marker=marker, color="white", edgecolor="black", zorder=2)
+        ax.annotate(name, (px, py), xytext=(0, -22), textcoords="offset points", ha="center")
     ax.margins(0.2)
     ax.set_axis_off()
     return ax

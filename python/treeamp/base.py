@@ -167,8 +167,8 @@ class Factor(Piece, ReprMixin):
     def to_fragment(self) -> Fragment:
         inputs: list[Any] = [None] * self.n_prev
         outputs: list[Any] = [None] * self.n_next
-        heads = [(0, port) for port in range(self.n_prev)]
-        tails = [(0, self.n_prev + port) for port in range(self.n_next)]
+        heads: list[End] = [(0, port) for port in range(self.n_prev)]
+        tails: list[End] = [(0, self.n_prev + port) for port in range(self.n_next)]
         return Fragment([], [(self, inputs, outputs)], heads, tails, type(self).__name__)
 
     @property

@@ -8,6 +8,7 @@ with means :math:`r_z = \partial_{b_z} A`, :math:`r_x = \partial_{b_x} A`, and v
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,13 +80,13 @@ class Channel(Factor):
     def _messages(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[list[tuple[float, Array]], list[Array]]:
         many = _listed(self.n_prev, az, bz, "z") + _listed(self.n_next, ax, bx, "x")
         linear = [b for _, b in many]
-        return [(a, np.ravel(b)) for a, b in many], linear
+        return many, linear
 
     def _posterior(self, port: int, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[Any, Any]:
         if "scalar" in self._native.rules and (not self.isotropic or np.ndim(az) or np.ndim(ax)):
             _, *moments = self._scalar(az, bz, ax, bx)
-            r, v = moments[2 * port : 2 * port + 2]
-            return r, (float(v.mean()) if self.isotropic else v)
+            mean, variance = moments[2 * port : 2 * port + 2]
+            return mean, (float(variance.mean()) if self.isotropic else variance)
         messages, linear = self._messages(az, bz, ax, bx)
         r, v = self._native.moments(messages, port)
         return r.reshape(linear[port].shape)[()], v
@@ -593,7 +594,7 @@ class LowRankGramChannel(LowRankFactorization):
 
 
 #: Channels by the names that ``get_channel`` takes.
-CHANNELS: dict[str, type[Channel]] = {
+CHANNELS: dict[str, Callable[..., Channel]] = {
     "linear": LinearChannel,
     "complex_linear": ComplexLinearChannel,
     "rotation": RotationChannel,

@@ -7,6 +7,7 @@ told: a likelihood for state evolution only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,16 +97,16 @@ class Likelihood(Factor):
 
     def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`z` at the second."""
-        if self.isotropic and np.ndim(az) == 0 and y is None:
-            b = array(bz, "bz")
-            a_new, b_new = self._native.message([(number(az, "az"), np.ravel(b))], 0)
-            return a_new, b_new.reshape(b.shape)[()]
+        b = array(bz, "bz")
+        if self.isotropic and np.ndim(az) == 0 and y is None and self.size == b.shape:
+            a_new, b_new = self._native.message([(number(az, "az"), b)], 0)
+            return a_new, b_new.reshape(b.shape)
         _, rz, vz = self._scalar(az, bz, y)
         if self.isotropic:
             vz = np.asarray(vz.mean())
         if np.all(vz == 0):
             return np.full(vz.shape, np.inf)[()], rz[()]
-        return (1 / vz - az)[()], (rz / vz - bz)[()]
+        return (1 / vz - az)[()], (rz / vz - b)[()]
 
     def compute_log_partition(self, az: Any, bz: Any, y: Any = None) -> float:
         """Log-partition of the signal: the sum over its components."""
@@ -303,7 +304,7 @@ class ModulusLikelihood(Likelihood):
 
 
 #: Likelihoods by the names that ``get_likelihood`` takes.
-LIKELIHOODS: dict[str, type[Likelihood]] = {
+LIKELIHOODS: dict[str, Callable[..., Likelihood]] = {
     "gaussian": GaussianLikelihood,
     "sgn": SgnLikelihood,
     "abs": AbsLikelihood,

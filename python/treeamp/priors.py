@@ -8,6 +8,7 @@ state evolution).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -82,14 +83,16 @@ class Prior(Factor):
 
     def compute_forward_message(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`x` at the second."""
-        if self.isotropic and np.ndim(ax) == 0:
-            b = array(bx, "bx")
-            a_new, b_new = self._native.message([(number(ax, "ax"), np.ravel(b))], 0)
-            return a_new, b_new.reshape(b.shape)[()]
+        b = array(bx, "bx")
+        if self.isotropic and np.ndim(ax) == 0 and size_to_shape(self.size) == list(b.shape):
+            a_new, b_new = self._native.message([(number(ax, "ax"), b)], 0)
+            return a_new, b_new.reshape(b.shape)
         _, rx, vx = self._scalar(ax, bx)
         if self.isotropic:
             vx = np.asarray(vx.mean())
-        return (1 / vx - ax)[()], (rx / vx - bx)[()]
+        if np.all(vx == 0):
+            return np.full(vx.shape, np.inf)[()], rx[()]
+        return (1 / vx - ax)[()], (rx / vx - b)[()]
 
     def compute_log_partition(self, ax: Any, bx: Any) -> float:
         """Log-partition of the signal: the sum over its components."""
@@ -363,7 +366,7 @@ class CommitteeBinaryPrior(_Absent):
 
 
 #: Priors by the names that ``get_prior`` takes.
-PRIORS: dict[str, type[Prior]] = {
+PRIORS: dict[str, Callable[..., Prior]] = {
     "gaussian": GaussianPrior,
     "gauss_bernoulli": GaussBernoulliPrior,
     "binary": BinaryPrior,

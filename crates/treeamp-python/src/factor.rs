@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::SeedableRng;
@@ -17,6 +17,7 @@ use crate::error::{factor_error, model_message, run_error};
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Input<'py> = PyReadonlyArray1<'py, f64>;
+type Shaped<'py> = PyReadonlyArrayDyn<'py, f64>;
 /// $(\hat m, \hat q, \hat\tau)$ of one port.
 type Fields = (f64, f64, f64);
 
@@ -52,36 +53,64 @@ impl Factor {
         rule.ok_or_else(|| self.missing("state evolution (ensemble)"))
     }
 
-    /// Messages of the sizes given, checked against the number of ports.
-    fn incoming(&self, messages: &[(f64, Input<'_>)]) -> PyResult<Vec<Gaussian>> {
-        let arity = self.inner.arity();
-        let ports = arity.inputs + arity.outputs;
-        if messages.len() != ports {
-            let got = messages.len();
-            let text = format!("factor `{}` takes {ports} messages, got {got}", self.name());
-            return Err(model_message(text));
+    /// Messages of the shapes given, checked against what the factor takes and gives.
+    fn incoming(
+        &self,
+        messages: &[(f64, Shaped<'_>)],
+    ) -> PyResult<(Vec<SignalSpec>, Vec<Gaussian>)> {
+        self.check_ports(&[messages.len()], 0)?;
+        let specs: Vec<SignalSpec> = messages
+            .iter()
+            .map(|(_, b)| SignalSpec::real(b.shape()))
+            .collect();
+        let inputs = self.inner.arity().inputs;
+        let wrong = |port: usize, expected: &str, got: &str| {
+            let name = self.name();
+            model_message(format!(
+                "factor `{name}`, port {port}: expected {expected}, got {got}"
+            ))
+        };
+        let outputs = self.inner.output_specs(&specs[..inputs]);
+        let outputs = outputs.map_err(|e| wrong(e.port, &e.expected, &e.got))?;
+        for (port, (expected, got)) in outputs.iter().zip(&specs[inputs..]).enumerate() {
+            if expected.ratio.is_none() && expected.len() != got.len() {
+                let (expected, got) = (format!("shape {expected}"), format!("shape {got}"));
+                return Err(wrong(inputs + port, &expected, &got));
+            }
         }
-        let read = |(a, b): &(f64, Input<'_>)| {
-            let b = slice(b)?;
-            let mut message = Gaussian::flat(&SignalSpec::real(vec![b.len()]));
+        let read = |((a, b), spec): (&(f64, Shaped<'_>), &SignalSpec)| {
+            let mut message = Gaussian::flat(spec);
             message.precision.set_scalar(*a);
-            message.linear.copy_from_slice(b);
+            let values = b.as_slice();
+            let values = values.map_err(|_| PyValueError::new_err("expected contiguous arrays"))?;
+            message.linear.copy_from_slice(values);
             Ok(message)
         };
-        messages.iter().map(read).collect()
+        let read: PyResult<_> = messages.iter().zip(&specs).map(read).collect();
+        Ok((specs, read?))
+    }
+
+    /// Refuses lists that are not one per port, and ports that are not there.
+    fn check_ports(&self, lists: &[usize], port: usize) -> PyResult<()> {
+        let arity = self.inner.arity();
+        let ports = arity.inputs + arity.outputs;
+        if port < ports && lists.iter().all(|n| *n == ports) {
+            return Ok(());
+        }
+        let text = format!(
+            "factor `{}` has {ports} ports, got {lists:?} and {port}",
+            self.name()
+        );
+        Err(model_message(text))
     }
 
     /// What the rule needs besides messages: slots and a workspace.
-    fn bench(&self, messages: &[Gaussian]) -> PyResult<(Vec<usize>, Vec<f64>)> {
-        let specs: Vec<SignalSpec> = messages
-            .iter()
-            .map(|m| SignalSpec::real(vec![m.len()]))
-            .collect();
+    fn bench(&self, specs: &[SignalSpec]) -> PyResult<(Vec<usize>, Vec<f64>)> {
         self.inner
             .prepare()
             .map_err(|e| factor_error(self.name(), &e))?;
-        let work = vec![0.0; self.inner.workspace_len(&specs)];
-        Ok(((0..messages.len()).collect(), work))
+        let work = vec![0.0; self.inner.workspace_len(specs)];
+        Ok(((0..specs.len()).collect(), work))
     }
 }
 
@@ -209,9 +238,9 @@ impl Factor {
     }
 
     /// $A$ at isotropic messages `(a, b)`, one per port: a sum over components.
-    fn log_partition(&self, messages: Vec<(f64, Input<'_>)>) -> PyResult<f64> {
-        let messages = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&messages)?;
+    fn log_partition(&self, messages: Vec<(f64, Shaped<'_>)>) -> PyResult<f64> {
+        let (specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&specs)?;
         self.rule()?
             .log_partition(Incoming::new(&messages, &slots), &mut work)
             .map_err(|e| factor_error(self.name(), &e))
@@ -221,13 +250,13 @@ impl Factor {
     fn moments<'py>(
         &self,
         py: Python<'py>,
-        messages: Vec<(f64, Input<'py>)>,
+        messages: Vec<(f64, Shaped<'py>)>,
         port: usize,
     ) -> PyResult<(Array<'py>, f64)> {
-        let messages = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&messages)?;
-        let n = messages.get(port).map_or(0, Gaussian::len);
-        let mut out = Moments::zeros(&SignalSpec::real(vec![n]));
+        self.check_ports(&[messages.len()], port)?;
+        let (specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&specs)?;
+        let mut out = Moments::zeros(&specs[port]);
         self.rule()?
             .moments(Incoming::new(&messages, &slots), port, &mut out, &mut work)
             .map_err(|e| factor_error(self.name(), &e))?;
@@ -239,11 +268,12 @@ impl Factor {
     fn message<'py>(
         &self,
         py: Python<'py>,
-        messages: Vec<(f64, Input<'py>)>,
+        messages: Vec<(f64, Shaped<'py>)>,
         port: usize,
     ) -> PyResult<(f64, Array<'py>)> {
-        let messages = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&messages)?;
+        self.check_ports(&[messages.len()], port)?;
+        let (specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&specs)?;
         let mut out = messages[port].clone();
         self.rule()?
             .message(Incoming::new(&messages, &slots), port, &mut out, &mut work)
@@ -281,12 +311,14 @@ impl Factor {
 
     /// $E x_0^2$ at `port`, this factor being the teacher's.
     fn second_moment(&self, tau0_hat: Vec<f64>, port: usize) -> PyResult<f64> {
+        self.check_ports(&[tau0_hat.len()], port)?;
         let moment = self.average()?.second_moment(&tau0_hat, port);
         moment.map_err(|e| factor_error(self.name(), &e))
     }
 
     /// $A^{(0)}$, this factor being the teacher's.
     fn prior_potential(&self, tau0_hat: Vec<f64>) -> PyResult<f64> {
+        self.check_ports(&[tau0_hat.len()], 0)?;
         let potential = self.average()?.prior_potential(&tau0_hat);
         potential.map_err(|e| factor_error(self.name(), &e))
     }
@@ -301,6 +333,7 @@ impl Factor {
         port: usize,
         teacher: Option<&Self>,
     ) -> PyResult<(f64, f64, f64, f64)> {
+        self.check_ports(&[given.len(), tau0_hat.len()], port)?;
         let (rule, fields) = (self.average()?, fields(&given));
         let teacher = teacher.unwrap_or(self).inner.as_ref();
         if !rule.pairs_with(teacher) {
@@ -326,6 +359,7 @@ impl Factor {
         tau0_hat: Vec<f64>,
         teacher: Option<&Self>,
     ) -> PyResult<f64> {
+        self.check_ports(&[given.len(), tau0_hat.len()], 0)?;
         let (rule, fields) = (self.average()?, fields(&given));
         let teacher = teacher.unwrap_or(self).inner.as_ref();
         let at = Averaged {
@@ -344,6 +378,7 @@ impl Factor {
         tau0_hat: Vec<f64>,
         ports: Vec<(f64, f64)>,
     ) -> PyResult<f64> {
+        self.check_ports(&[given.len(), tau0_hat.len(), ports.len()], 0)?;
         let (rule, fields) = (self.average()?, fields(&given));
         let at = Averaged {
             fields: &fields,

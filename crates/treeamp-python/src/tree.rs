@@ -9,7 +9,7 @@ use treeamp::belief::Structure;
 use treeamp::prelude::{Teacher, Tree as NativeTree, TreeBuilder};
 
 use crate::array::{shaped, slice};
-use crate::error::{model_error, run_error};
+use crate::error::{model_error, named, raised, run_error};
 use crate::factor::Factor;
 
 /// A factor of a declaration: its name if it was given one, the module, its inputs and outputs.
@@ -103,9 +103,11 @@ impl Tree {
     /// One draw of every variable.
     fn sample<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
         let tree = Arc::clone(&self.inner);
-        let sample = py
-            .detach(|| tree.sample(seed))
-            .map_err(|e| model_error(&e))?;
+        let sample = py.detach(|| tree.sample(seed));
+        if let Some((name, error)) = raised() {
+            return Err(named(error, &name));
+        }
+        let sample = sample.map_err(|e| model_error(&e))?;
         let drawn = PyDict::new(py);
         for ((name, values), variable) in sample.iter().zip(self.inner.variables()) {
             drawn.set_item(name, shaped(py, &variable.spec, values)?)?;

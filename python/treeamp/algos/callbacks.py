@@ -85,7 +85,7 @@ class LogProgress(Callback):
 class _Tracker(Callback):
     """Keeps records of what it sees, every so many sweeps."""
 
-    repr_parameters = ("ids", "every")
+    repr_parameters: tuple[str, ...] = ("ids", "every")
 
     def __init__(self, ids: Any = "all", every: int = 1, verbose: bool = False) -> None:
         self.ids = ids
@@ -110,7 +110,7 @@ class _Tracker(Callback):
     def get_dataframe(self) -> Any:
         """The records as a pandas DataFrame."""
         try:
-            import pandas
+            import pandas  # type: ignore[import-untyped,unused-ignore]
         except ImportError as error:
             raise ImportError("get_dataframe() needs pandas: pip install treeamp[experiments]") from error
         return pandas.DataFrame(self.records)
