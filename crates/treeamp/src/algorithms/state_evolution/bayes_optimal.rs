@@ -6,7 +6,8 @@ use super::teacher::{not_reached, requires, rule, weights};
 use super::{Conjugate, Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
-    Algorithm, Damping, EdgeMessage, Engine, Initial, MissingRule, Observer, Options, Potential,
+    Algorithm, Damping, EdgeMessage, Engine, Initial, Messages, MissingRule, Objective, Observer,
+    Options, Potential,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
@@ -211,6 +212,7 @@ pub struct StateEvolution<'t> {
     tree: &'t Tree,
     teacher: Teacher,
     options: Options,
+    warm: Option<Messages<Conjugate>>,
 }
 
 impl<'t> StateEvolution<'t> {
@@ -228,6 +230,7 @@ impl<'t> StateEvolution<'t> {
             tree,
             teacher: Teacher::new(tree)?,
             options,
+            warm: None,
         })
     }
 
@@ -262,6 +265,13 @@ impl<'t> StateEvolution<'t> {
     #[must_use]
     pub fn initial(mut self, initial: Initial) -> Self {
         self.options.initial = initial;
+        self
+    }
+
+    /// Starts from the messages of an earlier run, matched by the names of their ends.
+    #[must_use]
+    pub fn start_from(mut self, messages: Messages<Conjugate>) -> Self {
+        self.warm = Some(messages);
         self
     }
 
@@ -318,14 +328,29 @@ impl<'t> StateEvolution<'t> {
         &self,
         observer: &mut impl Observer<BayesOptimal>,
     ) -> Result<Evolution<BayesOptimal>, RunError> {
-        let algorithm = BayesOptimal::new(self.tree, self.teacher.clone());
-        let engine = Engine::new(self.tree, algorithm)?.options(self.options.clone());
-        let report = engine.run(observer)?;
+        let report = self.engine()?.run(observer)?;
         Ok(Evolution {
             report,
             teacher: self.teacher.clone(),
             normalisation: self.teacher.normalisation,
         })
+    }
+
+    fn engine(&self) -> Result<Engine<'t, BayesOptimal>, RunError> {
+        let algorithm = BayesOptimal::new(self.tree, self.teacher.clone());
+        let engine = Engine::new(self.tree, algorithm)?.options(self.options.clone());
+        Ok(match &self.warm {
+            Some(messages) => engine.start_from(messages.clone()),
+            None => engine,
+        })
+    }
+
+    /// The free entropy at the messages a run would start from, without a sweep.
+    ///
+    /// # Errors
+    /// An option out of range, or a potential that cannot be computed.
+    pub fn initial_free_entropy(&self) -> Result<Objective, RunError> {
+        self.engine()?.initial_objective()
     }
 
     /// Runs it, and insists on a fixed point.
