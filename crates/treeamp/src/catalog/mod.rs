@@ -74,6 +74,9 @@ macro_rules! for_each_operator {
             dft_of_real => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::real([6])),
             dft_of_complex => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::complex([3, 4])),
             dft_in_three_dimensions => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::complex([2, 3, 2])),
+            real_dft => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([7])),
+            real_dft_of_image => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([4, 6])),
+            real_dft_in_three_dimensions => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([2, 3, 5])),
             blur => $crate::catalog::operators::blur(&$crate::belief::SignalSpec::real([5, 6]), &[0.8, 0.4]),
             blur_of_complex => $crate::catalog::operators::blur(&$crate::belief::SignalSpec::complex([7]), &[0.7]),
             differential => $crate::operator::CircularConvolution::new(

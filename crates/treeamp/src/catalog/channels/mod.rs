@@ -31,5 +31,5 @@ pub use regions::Region;
 pub(crate) use regions::{Preimage, Regions};
 pub use reshape::Reshape;
 pub use rotation::Rotation;
-pub use shaped::{Convolution, Dft, Gradient, Mask, MaskedDft};
+pub use shaped::{Convolution, Dft, Gradient, Mask, MaskedDft, RealDft};
 pub use sum::Sum;
