@@ -66,6 +66,15 @@ impl SignalSpec {
         }
     }
 
+    /// A complex signal with isotropic beliefs: two real numbers per component, interleaved.
+    #[must_use]
+    pub fn complex(shape: impl Into<Vec<usize>>) -> Self {
+        Self {
+            element: Element::Complex,
+            ..Self::real(shape)
+        }
+    }
+
     /// A real signal in the limit of infinite size, `ratio` times the size of some reference.
     #[must_use]
     pub fn limit(ratio: f64) -> Self {

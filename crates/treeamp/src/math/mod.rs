@@ -1,8 +1,10 @@
 //! Numerics that have never heard of a graph.
 
 pub mod decomposition;
+pub mod fourier;
 pub mod matrix;
 pub mod mixture;
+pub mod modes;
 pub mod quadrature;
 pub mod special;
 pub mod spectrum;
