@@ -44,3 +44,4 @@ pub mod separable;
 pub mod testing;
 
 pub use error::{FactorError, ModelError, RunError};
+pub use num_complex::Complex;

@@ -1,9 +1,11 @@
 //! Numerics that have never heard of a graph.
 
+pub mod bessel;
 pub mod decomposition;
 pub mod matrix;
 pub mod mixture;
 pub mod quadrature;
+pub mod rayleigh;
 pub mod special;
 pub mod spectrum;
 pub mod truncated_normal;
