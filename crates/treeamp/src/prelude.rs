@@ -6,8 +6,8 @@ pub use crate::algorithms::{
 };
 pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 pub use crate::catalog::channels::{
-    Activation, Bias, Duplicate, Factorization, GaussianNoise, Gradient, Linear, LinearEnsemble,
-    Modulus, PiecewiseLinear, Rotation, Sum,
+    Activation, Bias, Convolution, Dft, Duplicate, Factorization, GaussianNoise, Gradient, Linear,
+    LinearEnsemble, Mask, MaskedDft, Modulus, PiecewiseLinear, Rotation, Sum,
 };
 pub use crate::catalog::likelihoods::{
     GaussianLikelihood, ModulusLikelihood, PhaseLikelihood, PiecewiseLikelihood,

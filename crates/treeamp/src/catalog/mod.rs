@@ -7,6 +7,7 @@
 pub mod channels;
 mod gaussian_tilt;
 pub mod likelihoods;
+pub mod operators;
 pub mod priors;
 
 /// Calls `$callback!` with `name => instance` for every prior.
@@ -94,6 +95,48 @@ macro_rules! for_each_complex_channel {
     ($callback:ident) => {
         $callback! {
             modulus => Ok($crate::catalog::channels::Modulus), [0.4, 2.0];
+        }
+    };
+}
+
+/// Calls `$callback!` with `name => instance` for every linear operator, real and complex.
+#[macro_export]
+macro_rules! for_each_operator {
+    ($callback:ident) => {
+        $callback! {
+            orthogonal => $crate::catalog::operators::dense(6, 6, true),
+            dense => $crate::catalog::operators::dense(5, 7, false),
+            diagonal => $crate::catalog::operators::diagonal(),
+            complex_diagonal => $crate::catalog::operators::complex_diagonal(),
+            dft_of_real => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::real([6])),
+            dft_of_complex => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::complex([3, 4])),
+            dft_in_three_dimensions => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::complex([2, 3, 2])),
+            blur => $crate::catalog::operators::blur(&$crate::belief::SignalSpec::real([5, 6]), &[0.8, 0.4]),
+            blur_of_complex => $crate::catalog::operators::blur(&$crate::belief::SignalSpec::complex([7]), &[0.7]),
+            differential => $crate::operator::CircularConvolution::new(
+                &$crate::belief::SignalSpec::real([4, 5]), &$crate::operator::Filter::Differential { axis: 0 }),
+            laplacian => $crate::operator::CircularConvolution::new(
+                &$crate::belief::SignalSpec::real([2, 3, 4]), &$crate::operator::Filter::Laplacian),
+            convolution => $crate::catalog::operators::kernel(&$crate::belief::SignalSpec::real([4, 6])),
+            convolution_of_complex => $crate::catalog::operators::complex_kernel(),
+            multi_channel_convolution => $crate::catalog::operators::multi_channel(3, 2),
+            multi_channel_convolution_tall => $crate::catalog::operators::multi_channel(2, 3),
+            gradient => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::real([8]), $crate::operator::Boundary::Periodic),
+            gradient_of_image => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::real([4, 5]), $crate::operator::Boundary::Periodic),
+            gradient_of_complex => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::complex([3, 4]), $crate::operator::Boundary::Periodic),
+            gradient_neumann => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::real([4, 5]), $crate::operator::Boundary::Neumann),
+            gradient_zero => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::complex([3, 4]), $crate::operator::Boundary::Zero),
+            sub_sampling => $crate::catalog::operators::mask(&$crate::belief::SignalSpec::real([3, 4])),
+            sub_sampling_of_complex => $crate::catalog::operators::mask(&$crate::belief::SignalSpec::complex([7])),
+            sub_sampled_dft => $crate::catalog::operators::masked_dft(&$crate::belief::SignalSpec::complex([9])),
+            sub_sampled_dft_of_real => $crate::catalog::operators::masked_dft(&$crate::belief::SignalSpec::real([4, 6])),
+            sub_sampled_dft_of_odd => $crate::catalog::operators::masked_dft(&$crate::belief::SignalSpec::real([5, 7])),
+            sparse => $crate::catalog::operators::sparse(),
+            block_diagonal => $crate::catalog::operators::block_diagonal(),
+            block_diagonal_with_sparse => $crate::catalog::operators::block_diagonal_with_sparse(),
+            composition => $crate::catalog::operators::composition(),
+            stack => $crate::catalog::operators::stack(),
+            matrix_free => $crate::catalog::operators::matrix_free(),
         }
     };
 }

@@ -51,6 +51,15 @@ pub trait Factor: Debug + Send + Sync + 'static {
     /// When an input has a shape it cannot take.
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError>;
 
+    /// The factor for the signals it is given, where its work depends on their shapes: the tree holds
+    /// that one instead.
+    ///
+    /// # Errors
+    /// When an input has a shape it cannot take.
+    fn bind(&self, _inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
+        Ok(None)
+    }
+
     /// The belief structures it can handle.
     fn structures(&self) -> &'static [Structure] {
         &[Structure::Isotropic]
@@ -110,6 +119,11 @@ pub trait Factor: Debug + Send + Sync + 'static {
 
     /// The spectrum of $W^T W$ of a linear channel.
     fn spectrum(&self) -> Option<&Spectrum> {
+        None
+    }
+
+    /// Why the state evolution of this factor is a heuristic; `None` where it is exact in the limit.
+    fn heuristic(&self) -> Option<&'static str> {
         None
     }
 

@@ -2,8 +2,10 @@
 
 pub mod bessel;
 pub mod decomposition;
+pub mod fourier;
 pub mod matrix;
 pub mod mixture;
+pub mod modes;
 pub mod quadrature;
 pub mod rayleigh;
 pub mod special;
