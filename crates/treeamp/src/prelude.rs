@@ -22,6 +22,7 @@ pub use crate::engine::{
 };
 pub use crate::error::{FactorError, ModelError, RunError};
 pub use crate::factor::Factor;
+pub use crate::math::complex_matrix::ComplexMatrix;
 pub use crate::math::matrix::Matrix;
 pub use crate::math::spectrum::Spectrum;
 pub use crate::model::{

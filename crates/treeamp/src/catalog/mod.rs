@@ -106,6 +106,10 @@ macro_rules! for_each_operator {
         $callback! {
             orthogonal => $crate::catalog::operators::dense(6, 6, true),
             dense => $crate::catalog::operators::dense(5, 7, false),
+            complex_dense => $crate::catalog::operators::complex_dense(4, 6),
+            complex_dense_tall => $crate::catalog::operators::complex_dense(6, 4),
+            complex_on_real => $crate::catalog::operators::complex_on_real(),
+            unitary => $crate::catalog::operators::unitary(),
             diagonal => $crate::catalog::operators::diagonal(),
             complex_diagonal => $crate::catalog::operators::complex_diagonal(),
             dft_of_real => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::real([6])),

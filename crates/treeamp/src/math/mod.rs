@@ -1,6 +1,7 @@
 //! Numerics that have never heard of a graph.
 
 pub mod bessel;
+pub mod complex_matrix;
 pub mod decomposition;
 pub mod fourier;
 pub mod matrix;
