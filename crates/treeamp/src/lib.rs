@@ -46,3 +46,4 @@ pub mod separable;
 pub mod testing;
 
 pub use error::{FactorError, ModelError, RunError};
+pub use num_complex::Complex;

@@ -6,11 +6,12 @@ use num_complex::Complex64;
 
 use crate::belief::SignalSpec;
 use crate::error::ModelError;
+use crate::math::complex_matrix::ComplexMatrix;
 use crate::math::matrix::Matrix;
 use crate::operator::{
-    BlockDiagonal, Boundary, CircularConvolution, Composition, Dense, DiagonalScaling, Filter,
-    FiniteDifference, LinearOperator, MatrixFree, MultiChannelConvolution, SparseMatrix, Stack,
-    SubSampledDft, SubSampling,
+    BlockDiagonal, Boundary, CircularConvolution, ComplexDense, ComplexOnReal, Composition, Dense,
+    DiagonalScaling, Filter, FiniteDifference, LinearOperator, MatrixFree, MultiChannelConvolution,
+    SparseMatrix, Stack, SubSampledDft, SubSampling, Unitary,
 };
 
 /// Numbers without a pattern, in $(-1, 1)$.
@@ -32,6 +33,40 @@ pub fn dense(rows: usize, cols: usize, orthogonal: bool) -> Result<Dense, ModelE
         return w.map(Dense::new);
     }
     Matrix::from_fn(rows, cols, |i, j| entry(cols * i + j)).map(Dense::new)
+}
+
+fn complex_matrix(rows: usize, cols: usize) -> Result<ComplexMatrix, ModelError> {
+    ComplexMatrix::from_fn(rows, cols, |i, j| {
+        Complex64::new(entry(cols * i + j), entry(cols * i + j + 50))
+    })
+}
+
+/// A complex matrix on a complex signal.
+///
+/// # Errors
+/// Never for sizes of at least one.
+pub fn complex_dense(rows: usize, cols: usize) -> Result<ComplexDense, ModelError> {
+    complex_matrix(rows, cols).map(ComplexDense::new)
+}
+
+/// A complex matrix on a real signal.
+///
+/// # Errors
+/// Never.
+pub fn complex_on_real() -> Result<ComplexOnReal, ModelError> {
+    complex_matrix(3, 5).and_then(ComplexOnReal::new)
+}
+
+/// The reflection $I - 2uu^H$.
+///
+/// # Errors
+/// Never.
+pub fn unitary() -> Result<Unitary, ModelError> {
+    let u = |i: usize| Complex64::new(entry(i + 1), entry(i + 20));
+    let norm: f64 = (0..5).map(|i| u(i).norm_sqr()).sum();
+    let unit = |i: usize, j: usize| f64::from(u8::from(i == j));
+    let w = ComplexMatrix::from_fn(5, 5, |i, j| unit(i, j) - 2.0 * u(i) * u(j).conj() / norm);
+    w.and_then(Unitary::new)
 }
 
 /// Real factors, one of them zero.
@@ -78,7 +113,9 @@ pub fn kernel(signal: &SignalSpec) -> Result<CircularConvolution, ModelError> {
 pub fn complex_kernel() -> Result<CircularConvolution, ModelError> {
     let filter = Filter::ComplexKernel {
         shape: vec![2, 2],
-        entries: (0..4).map(|i| Complex64::new(entry(i), entry(i + 5))).collect(),
+        entries: (0..4)
+            .map(|i| Complex64::new(entry(i), entry(i + 5)))
+            .collect(),
     };
     CircularConvolution::new(&SignalSpec::complex([3, 4]), &filter)
 }
@@ -129,8 +166,9 @@ pub fn masked_dft(signal: &SignalSpec) -> Result<SubSampledDft, ModelError> {
 /// # Errors
 /// Never.
 pub fn sparse() -> Result<SparseMatrix, ModelError> {
-    let triplets: Vec<(usize, usize, f64)> =
-        (0..18).map(|k| (k % 7, (k * k + 2) % 9, entry(k))).collect();
+    let triplets: Vec<(usize, usize, f64)> = (0..18)
+        .map(|k| (k % 7, (k * k + 2) % 9, entry(k)))
+        .collect();
     SparseMatrix::from_triplets(7, 9, &triplets)
 }
 
@@ -143,7 +181,11 @@ fn shared(operator: impl LinearOperator) -> Arc<dyn LinearOperator> {
 /// # Errors
 /// Never.
 pub fn block_diagonal() -> Result<BlockDiagonal, ModelError> {
-    let parts = vec![shared(dense(3, 4, false)?), shared(diagonal()?), shared(mask(&SignalSpec::real([6]))?)];
+    let parts = vec![
+        shared(dense(3, 4, false)?),
+        shared(diagonal()?),
+        shared(mask(&SignalSpec::real([6]))?),
+    ];
     BlockDiagonal::new(parts)
 }
 
@@ -165,7 +207,11 @@ pub fn composition() -> Result<Composition, ModelError> {
     let signal = SignalSpec::real([4, 5]);
     let third = SignalSpec::real([some(20).iter().filter(|s| **s).count()]);
     let scale = DiagonalScaling::new(&third, (0..third.len()).map(|i| 1.0 + entry(i)).collect())?;
-    Composition::new(vec![shared(blur(&signal, &[0.7])?), shared(mask(&signal)?), shared(scale)])
+    Composition::new(vec![
+        shared(blur(&signal, &[0.7])?),
+        shared(mask(&signal)?),
+        shared(scale),
+    ])
 }
 
 /// Two views of one signal.
@@ -175,7 +221,11 @@ pub fn composition() -> Result<Composition, ModelError> {
 pub fn stack() -> Result<Stack, ModelError> {
     let signal = SignalSpec::real([9]);
     let sub = mask(&signal)?;
-    Stack::new(vec![shared(sparse()?), shared(sub), shared(blur(&signal, &[1.1])?)])
+    Stack::new(vec![
+        shared(sparse()?),
+        shared(sub),
+        shared(blur(&signal, &[1.1])?),
+    ])
 }
 
 /// Two functions: the cumulative sum and its adjoint.
@@ -194,7 +244,9 @@ pub fn matrix_free() -> Result<MatrixFree, ModelError> {
         &signal,
         move |z, out| {
             let mut sum = 0.0;
-            out.iter_mut().zip(z).for_each(|(o, z)| *o = running(z, &mut sum));
+            out.iter_mut()
+                .zip(z)
+                .for_each(|(o, z)| *o = running(z, &mut sum));
         },
         move |x, out| {
             let mut sum = 0.0;

@@ -6,11 +6,13 @@
 use super::breaks::Breaks;
 use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
+use super::{
+    COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, floors, is_same, per_component,
+};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
-use crate::scalar::{Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
+use crate::scalar::{Landmark, ScalarChannel, ScalarView, Symmetry, Tilt, TiltedPair};
 
 const Z: usize = 0;
 const X: usize = 1;
@@ -316,6 +318,22 @@ pub(super) fn averages(
         }),
         bayes,
     };
+    if student.symmetry() == Symmetry::Circular {
+        let pair = circular_channel::Pair {
+            student,
+            teacher,
+            at: soft,
+            end,
+            log_z0: t0.log_z,
+            tau0,
+        };
+        let at = Field {
+            bayes,
+            ..fields[end]
+        };
+        let sums = Sums(pair.average()).checked(&at)?;
+        return Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]));
+    }
     let (teacher, student) = (
         pair.tabulated(teacher, true),
         pair.tabulated(student, false),
@@ -347,9 +365,10 @@ fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
 impl<C: ScalarChannel> EnsembleRule for C {
     fn pairs_with(&self, teacher: &dyn Factor) -> bool {
         let flat = Tilt { a: 1.0, b: 0.0 };
-        teacher
-            .scalar()
-            .is_some_and(|t| t.channel(flat, flat).is_some())
+        let same = |t: &dyn ScalarView| {
+            ScalarChannel::symmetry(self) == t.symmetry() && t.channel(flat, flat).is_some()
+        };
+        teacher.scalar().is_some_and(same)
     }
 
     fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
@@ -357,7 +376,7 @@ impl<C: ScalarChannel> EnsembleRule for C {
     }
 
     fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-        Ok(teacher_at(self, tau0_hat)?.log_z)
+        Ok(per_component(self) * teacher_at(self, tau0_hat)?.log_z)
     }
 
     fn overlaps(

@@ -10,12 +10,14 @@ use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same, recovered};
+use super::{COUNT, Field, POTENTIAL, Point, Sums, V, circular, floors, is_same, recovered};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
 use crate::math::special::normal_density;
-use crate::scalar::{Elem, Landmark, OutputMeasure, ScalarLikelihood, ScalarView, Tilt, Tilted};
+use crate::scalar::{
+    Elem, Landmark, OutputMeasure, ScalarLikelihood, ScalarView, Symmetry, Tilt, Tilted,
+};
 use crate::separable::SeparableLikelihood;
 
 /// A teacher and a student likelihood at one field.
@@ -256,6 +258,11 @@ impl Pair<'_> {
         };
         let mut sums = Sums::zero();
         match outputs {
+            OutputMeasure::Modulus => {
+                return Err(FactorError::Unsupported(
+                    "the modulus of a complex signal has no average over a real one".to_owned(),
+                ));
+            }
             OutputMeasure::Finite(ys) => {
                 for y in ys {
                     sums.add(&self.atom(y)?);
@@ -328,7 +335,18 @@ pub(super) fn averages(
         at: at.softened(tau0),
         tau0,
     };
-    let sums = pair.average()?.checked(&at)?;
+    let plane = circular::Pair {
+        student,
+        teacher,
+        at: pair.at,
+        tau0,
+    };
+    let sums = match student.symmetry() {
+        Symmetry::Circular => plane.output()?,
+        Symmetry::Ray => plane.ray(),
+        _ => pair.average()?,
+    };
+    let sums = sums.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
 }
 
@@ -343,7 +361,10 @@ fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
 
 impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E> {
     fn pairs_with(&self, teacher: &dyn Factor) -> bool {
-        teacher.scalar().is_some_and(|t| t.outputs().is_some())
+        let same = |t: &dyn ScalarView| {
+            view_of(self).is_ok_and(|own| own.symmetry() == t.symmetry()) && t.outputs().is_some()
+        };
+        teacher.scalar().is_some_and(same)
     }
 
     fn second_moment(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
@@ -361,7 +382,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
         at: Averaged<'_>,
         _: usize,
     ) -> Result<Overlaps, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at)?.0)
+        Ok(averages(view_of(self)?, view_of(teacher)?, at)?.0)
     }
 
     /// A Gaussian law sends its own precision, whatever it hears; infinite without noise.
@@ -370,6 +391,6 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
     }
 
     fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at)?.1)
+        Ok(averages(view_of(self)?, view_of(teacher)?, at)?.1)
     }
 }

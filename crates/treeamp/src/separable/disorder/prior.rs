@@ -1,12 +1,12 @@
 //! State evolution of a separable prior: one field.
 
 use super::line::{Law, Line};
-use super::{Field, POTENTIAL, Sums, gaussian, is_same, recovered};
+use super::{Field, POTENTIAL, Sums, circular, gaussian, is_same, per_component, recovered};
 use crate::belief::Overlaps;
 use crate::catalog::priors::GaussBernoulli;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
-use crate::scalar::{Elem, ScalarPrior, ScalarView, Tilt, Tilted};
+use crate::scalar::{Elem, ScalarPrior, ScalarView, Symmetry, Tilt, Tilted};
 use crate::separable::SeparablePrior;
 
 /// The teacher's law at its own tilt.
@@ -81,6 +81,16 @@ pub(super) fn averages(
             .map(|c| (c.overlaps, c.potential))
             .ok_or_else(|| improper(&at));
     }
+    if student.symmetry() == Symmetry::Circular {
+        let pair = circular::Pair {
+            student,
+            teacher,
+            at: at.softened(tau0),
+            tau0,
+        };
+        let sums = Sums(pair.prior(t0.log_z)).checked(&at)?;
+        return Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]));
+    }
     let sums = with_line(student, teacher, at, |line| Sums(line.average()))?.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
 }
@@ -101,15 +111,19 @@ fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
 impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
     fn pairs_with(&self, teacher: &dyn Factor) -> bool {
         let flat = Tilt { a: 1.0, b: 0.0 };
-        teacher.scalar().is_some_and(|t| t.prior(flat).is_some())
+        let same = |t: &dyn ScalarView| {
+            view_of(self).is_ok_and(|own| own.symmetry() == t.symmetry()) && t.prior(flat).is_some()
+        };
+        teacher.scalar().is_some_and(same)
     }
 
     fn second_moment(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
-        Ok(teacher_at(self, tau0_hat[0])?.second_moment())
+        Ok(teacher_at(view_of(self)?, tau0_hat[0])?.second_moment())
     }
 
     fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-        Ok(teacher_at(self, tau0_hat[0])?.log_z)
+        let view = view_of(self)?;
+        Ok(per_component(view) * teacher_at(view, tau0_hat[0])?.log_z)
     }
 
     fn overlaps(
@@ -118,7 +132,7 @@ impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
         at: Averaged<'_>,
         _: usize,
     ) -> Result<Overlaps, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at)?.0)
+        Ok(averages(view_of(self)?, view_of(teacher)?, at)?.0)
     }
 
     /// A Gaussian law sends its own precision, whatever it hears.
@@ -127,7 +141,7 @@ impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
     }
 
     fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at)?.1)
+        Ok(averages(view_of(self)?, view_of(teacher)?, at)?.1)
     }
 }
 
