@@ -94,4 +94,14 @@ pub trait EnsembleRule: Send + Sync {
             .sum();
         Ok(signal - self.potential(teacher, at)? + self.prior_potential(at.tau0_hat)?)
     }
+
+    /// $d = \lim a v$ as the field at `target` grows and the others stay: the dimension of what a prior or a
+    /// likelihood leaves unknown of its variable. One for a law with a density and for a noisy or discrete
+    /// output, zero for a discrete law and for an output that tells its input up to finitely many values.
+    ///
+    /// # Errors
+    /// When the teacher's law is improper.
+    fn unknown_dimension(&self, _tau0_hat: &[f64], _target: usize) -> Result<f64, FactorError> {
+        Ok(1.0)
+    }
 }
