@@ -171,6 +171,10 @@ fn unit() -> SeparablePrior<GaussianPrior> {
 fn total(tree: &Tree) -> f64 {
     let evolution = StateEvolution::new(tree).unwrap().fixed_point().unwrap();
     let information = evolution.information(tree).unwrap();
+    // the free entropy is the same number, with the opposite sign
+    let gap = evolution.entropy().unwrap() - information.entropy;
+    let size: f64 = information.factors.iter().map(|t| t.value.abs()).sum();
+    assert!(gap.abs() < 1e-13 * (1.0 + size), "{gap:e}");
     information.mutual_information().unwrap()
 }
 

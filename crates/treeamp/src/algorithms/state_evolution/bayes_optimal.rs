@@ -13,6 +13,10 @@ use crate::model::{Tree, Variable};
 /// The field that a variance of zero gives, in units of $1/\tau_0$: as good as known next to any noise.
 pub(super) const CERTAIN: f64 = 1e32;
 
+/// An infinite field counts as this much in potentials, in units of $1/\tau_0$: the terms that it makes infinite cancel,
+/// up to the inverse of this.
+pub(super) const KNOWN: f64 = 1e60;
+
 /// The largest field at which averages are taken, in units of $1/\tau_0$. Beyond, $a v$ stays what it is there.
 const SHARPEST: f64 = 1e18;
 
@@ -24,22 +28,28 @@ pub struct BayesOptimal {
     variable_weights: Vec<f64>,
     /// Edges by factor and port.
     edges: Vec<Vec<usize>>,
-    /// $\tau_0$ by factor and port.
-    port_moments: Vec<Vec<f64>>,
+    /// Relative size and $\tau_0$ by factor and port.
+    ports: Vec<Vec<(f64, f64)>>,
 }
 
 impl BayesOptimal {
     pub(super) fn new(tree: &Tree, teacher: Teacher) -> Self {
         let (factor_weights, variable_weights) = weights(tree);
         let edges: Vec<Vec<usize>> = tree.factors().iter().map(|f| f.edges.clone()).collect();
-        let tau0 = |e: &usize| teacher.tau0[tree.edges()[*e].variable];
-        let port_moments = edges.iter().map(|p| p.iter().map(tau0).collect()).collect();
+        let port = |(e, weight): (&usize, f64)| {
+            let variable = tree.edges()[*e].variable;
+            (variable_weights[variable] / weight, teacher.tau0[variable])
+        };
+        let ports = edges.iter().zip(&factor_weights);
+        let ports = ports
+            .map(|(p, w)| p.iter().map(|e| port((e, *w))).collect())
+            .collect();
         Self {
             teacher,
             factor_weights,
             variable_weights,
             edges,
-            port_moments,
+            ports,
         }
     }
 
@@ -62,7 +72,7 @@ impl BayesOptimal {
         target: usize,
     ) -> (Vec<OverlapFields>, f64) {
         let whole = fields[target].a();
-        for (field, tau0) in fields.iter_mut().zip(&self.port_moments[node]) {
+        for (field, (_, tau0)) in fields.iter_mut().zip(&self.ports[node]) {
             field.m_hat = field.m_hat.min(SHARPEST / tau0);
             field.q_hat = field.m_hat;
         }
@@ -117,7 +127,7 @@ impl Algorithm for BayesOptimal {
         };
         let tau_hat = self.teacher.to_variable[self.edges[node][target]];
         // a small difference is better taken from the overlap, unless much is known already
-        let much = own * self.port_moments[node][target] > 1.0;
+        let much = own * self.ports[node][target].1 > 1.0;
         if let Some(a) = rule.extrinsic_precision(at, target)?
             && (a > 2.0 * tau_hat || tau_hat == 0.0 || much)
         {
@@ -192,6 +202,7 @@ impl Algorithm for BayesOptimal {
         Ok(())
     }
 
+    /// $\bar A_k = \sum_i\frac12\alpha_i\hat m_i\tau_i + A^{(0)}_k - H_k$, the signal terms left out of the excess.
     fn factor_potential(
         &self,
         node: usize,
@@ -199,18 +210,30 @@ impl Algorithm for BayesOptimal {
         incoming: Incoming<'_, Conjugate>,
         _: &mut [f64],
     ) -> Result<Potential, FactorError> {
-        let fields = self.fields(node, incoming);
+        let mut fields = self.fields(node, incoming);
+        let ports = &self.ports[node];
+        let mut signal = 0.0;
+        for (field, (size, tau0)) in fields.iter_mut().zip(ports) {
+            signal += 0.5 * size * field.m_hat * tau0;
+            field.m_hat = field.m_hat.min(KNOWN / tau0);
+            field.q_hat = field.m_hat;
+        }
         let at = Averaged {
             fields: &fields,
             tau0_hat: &self.teacher.to_factor[node],
         };
-        let value = self.factor_weights[node] * rule(factor)?.potential(factor, at)?;
+        let rule = rule(factor)?;
+        let entropy = rule.entropic_potential(factor, at, ports)?;
+        let excess = rule.prior_potential(at.tau0_hat)? - entropy;
+        let weight = self.factor_weights[node];
         Ok(Potential {
-            value,
-            excess: value,
+            value: weight * (excess + signal),
+            excess: weight * excess,
         })
     }
 
+    /// The signal terms $\frac12\hat m\tau_0$ cancel over the tree, and are left out of the excess.
+    ///
     /// $\bar A_i = \frac12\hat m\tau_0 + \frac12\ln\frac{2\pi}{a}$, $a = 1/\tau_0 + \hat m$.
     fn variable_potential(
         &self,
@@ -220,11 +243,11 @@ impl Algorithm for BayesOptimal {
     ) -> Potential {
         let m_hat: f64 = incoming.iter().map(|m| m.0).sum();
         let tau0 = self.teacher.tau0[variable.index];
-        let value = 0.5 * m_hat * tau0 + 0.5 * (TAU / (1.0 / tau0 + m_hat)).ln();
-        let value = self.variable_weights[variable.index] * value;
+        let weight = self.variable_weights[variable.index];
+        let excess = 0.5 * (TAU / (1.0 / tau0 + m_hat.min(KNOWN / tau0))).ln();
         Potential {
-            value,
-            excess: value,
+            value: weight * (excess + 0.5 * m_hat * tau0),
+            excess: weight * excess,
         }
     }
 }

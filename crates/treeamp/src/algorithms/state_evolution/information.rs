@@ -6,6 +6,7 @@
 //! $I_i = \frac12\ln(1 + \hat m_i\tau_i)$. The entropy of the measurements is
 //! $\sum_k\alpha_k H_k + \sum_i\alpha_i I_i - \sum_{(i,k)}\alpha_i I_i^k$.
 
+use super::bayes_optimal::KNOWN;
 use super::teacher::{not_reached, rule, weights};
 use super::{BayesOptimal, Evolution, Teacher};
 use crate::belief::OverlapFields;
@@ -13,10 +14,6 @@ use crate::engine::Term;
 use crate::error::RunError;
 use crate::factor::Averaged;
 use crate::model::{FactorNode, Tree};
-
-/// An infinite field counts as this much, in units of $1/\tau_0$: the terms that it makes infinite cancel, up to
-/// the inverse of this.
-const KNOWN: f64 = 1e60;
 
 /// Entropies of a model at a fixed point, in nats per component of the first variable.
 #[derive(Debug, Clone, PartialEq)]
