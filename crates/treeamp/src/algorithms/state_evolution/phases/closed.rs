@@ -104,7 +104,7 @@ pub(super) fn recovers(tree: &Tree, signal: &str) -> Result<Option<bool>, RunErr
 }
 
 /// The three factors of prior, signal, channel, output.
-fn chain(tree: &Tree, signal: usize) -> Option<(&FactorNode, &FactorNode, &FactorNode)> {
+pub(super) fn chain(tree: &Tree, signal: usize) -> Option<(&FactorNode, &FactorNode, &FactorNode)> {
     if tree.factors().len() != 3 {
         return None;
     }

@@ -6,6 +6,7 @@
 //! propagation attains.
 
 mod closed;
+mod curve;
 mod dimension;
 mod report;
 mod thresholds;
@@ -276,6 +277,23 @@ impl Search {
             }
         }
         Ok(0.5 * (low + high))
+    }
+
+    /// As [`bisect`](Self::bisect), with a guess that is taken if the transition is there.
+    fn around(
+        &self,
+        guess: Option<f64>,
+        what: &str,
+        above: impl Fn(f64) -> Result<bool, RunError>,
+    ) -> Result<f64, RunError> {
+        if let Some(guess) = guess {
+            let (low, high) = (guess - 0.5 * self.tolerance, guess + 0.5 * self.tolerance);
+            let inside = low >= self.low && high <= self.high;
+            if inside && !above(low)? && above(high)? {
+                return Ok(guess);
+            }
+        }
+        self.bisect(what, above)
     }
 
     /// The ratio at which `f` turns from negative to positive, by false position.

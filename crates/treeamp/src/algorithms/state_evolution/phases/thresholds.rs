@@ -3,6 +3,7 @@
 use std::ops::{ControlFlow, RangeInclusive};
 
 use super::super::{BayesOptimal, StateEvolution};
+use super::curve::Curve;
 use super::dimension::margin;
 use super::{Family, FixedPoints, Phase, Search, closed, phase_report_at};
 use crate::belief::OverlapFields;
@@ -125,8 +126,20 @@ fn symmetric(tree: &Tree, signal: &str) -> Result<(), RunError> {
     })
 }
 
+/// The curve of a tree that has one. Where a law cannot be averaged at every knowledge there is none, and
+/// fixed points are iterated.
+fn curve(tree: &Tree, signal: &str) -> Result<Option<Curve>, RunError> {
+    match Curve::of(tree, signal) {
+        Err(RunError::Factor { .. }) => Ok(None),
+        curve => curve,
+    }
+}
+
 /// The errors of the uninformed and of the informed fixed point are the same.
 fn agree(tree: &Tree, signal: &str, points: &FixedPoints) -> Result<bool, RunError> {
+    if let Some(curve) = curve(tree, signal)? {
+        return Ok(curve.agrees());
+    }
     let low = points.uninformed(tree, &[signal])?;
     let high = points.informed(tree, &[signal])?;
     let tau0 = low.overlaps(signal)?.tau0;
@@ -134,8 +147,9 @@ fn agree(tree: &Tree, signal: &str, points: &FixedPoints) -> Result<bool, RunErr
 }
 
 /// The ratio above which the uninformed start reaches the informed fixed point: the end of the hard
-/// phase. For noiseless linear measurements it is where their number exceeds the supremum over $s$ of $s\,\mathrm{mmse}(s)$,
-/// and nothing is iterated.
+/// phase. Nothing is iterated for noiseless linear measurements, where their number must exceed the supremum over $s$ of
+/// $s\,\mathrm{mmse}(s)$, nor for a prior, a matrix of independent entries and an output, where every fixed point has
+/// its ratio; the options of the fixed points are for other trees.
 ///
 /// # Errors
 /// [`RunError::NotDefined`] when there is no such transition in the range;
@@ -145,13 +159,30 @@ pub fn algorithmic_threshold(
     signal: &str,
     search: Search,
 ) -> Result<f64, RunError> {
-    search.bisect("the algorithmic threshold", |alpha| {
+    let above = |alpha: f64| {
         let tree = family(alpha)?;
         match closed::recovers(&tree, signal)? {
             Some(recovers) => Ok(recovers),
             None => agree(&tree, signal, &search.points),
         }
-    })
+    };
+    search.check()?;
+    let guess = guess(family, signal, search, Curve::algorithmic)?;
+    search.around(guess, "the algorithmic threshold", above)
+}
+
+/// A threshold read off the curve of the largest ratio, for families that vary the ratio alone.
+fn guess(
+    family: &Family<'_>,
+    signal: &str,
+    search: Search,
+    threshold: impl Fn(&Curve) -> Option<f64>,
+) -> Result<Option<f64>, RunError> {
+    let tree = family(search.high)?;
+    if closed::recovers(&tree, signal)?.is_some() {
+        return Ok(None);
+    }
+    Ok(curve(&tree, signal)?.and_then(|curve| threshold(&curve)))
 }
 
 /// The ratio at which a second, informed fixed point appears: the start of the hard (or impossible)
@@ -165,7 +196,7 @@ pub fn informed_threshold(
     search: Search,
 ) -> Result<f64, RunError> {
     let points = &search.points;
-    search.bisect("the informed threshold", |alpha| {
+    let above = |alpha: f64| {
         let tree = family(alpha)?;
         let teacher = StateEvolution::new(&tree)?.teacher().clone();
         let Some(margin) = margin(&tree, &teacher, signal)? else {
@@ -181,7 +212,10 @@ pub fn informed_threshold(
             return Ok(!recovered);
         }
         Ok(!recovered && !agree(&tree, signal, points)?)
-    })
+    };
+    search.check()?;
+    let guess = guess(family, signal, search, Curve::informed)?;
+    search.around(guess, "the informed threshold", above)
 }
 
 /// The ratio above which the data determine the better fixed point: where the entropies of the two
