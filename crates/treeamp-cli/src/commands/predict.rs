@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
+use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
 use treeamp_lab::experiment::{Forecast, predict, theory};
 
@@ -55,7 +56,8 @@ impl Predict {
         let information = if mismatched {
             Err("a mismatched student has a cross-entropy only".to_owned())
         } else {
-            treeamp::algorithms::state_evolution::mutual_information(&tree, &signal)
+            mutual_information(&tree, &signal)
+                .map(|i| i.value)
                 .map_err(|e| e.to_string())
         };
         if self.json {
