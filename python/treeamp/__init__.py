@@ -18,7 +18,20 @@ True
 True
 """
 
-from . import algos, base, channels, custom, ensembles, errors, likelihoods, models, priors, testing, variables
+from . import (
+    algos,
+    base,
+    channels,
+    custom,
+    ensembles,
+    errors,
+    experiments,
+    likelihoods,
+    models,
+    priors,
+    testing,
+    variables,
+)
 from ._lib import __version__
 from .algos import *  # noqa: F403
 from .algos import __all__ as _algos
@@ -53,6 +66,7 @@ __all__ = [
     "custom",
     "ensembles",
     "errors",
+    "experiments",
     "likelihoods",
     "mean_squared_error",
     "models",

@@ -14,6 +14,7 @@ mod evolution;
 mod factor;
 mod options;
 mod posterior;
+mod sweep;
 mod tree;
 mod watch;
 
@@ -33,6 +34,8 @@ mod module {
     use super::factor::Factor;
     #[pymodule_export]
     use super::posterior::{Posterior, expectation_propagation, objective_at};
+    #[pymodule_export]
+    use super::sweep::{Journal, Sweep, write_whole};
     #[pymodule_export]
     use super::tree::{Tree, build};
     #[pymodule_export]
