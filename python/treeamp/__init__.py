@@ -18,7 +18,7 @@ True
 True
 """
 
-from . import algos, base, channels, custom, ensembles, errors, likelihoods, models, priors, testing, variables
+from . import algos, base, beliefs, channels, custom, ensembles, errors, likelihoods, models, priors, testing, utils, variables
 from ._lib import __version__
 from .algos import *  # noqa: F403
 from .algos import __all__ as _algos
@@ -49,6 +49,7 @@ __all__ = [
     "__version__",
     "algos",
     "base",
+    "beliefs",
     "channels",
     "custom",
     "ensembles",
@@ -61,6 +62,7 @@ __all__ = [
     "priors",
     "sign_symmetric_mse",
     "testing",
+    "utils",
     "variables",
     *_algos,
     *_channels,
