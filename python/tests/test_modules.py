@@ -37,15 +37,15 @@ def records(oracle: Path, file: str, group: str) -> list[dict[str, Any]]:
     return found
 
 
-def check_law(what: Any, got: dict[str, float], truth: dict[str, float], scale: float = 1.0) -> None:
+def check_law(what: Any, got: dict[str, float], truth: dict[str, float]) -> None:
     for key, value in truth.items():
         if key.startswith("v") and not (value < 1e-300 and 0 <= got[key] < 1e-290):
-            assert abs(got[key] - value) <= scale * LAW * value, (what, key, got[key], value)
+            assert abs(got[key] - value) <= LAW * value, (what, key, got[key], value)
         if key.startswith("r"):
             spread = np.sqrt(truth["v" + key[1:]])
-            assert abs(got[key] - value) <= scale * LAW * max(abs(value), spread), (what, key, got[key], value)
+            assert abs(got[key] - value) <= LAW * max(abs(value), spread), (what, key, got[key], value)
         if key == "A":
-            assert abs(got[key] - value) <= scale * LAW * max(abs(value), 1), (what, key, got[key], value)
+            assert abs(got[key] - value) <= LAW * max(abs(value), 1), (what, key, got[key], value)
 
 
 def test_scalar_laws(oracle: Path) -> None:
@@ -56,8 +56,6 @@ def test_scalar_laws(oracle: Path) -> None:
         module = make(record["cls"], record["params"], **more)
         if module is None:
             continue
-        # activations are integrated numerically, to the accuracy that `tests/laws_oracle.rs` asks of them
-        scale = 1.0
         if record["group"] == "prior":
             r, v = module.compute_forward_posterior(point["a"], [point["b"]])
             got = {"r": r[0], "v": v, "A": module.compute_log_partition(point["a"], [point["b"]])}
@@ -70,7 +68,7 @@ def test_scalar_laws(oracle: Path) -> None:
             rz, vz = module.compute_backward_posterior(*at)
             rx, vx = module.compute_forward_posterior(*at)
             got = {"rz": rz[0], "vz": vz, "rx": rx[0], "vx": vx, "A": module.compute_log_partition(*at)}
-        check_law((record["cls"], record["params"], point), got, truth, scale)
+        check_law((record["cls"], record["params"], point), got, truth)
         compared += 1
     # all but soft thresholds (24), complex outputs (13 + 9)
     assert compared == len(records(oracle, "modules_ep.json", "records")) - 46

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .errors import NotAvailable
 
-__all__ = ["Array", "number", "array", "matrix", "size_to_shape", "count", "new_seed", "check_seed"]
+__all__ = ["Array", "number", "array", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
 
 #: An array of 64-bit floats.
 Array = npt.NDArray[np.float64]
@@ -33,7 +33,15 @@ def array(x: Any, name: str) -> Array:
         raise NotAvailable(f"`{name}` must be real, got {found.dtype}: complex signals are not available yet")
     if found.dtype.kind not in _NUMERIC:
         raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
-    return np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    converted: Array = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    return converted
+
+
+def owned(x: Array) -> Array:
+    """A copy that nobody can change: what a module keeps, so that a pickle is what was declared."""
+    kept = x.copy()
+    kept.flags.writeable = False
+    return kept
 
 
 def number(x: Any, name: str) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_seed, number, size_to_shape
+from ._arrays import Array, array, check_seed, number, owned, size_to_shape
 from .base import Factor
 from .errors import ModelError, NotAvailable
 
@@ -283,7 +283,7 @@ class GaussianMixturePrior(Prior):
         vars: Any = (1, 1),
         isotropic: bool = True,
     ) -> None:
-        self.probs, self.means, self.vars = array(probs, "probs"), array(means, "means"), array(vars, "vars")
+        self.probs, self.means, self.vars = (owned(array(*x)) for x in ((probs, "probs"), (means, "means"), (vars, "vars")))
         self.K = self.probs.size
         self._start(size, isotropic)
 
