@@ -16,18 +16,17 @@ import treeamp
 PACKAGE = Path(treeamp.__file__).parent
 
 
-def test_stubs_agree_with_the_module() -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "treeamp._lib"], capture_output=True, text=True, cwd=PACKAGE.parent
-    )
+def checked(folder: Path, *command: str) -> None:
+    told = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, cwd=folder)
     assert told.returncode == 0, told.stdout + told.stderr
 
 
-def test_types_check() -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", str(PACKAGE)], capture_output=True, text=True, cwd=PACKAGE.parent
-    )
-    assert told.returncode == 0, told.stdout + told.stderr
+def test_stubs_agree_with_the_module(tmp_path: Path) -> None:
+    checked(tmp_path, "mypy.stubtest", "treeamp._lib")
+
+
+def test_types_check(tmp_path: Path) -> None:
+    checked(tmp_path, "mypy", "--strict", "-p", "treeamp")
 
 
 def test_it_is_marked_as_typed() -> None:

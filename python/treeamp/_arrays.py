@@ -39,7 +39,7 @@ def array(x: Any, name: str) -> Array:
 
 def owned(x: Array) -> Array:
     """A copy that nobody can change: what a module keeps, so that a pickle is what was declared."""
-    kept = x.copy()
+    kept: Array = np.array(x, dtype=np.float64)
     kept.flags.writeable = False
     return kept
 
