@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
+
 import treeamp
 
 PACKAGE = Path(treeamp.__file__).parent
@@ -52,3 +54,17 @@ def test_everything_is_documented(name: str) -> None:
         thing = getattr(module, public)
         if callable(thing) and getattr(thing, "__module__", "").startswith("treeamp"):
             assert thing.__doc__, f"{name}.{public}"
+
+
+def test_examples_of_the_guide() -> None:
+    guide = ROOT / "docs" / "python.md"
+    found = doctest.testfile(str(guide), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.failed == 0 and found.attempted > 15
+
+
+def test_example_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text()
+    code = text.split("```python\n")[1].split("```")[0]
+    exec(compile(code, "README.md", "exec"), {})
+    told = capsys.readouterr().out
+    assert "converged" in told and "log-evidence" in told
