@@ -94,6 +94,10 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "a size no memory can hold": (
         lambda: (ta.GaussianPrior((2**40, 2**40)) @ ta.V("x")).to_model(), MODEL, "too large",
     ),
+    "a matrix no memory can hold": (lambda: ta.GaussianEnsemble(10**7, 10**7), MemoryError, "does not fit in memory"),
+    "a signal no memory can hold": (
+        lambda: (ta.GaussianPrior(10**14) @ ta.V("x")).to_model(), MemoryError, "variable `x`",
+    ),
     "a door without width": (lambda: ta.SymmetricDoorChannel(0.0), MODEL, "width"),
     "no slope": (lambda: ta.LeakyReluChannel(NAN), MODEL, "slope"),
     "a negative ratio": (lambda: ta.MarchenkoPasturChannel(-1.0), MODEL, "alpha"),
@@ -255,7 +259,7 @@ def test_bad_call(name: str) -> None:
     call, error, sentence = TABLE[name]
     with pytest.raises(error, match=re.escape(sentence)) as caught:
         call()
-    assert isinstance(caught.value, (ValueError, TypeError, ta.TreeampError, KeyError))
+    assert isinstance(caught.value, (ValueError, TypeError, ta.TreeampError, KeyError, MemoryError))
     assert "PanicException" not in type(caught.value).__name__
 
 

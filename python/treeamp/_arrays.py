@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .errors import NotAvailable
 
-__all__ = ["Array", "number", "array", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
+__all__ = ["Array", "number", "array", "check_memory", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
 
 #: An array of 64-bit floats.
 Array = npt.NDArray[np.float64]
@@ -75,6 +75,14 @@ def count(x: Any, name: str, least: int = 1) -> int:
     if n < least:
         raise ValueError(f"`{name}` must be at least {least}, got {n}")
     return n
+
+
+def check_memory(shape: Any, name: str) -> None:
+    """Refuses an array that no memory can hold, before native code asks for it."""
+    try:
+        np.empty(tuple(shape))
+    except (MemoryError, ValueError, OverflowError):
+        raise MemoryError(f"{name} of shape {tuple(shape)} does not fit in memory") from None
 
 
 def size_to_shape(size: Any) -> list[int] | None:
