@@ -103,7 +103,7 @@ pub fn channel(law: &str, parameters: Vec<Vec<f64>>) -> PyResult<PyFactor> {
         "bias" => checked(Bias::new(p.list(0)?)),
         "sum" => checked(Sum::new(p.count(0)?)),
         "duplicate" => checked(Duplicate::new(p.count(0)?)),
-        "gradient" => checked(Ok(Gradient)),
+        "gradient" => checked(Ok(Gradient::periodic())),
         other => Err(model_message(format!("there is no channel `{other}`"))),
     }
 }

@@ -77,6 +77,7 @@ impl RunOptions<'_> {
             tolerance: self.tolerance,
             damping,
             initial,
+            ..NativeOptions::default()
         })
     }
 }

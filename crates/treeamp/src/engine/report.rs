@@ -10,7 +10,8 @@ use crate::model::{Direction, Tree};
 pub enum Termination {
     /// The residual fell below the tolerance, or every variable is recovered exactly.
     Converged {
-        /// Every variance fell below 1e-14 of the signal's second moment: perfect recovery.
+        /// Every variance fell below a fraction of the signal's second moment (1e-14, or far below the least
+        /// noise in theory): perfect recovery.
         perfect_recovery: bool,
     },
     /// The sweep limit came first. A bounded oscillation ends here.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::tree::{Direction, Edge, FactorNode, Tree, Variable};
 use crate::belief::{SignalSpec, Structure};
-use crate::error::ModelError;
+use crate::error::{ModelError, ShapeError};
 use crate::factor::Factor;
 
 /// More components than this do not fit in an address space.
@@ -378,19 +378,22 @@ fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
             .iter()
             .map(|v| tree.variables[*v].spec.clone())
             .collect();
-        let given = node
-            .factor
-            .output_specs(&specs)
-            .map_err(|e| ModelError::Shape {
-                factor: node.name.clone(),
-                variable: variables
-                    .get(e.port)
-                    .map_or("?", |v| &tree.variables[*v].name)
-                    .to_owned(),
-                expected: e.expected,
-                got: e.got,
-            })?;
+        let refuse = |e: ShapeError| ModelError::Shape {
+            factor: node.name.clone(),
+            variable: variables
+                .get(e.port)
+                .map_or("?", |v| &tree.variables[*v].name)
+                .to_owned(),
+            expected: e.expected,
+            got: e.got,
+        };
+        let bound = node.factor.bind(&specs).map_err(refuse)?;
+        let factor = bound.as_ref().unwrap_or(&node.factor);
+        let given = factor.output_specs(&specs).map_err(refuse)?;
         let name = node.name.clone();
+        if let Some(bound) = bound {
+            tree.factors[f].factor = bound;
+        }
         for (v, spec) in outputs.iter().zip(given) {
             let variable = &mut tree.variables[*v];
             if known[*v] && !variable.spec.same_signal(&spec) {
