@@ -21,6 +21,7 @@ True
 from . import (
     algos,
     base,
+    beliefs,
     channels,
     custom,
     ensembles,
@@ -30,6 +31,7 @@ from . import (
     models,
     priors,
     testing,
+    utils,
     variables,
 )
 from ._lib import __version__
@@ -62,6 +64,7 @@ __all__ = [
     "__version__",
     "algos",
     "base",
+    "beliefs",
     "channels",
     "custom",
     "ensembles",
@@ -75,6 +78,7 @@ __all__ = [
     "priors",
     "sign_symmetric_mse",
     "testing",
+    "utils",
     "variables",
     *_algos,
     *_channels,

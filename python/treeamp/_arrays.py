@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .errors import NotAvailable
 
-__all__ = ["Array", "number", "array", "matrix", "size_to_shape", "count", "new_seed", "check_seed"]
+__all__ = ["Array", "number", "array", "check_memory", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
 
 #: An array of 64-bit floats.
 Array = npt.NDArray[np.float64]
@@ -33,7 +33,15 @@ def array(x: Any, name: str) -> Array:
         raise NotAvailable(f"`{name}` must be real, got {found.dtype}: complex signals are not available yet")
     if found.dtype.kind not in _NUMERIC:
         raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
-    return np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    converted: Array = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    return converted
+
+
+def owned(x: Array) -> Array:
+    """A copy that nobody can change: what a module keeps, so that a pickle is what was declared."""
+    kept: Array = np.array(x, dtype=np.float64)
+    kept.flags.writeable = False
+    return kept
 
 
 def number(x: Any, name: str) -> float:
@@ -67,6 +75,14 @@ def count(x: Any, name: str, least: int = 1) -> int:
     if n < least:
         raise ValueError(f"`{name}` must be at least {least}, got {n}")
     return n
+
+
+def check_memory(shape: Any, name: str) -> None:
+    """Refuses an array that no memory can hold, before native code asks for it."""
+    try:
+        np.empty(tuple(shape))
+    except (MemoryError, ValueError, OverflowError):
+        raise MemoryError(f"{name} of shape {tuple(shape)} does not fit in memory") from None
 
 
 def size_to_shape(size: Any) -> list[int] | None:

@@ -68,7 +68,8 @@ def tilted_moments(
     n = b.size
     points = _breaks(a, b, support, marks or [(0.0, 1.0)])
     component: Index = np.repeat(np.arange(n), points.shape[1] - 1)
-    low, high = points[:, :-1].ravel(), points[:, 1:].ravel()
+    low: Array = points[:, :-1].ravel()
+    high: Array = points[:, 1:].ravel()
     kept = high > low
     component, low, high = component[kept], low[kept], high[kept]
 

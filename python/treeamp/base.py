@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, count
+from ._arrays import Array, array, check_memory, count
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -308,6 +308,8 @@ class Fragment(Piece):
             for f, i, o in self.factors
         ]
         tree = _lib.build(list(zip(ids, diagonal)), nodes)
+        for name, shape, _ in tree.variables:
+            check_memory(shape, f"variable `{name}`")
         self._check_observed_shapes(tree)
         return tree
 

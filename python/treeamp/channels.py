@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_seed, count, matrix, number
+from ._arrays import Array, array, check_seed, count, matrix, number, owned
 from .base import Factor
 from .errors import ModelError, NotAvailable
 
@@ -231,7 +231,7 @@ class LinearChannel(Channel):
     repr_parameters = ("W", "name")
 
     def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W") -> None:
-        self.W = matrix(W, "W")
+        self.W = owned(matrix(W, "W"))
         self.precompute_svd = bool(precompute_svd)
         self.name = str(name)
         self.Nx, self.Nz = self.W.shape
@@ -260,7 +260,7 @@ class RotationChannel(Channel):
     repr_parameters = ("R", "name")
 
     def __init__(self, R: Any, name: str = "R") -> None:
-        self.R = matrix(R, "R")
+        self.R = owned(matrix(R, "R"))
         self.name = str(name)
         self._start()
 
@@ -325,7 +325,7 @@ class BiasChannel(Channel):
     _law, _native_parameters = "bias", ("bias",)
 
     def __init__(self, bias: Any) -> None:
-        self.bias = array(bias, "bias")
+        self.bias = owned(array(bias, "bias"))
         self._start()
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from . import _lib
 from ._arrays import Array, array, check_seed, number, size_to_shape
-from ._quadrature import tilted_moments
+from ._quadrature import Index, tilted_moments
 from .base import Factor
 from .errors import ModelError
 from .likelihoods import Likelihood
@@ -88,7 +88,7 @@ class _Custom(Factor):
         function: Callable[..., Any] = self._given["log_density"]
         outputs = None if y is None else np.broadcast_to(y, b.shape).ravel()
 
-        def log_density(x: Array, component: Array) -> Array:
+        def log_density(x: Array, component: Index) -> Array:
             value = function(x) if outputs is None else function(outputs[component], x)
             return np.asarray(value, dtype=np.float64)
 

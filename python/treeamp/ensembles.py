@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_seed, count, number
+from ._arrays import Array, array, check_memory, check_seed, count, number
 from .base import ReprMixin
 from .errors import NotAvailable
 
@@ -43,6 +43,7 @@ class Ensemble(ReprMixin):
 
     def _sized(self, M: Any, N: Any) -> None:
         self.M, self.N = count(M, "M"), count(N, "N")
+        check_memory((self.M, self.N), "a matrix")
         self.alpha = self.M / self.N
 
     def generate(self, seed: int | None = None) -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_seed, number
+from ._arrays import Array, array, check_seed, number, owned
 from .base import Factor
 from .errors import ModelError, NotAvailable
 
@@ -44,7 +44,7 @@ class Likelihood(Factor):
     _native_parameters: tuple[str, ...] = ()
 
     def _start(self, y: Any, y_name: str, isotropic: bool) -> None:
-        self.y: Array | None = None if y is None else array(y, "y")
+        self.y: Array | None = None if y is None else owned(array(y, "y"))
         self.y_name = str(y_name)
         self.size = None if self.y is None else self.y.shape
         self.isotropic = bool(isotropic)

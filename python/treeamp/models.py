@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_seed, count, number
+from ._arrays import Array, array, check_seed, count, number, owned
 from .base import Factor, Fragment, Piece, Variable
 from .channels import (
     GaussianChannel,
@@ -162,7 +162,7 @@ class Model:
         """
         if not isinstance(observations, Mapping):
             raise TypeError(f"`observations` must be a dict of name and values, got {type(observations).__name__}")
-        given = {name: None if y is None else array(y, name) for name, y in observations.items()}
+        given = {name: None if y is None else owned(array(y, name)) for name, y in observations.items()}
         observed = object.__new__(type(self))
         observed.__dict__.update(self.__dict__)
         observed._tree = self._conditioned(self._tree, given)

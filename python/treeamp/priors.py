@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_seed, number, size_to_shape
+from ._arrays import Array, array, check_memory, check_seed, number, owned, size_to_shape
 from .base import Factor
 from .errors import ModelError, NotAvailable
 
@@ -177,6 +177,7 @@ class Prior(Factor):
         shape = size_to_shape(self.size)
         if shape is None:
             raise ModelError(f"{type(self).__name__}: a signal in the limit cannot be drawn, give it a size")
+        check_memory(shape, "a signal")
         drawn = self._native.sample([], [int(np.prod(shape))], check_seed(seed))
         return drawn[0].reshape(shape)
 
@@ -283,7 +284,7 @@ class GaussianMixturePrior(Prior):
         vars: Any = (1, 1),
         isotropic: bool = True,
     ) -> None:
-        self.probs, self.means, self.vars = array(probs, "probs"), array(means, "means"), array(vars, "vars")
+        self.probs, self.means, self.vars = (owned(array(*x)) for x in ((probs, "probs"), (means, "means"), (vars, "vars")))
         self.K = self.probs.size
         self._start(size, isotropic)
 
