@@ -233,6 +233,15 @@ fn noiseless_outputs_have_their_differential_entropy() {
         }
     });
     assert!((ours - exact).abs() < 1e-10, "{ours} {exact}");
+    // a signal that is recovered leaves outputs without a density
+    let tree = glm(sparse(0.2), 0.9, noise(0.0));
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    assert!(evolution.mse("x").unwrap() < 1e-12);
+    let text = evolution.information(&tree).unwrap_err().to_string();
+    assert!(
+        text.contains("diverges") && text.contains("noiseless"),
+        "{text}"
+    );
 }
 
 /// Hidden channels: noise behind noise, copies, sums.
@@ -300,5 +309,26 @@ fn mutual_information_belongs_to_the_true_fixed_point() {
                 Start::Either => assert!((about.value - ln2).abs() < 1e-8),
             }
         }
+    }
+}
+
+/// Behind a deterministic network everything is known about a variable that is known about all of them.
+#[test]
+fn deterministic_layers_lose_nothing() {
+    let model = source(sparse(0.3))
+        >> var("x")
+        >> LinearEnsemble::gaussian(2.0).unwrap()
+        >> var("u")
+        >> PiecewiseLinear::relu()
+        >> var("h")
+        >> noise(1e-2)
+        >> var("y");
+    let tree = model.build().unwrap().expect("y").unwrap();
+    let all = total(&tree);
+    // a known output of a channel is resolved to 1e-8 of its size, and leaves that much of its atoms open
+    for (variable, allowed) in [("x", 1e-10), ("u", 1e-10), ("h", 1e-6)] {
+        let about = mutual_information(&tree, variable).unwrap().value;
+        println!("I({variable}) - I = {:e}", about - all);
+        assert!((about - all).abs() < allowed, "{variable}: {about} {all}");
     }
 }
