@@ -74,6 +74,8 @@ pub struct Options {
     pub damping: Damping,
     /// Messages before the first sweep.
     pub initial: Initial,
+    /// A diverging run goes back to its last good state, at the memory of one message per edge.
+    pub rollback: bool,
 }
 
 impl Default for Options {
@@ -83,6 +85,7 @@ impl Default for Options {
             tolerance: 1e-6,
             damping: Damping::None,
             initial: Initial::Flat,
+            rollback: true,
         }
     }
 }

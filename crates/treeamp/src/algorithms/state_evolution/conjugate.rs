@@ -12,6 +12,10 @@ impl Message for Conjugate {
         *self = *other;
     }
 
+    fn set_flat(&mut self) {
+        self.0 = 0.0;
+    }
+
     fn add_assign(&mut self, other: &Self) {
         self.0 += other.0;
     }

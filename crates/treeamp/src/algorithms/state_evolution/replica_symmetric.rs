@@ -20,6 +20,10 @@ impl Message for OverlapFields {
         *self = *other;
     }
 
+    fn set_flat(&mut self) {
+        *self = Self::default();
+    }
+
     fn add_assign(&mut self, other: &Self) {
         self.m_hat += other.m_hat;
         self.q_hat += other.q_hat;
