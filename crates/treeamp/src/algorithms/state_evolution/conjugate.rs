@@ -13,6 +13,10 @@ impl Message for Conjugate {
         *self = *other;
     }
 
+    fn set_flat(&mut self) {
+        self.0 = 0.0;
+    }
+
     fn add_assign(&mut self, other: &Self) {
         self.0 += other.0;
     }
@@ -31,6 +35,10 @@ impl Message for Conjugate {
 impl Message for OverlapFields {
     fn copy_from(&mut self, other: &Self) {
         *self = *other;
+    }
+
+    fn set_flat(&mut self) {
+        *self = Self::default();
     }
 
     fn add_assign(&mut self, other: &Self) {

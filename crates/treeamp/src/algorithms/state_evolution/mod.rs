@@ -5,6 +5,7 @@ mod bayes_optimal;
 mod conjugate;
 mod evolution;
 mod gibbs;
+mod heuristic;
 mod information;
 mod mutual_information;
 pub mod phases;

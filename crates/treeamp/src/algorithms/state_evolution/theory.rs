@@ -1,5 +1,6 @@
 //! State evolution of a tree, ready to run: options, starts, runs.
 
+use super::heuristic::heuristics;
 use super::teacher::not_reached;
 use super::{BayesOptimal, Conjugate, Evolution, Teacher};
 use crate::engine::{
@@ -166,6 +167,7 @@ impl<'t> StateEvolution<'t> {
             report,
             teacher: self.teacher.clone(),
             normalisation: self.teacher.normalisation,
+            heuristics: heuristics(self.tree),
         })
     }
 
