@@ -127,5 +127,12 @@ pub(crate) fn complex_product(a: MatRef<'_, Complex64>, x: &[f64], out: &mut [f6
 pub(crate) fn adjoint_product(a: MatRef<'_, Complex64>, x: &[f64], out: &mut [f64]) {
     let x = columns(x, a.nrows());
     let out = columns_mut(out, a.ncols());
-    matmul(out, Accum::Replace, a.adjoint(), x, Complex64::ONE, Par::Seq);
+    matmul(
+        out,
+        Accum::Replace,
+        a.adjoint(),
+        x,
+        Complex64::ONE,
+        Par::Seq,
+    );
 }

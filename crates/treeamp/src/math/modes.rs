@@ -58,7 +58,10 @@ impl Modes {
         modes.rank = modes.sum(|s| if s > 0.0 { 1.0 } else { 0.0 });
         modes.mean_square = modes.sum(|s| s * s) / modes.total.max(1.0);
         let ends = (f64::INFINITY, 0.0_f64);
-        modes.extremes = modes.values.iter().fold(ends, |(l, h), s| (l.min(*s), h.max(*s)));
+        modes.extremes = modes
+            .values
+            .iter()
+            .fold(ends, |(l, h), s| (l.min(*s), h.max(*s)));
         modes.spans_output = (modes.total - outputs as f64).abs() < 0.5;
         modes
     }
@@ -148,7 +151,11 @@ impl Modes {
         let block = period * 1024_usize.div_ceil(period);
         let blocks = self.values.chunks(block).map(|values| {
             let weights = self.pattern.iter().cycle();
-            values.iter().zip(weights).map(|(s, w)| w * f(*s)).sum::<f64>()
+            values
+                .iter()
+                .zip(weights)
+                .map(|(s, w)| w * f(*s))
+                .sum::<f64>()
         });
         blocks.sum()
     }

@@ -31,7 +31,10 @@ impl Decomposed {
         let mut values: Vec<f64> = svd.S().column_vector().iter().map(|s| s.re).collect();
         let size = w.rows().max(w.cols()) as f64;
         let cut = values.iter().fold(0.0_f64, |m, s| m.max(*s)) * size * f64::EPSILON;
-        values.iter_mut().filter(|s| **s <= cut).for_each(|s| *s = 0.0);
+        values
+            .iter_mut()
+            .filter(|s| **s <= cut)
+            .for_each(|s| *s = 0.0);
         Ok(Self {
             u: svd.U().to_owned(),
             v: svd.V().to_owned(),
@@ -81,7 +84,10 @@ impl ComplexDense {
 
     fn parts(&self) -> Result<&Decomposed, FactorError> {
         let make = || Decomposed::new(&self.w);
-        self.decomposition.get_or_init(make).as_ref().map_err(Clone::clone)
+        self.decomposition
+            .get_or_init(make)
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     fn known(&self) -> &Decomposed {
@@ -127,7 +133,11 @@ impl LinearOperator for ComplexDense {
     }
 
     fn gram_diagonal(&self) -> Option<Vec<f64>> {
-        let column = |j: usize| (0..self.w.rows()).map(|i| self.w.get(i, j).norm_sqr()).sum();
+        let column = |j: usize| {
+            (0..self.w.rows())
+                .map(|i| self.w.get(i, j).norm_sqr())
+                .sum()
+        };
         Some((0..2 * self.w.cols()).map(|j| column(j / 2)).collect())
     }
 

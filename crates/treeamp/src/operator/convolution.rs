@@ -7,8 +7,8 @@ use std::f64::consts::{PI, TAU};
 
 use num_complex::Complex64;
 
-use super::diagonal::phase;
 use super::dft::{not_empty, plain};
+use super::diagonal::phase;
 use super::{LinearOperator, Modes, SingularSystem, multiply};
 use crate::belief::{Element, SignalSpec};
 use crate::error::{FactorError, ModelError, parameter};
@@ -258,11 +258,16 @@ fn check_kernel(
     entries: usize,
     finite: bool,
 ) -> Result<(), ModelError> {
-    let fits = shape.len() == signal.shape.len()
-        && shape.iter().zip(&signal.shape).all(|(k, n)| k <= n);
+    let fits =
+        shape.len() == signal.shape.len() && shape.iter().zip(&signal.shape).all(|(k, n)| k <= n);
     if !fits || shape.contains(&0) {
         let expected = format!("no larger than the signal {signal} on any axis");
-        return Err(parameter(NAME, "kernel", expected, format!("shape {shape:?}")));
+        return Err(parameter(
+            NAME,
+            "kernel",
+            expected,
+            format!("shape {shape:?}"),
+        ));
     }
     let count: usize = shape.iter().product();
     if entries != count {

@@ -95,7 +95,12 @@ fn check(signal: &SignalSpec, factors: usize, finite: bool) -> Result<(), ModelE
     not_empty(DiagonalScaling::NAME, signal)?;
     if factors != signal.count() {
         let expected = format!("{} of them, as a signal of shape {signal}", signal.count());
-        return Err(parameter(DiagonalScaling::NAME, "factors", expected, factors));
+        return Err(parameter(
+            DiagonalScaling::NAME,
+            "factors",
+            expected,
+            factors,
+        ));
     }
     if !finite {
         let got = "NaN or infinity";

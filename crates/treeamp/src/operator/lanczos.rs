@@ -109,7 +109,11 @@ fn settle(nodes: &mut [(f64, f64)], alpha: f64) {
         return;
     }
     for (l, w) in nodes {
-        *w *= if *l > 0.0 { alpha / seen } else { (1.0 - alpha) / (1.0 - seen) };
+        *w *= if *l > 0.0 {
+            alpha / seen
+        } else {
+            (1.0 - alpha) / (1.0 - seen)
+        };
     }
 }
 
@@ -202,5 +206,7 @@ fn quadrature(
     });
     let eigen = eigen(&matrix)?;
     let (values, vectors) = (eigen.S().column_vector(), eigen.U());
-    Ok((0..k).map(|j| (values[j], vectors[(0, j)].powi(2))).collect())
+    Ok((0..k)
+        .map(|j| (values[j], vectors[(0, j)].powi(2)))
+        .collect())
 }

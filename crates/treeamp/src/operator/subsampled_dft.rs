@@ -59,12 +59,18 @@ impl SubSampledDft {
             let modes = Modes::new(
                 pairs.iter().map(Pair::singular_value).collect(),
                 2,
-                pairs.iter().map(|p| if p.real { 1.0 } else { 2.0 }).collect(),
+                pairs
+                    .iter()
+                    .map(|p| if p.real { 1.0 } else { 2.0 })
+                    .collect(),
                 output.len(),
             );
             (pairs, modes)
         } else {
-            (Vec::new(), Modes::constant(1.0, observed.len(), 2, output.len()))
+            (
+                Vec::new(),
+                Modes::constant(1.0, observed.len(), 2, output.len()),
+            )
         };
         Ok(Self {
             input: plain(input),
@@ -155,7 +161,11 @@ impl SubSampledDft {
             for (at, sign) in [(p.first, 1.0), (p.second, -1.0)] {
                 if at != NONE {
                     out[0] += scale * x[2 * at as usize];
-                    out[1] += if p.real { 0.0 } else { scale * sign * x[2 * at as usize + 1] };
+                    out[1] += if p.real {
+                        0.0
+                    } else {
+                        scale * sign * x[2 * at as usize + 1]
+                    };
                 }
             }
         }
@@ -190,7 +200,11 @@ impl Pair {
 
     /// From the kept coefficient to the orthonormal coordinate.
     fn scale(&self) -> f64 {
-        if self.mirror == NONE { 1.0 } else { 2.0_f64.sqrt() }
+        if self.mirror == NONE {
+            1.0
+        } else {
+            2.0_f64.sqrt()
+        }
     }
 }
 

@@ -40,6 +40,15 @@ impl LinearEnsemble {
         Spectrum::marchenko_pastur(alpha).map(Self::new)
     }
 
+    /// A product of two Gaussian matrices through a layer of $K = \gamma N$
+    /// ([`Spectrum::gaussian_product`]).
+    ///
+    /// # Errors
+    /// A ratio that is not positive.
+    pub fn gaussian_product(alpha: f64, gamma: f64) -> Result<Self, ModelError> {
+        Spectrum::gaussian_product(alpha, gamma).map(Self::new)
+    }
+
     /// A Haar matrix with orthogonal rows ($\alpha \le 1$) or orthogonal columns ($\alpha \ge 1$).
     ///
     /// # Errors

@@ -29,8 +29,8 @@ use std::sync::{Arc, OnceLock};
 use rand::Rng;
 
 pub use self::ensemble::LinearEnsemble;
-use self::iterative::{Iterative, Solve};
 pub use self::iterative::IterativeOptions;
+use self::iterative::{Iterative, Solve};
 use self::messages::{solve, to_input, to_output};
 use self::resolvent::{Resolvent, Work};
 use crate::belief::{Gaussian, SignalSpec};
@@ -74,7 +74,11 @@ impl Linear {
     pub fn new(w: Matrix) -> Result<Self, ModelError> {
         let dense = Arc::new(Dense::new(w));
         let operator: Arc<dyn LinearOperator> = Arc::clone(&dense) as _;
-        Ok(Self::built(operator, Some(dense), IterativeOptions::default()))
+        Ok(Self::built(
+            operator,
+            Some(dense),
+            IterativeOptions::default(),
+        ))
     }
 
     /// The channel $x = W z$ of an operator.
@@ -211,7 +215,9 @@ impl Factor for Linear {
         let columns = self.columns(ports[Z].len());
         match self.operator().singular_system() {
             Ok(Some(system)) => {
-                let scratch = system.scratch_len(columns).max(self.operator().scratch_len(columns));
+                let scratch = system
+                    .scratch_len(columns)
+                    .max(self.operator().scratch_len(columns));
                 let modes = columns * system.modes().layout_len();
                 2 * KEY + 3 * modes + scratch + system.spare_len(columns)
             }
@@ -353,7 +359,8 @@ impl PosteriorRule for Linear {
         if z.is_pinned() {
             out.set_flat();
             if target == X {
-                self.operator().apply(&z.linear, &mut out.linear, &mut work[2 * KEY..]);
+                self.operator()
+                    .apply(&z.linear, &mut out.linear, &mut work[2 * KEY..]);
                 out.precision.set_scalar(f64::INFINITY);
                 // what the workspace held is gone
                 work.fill(0.0);
@@ -367,7 +374,11 @@ impl PosteriorRule for Linear {
                 return Ok(());
             }
             let solve = self.iterate(z, x, work)?;
-            return if target == Z { solve.to_input(out) } else { solve.to_output(out) };
+            return if target == Z {
+                solve.to_input(out)
+            } else {
+                solve.to_output(out)
+            };
         };
         let r = self.resolvent(system, z, x);
         if z.is_flat() && (x.is_flat() || (target == Z && !r.sees_input())) {

@@ -84,7 +84,9 @@ impl Resolvent<'_> {
     pub fn is_proper(&self) -> bool {
         // monotonous in s: the extremes decide
         let (least, most) = self.modes.extremes();
-        let seen = [least, most].iter().all(|s| self.az + self.ax * s * s > 0.0);
+        let seen = [least, most]
+            .iter()
+            .all(|s| self.az + self.ax * s * s > 0.0);
         let unseen = self.sees_input() || self.az > 0.0;
         // infinity times zero is a mode that a pinned output does not see
         (seen || self.ax == f64::INFINITY) && unseen
@@ -115,7 +117,10 @@ impl Resolvent<'_> {
     /// $\sum f(s, b_z, b_x)$ over modes and columns.
     pub fn sum_modes(&self, work: &Work<'_>, f: &dyn Fn(f64, f64, f64) -> f64) -> f64 {
         let lanes = self.modes.lanes() * self.columns;
-        let rows = work.z_modes.chunks_exact(lanes).zip(work.x_modes.chunks_exact(lanes));
+        let rows = work
+            .z_modes
+            .chunks_exact(lanes)
+            .zip(work.x_modes.chunks_exact(lanes));
         rows.enumerate()
             .map(|(i, (z, x))| {
                 let s = self.modes.value(i);
@@ -170,13 +175,12 @@ impl Resolvent<'_> {
 }
 
 /// Fills the modes with `f(s, b_z, b_x)`.
-pub(super) fn each_mode(
-    r: &Resolvent<'_>,
-    work: &mut Work<'_>,
-    f: impl Fn(f64, f64, f64) -> f64,
-) {
+pub(super) fn each_mode(r: &Resolvent<'_>, work: &mut Work<'_>, f: impl Fn(f64, f64, f64) -> f64) {
     let lanes = r.modes.lanes() * r.columns;
-    let inputs = work.z_modes.chunks_exact(lanes).zip(work.x_modes.chunks_exact(lanes));
+    let inputs = work
+        .z_modes
+        .chunks_exact(lanes)
+        .zip(work.x_modes.chunks_exact(lanes));
     for (i, (out, (z, x))) in work.modes.chunks_exact_mut(lanes).zip(inputs).enumerate() {
         let s = r.modes.value(i);
         for (out, (bz, bx)) in out.iter_mut().zip(z.iter().zip(x)) {
