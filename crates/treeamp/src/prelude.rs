@@ -6,8 +6,9 @@ pub use crate::algorithms::{
 };
 pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 pub use crate::catalog::channels::{
-    Activation, Bias, Convolution, Dft, Duplicate, Factorization, GaussianNoise, Gradient, Linear,
-    LinearEnsemble, Mask, MaskedDft, Modulus, PiecewiseLinear, Rotation, Sum,
+    Activation, Bias, Concatenate, Convolution, Dft, Duplicate, Factorization, GaussianNoise,
+    Gradient, Linear, LinearEnsemble, Mask, MaskedDft, Modulus, PiecewiseLinear, RealDft, Reshape,
+    Rotation, Split, Sum,
 };
 pub use crate::catalog::likelihoods::{
     GaussianLikelihood, ModulusLikelihood, PhaseLikelihood, PiecewiseLikelihood,

@@ -115,6 +115,9 @@ macro_rules! for_each_operator {
             dft_of_real => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::real([6])),
             dft_of_complex => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::complex([3, 4])),
             dft_in_three_dimensions => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::complex([2, 3, 2])),
+            real_dft => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([7])),
+            real_dft_of_image => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([4, 6])),
+            real_dft_in_three_dimensions => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([2, 3, 5])),
             blur => $crate::catalog::operators::blur(&$crate::belief::SignalSpec::real([5, 6]), &[0.8, 0.4]),
             blur_of_complex => $crate::catalog::operators::blur(&$crate::belief::SignalSpec::complex([7]), &[0.7]),
             differential => $crate::operator::CircularConvolution::new(
@@ -141,6 +144,36 @@ macro_rules! for_each_operator {
             composition => $crate::catalog::operators::composition(),
             stack => $crate::catalog::operators::stack(),
             matrix_free => $crate::catalog::operators::matrix_free(),
+        }
+    };
+}
+
+/// Calls `$callback!` with `name => instance, [inputs]` for every channel that moves numbers about.
+#[macro_export]
+macro_rules! for_each_shape {
+    ($callback:ident) => {
+        $callback! {
+            reshape => Ok($crate::catalog::channels::Reshape::to([3, 4])),
+                [$crate::belief::SignalSpec::real([2, 6])];
+            reshape_of_complex => Ok($crate::catalog::channels::Reshape::to([6])),
+                [$crate::belief::SignalSpec::complex([2, 3])];
+            parts => Ok($crate::catalog::channels::Reshape::parts()), [$crate::belief::SignalSpec::complex([5])];
+            complex => Ok($crate::catalog::channels::Reshape::complex()), [$crate::belief::SignalSpec::real([3, 2])];
+            concatenate => $crate::catalog::channels::Concatenate::new(3), [
+                $crate::belief::SignalSpec::real([4]),
+                $crate::belief::SignalSpec::real([2]),
+                $crate::belief::SignalSpec::real([3])
+            ];
+            concatenate_columns => $crate::catalog::channels::Concatenate::along(1, 2), [
+                $crate::belief::SignalSpec::complex([2, 3]),
+                $crate::belief::SignalSpec::complex([2, 1])
+            ];
+            split => $crate::catalog::channels::Split::new(vec![4, 1, 2]), [$crate::belief::SignalSpec::real([7])];
+            split_columns => $crate::catalog::channels::Split::along(1, vec![2, 3]),
+                [$crate::belief::SignalSpec::complex([2, 5])];
+            duplicate => $crate::catalog::channels::Duplicate::new(3), [$crate::belief::SignalSpec::real([5])];
+            duplicate_of_complex => $crate::catalog::channels::Duplicate::new(2),
+                [$crate::belief::SignalSpec::complex([5])];
         }
     };
 }

@@ -18,6 +18,7 @@ mod gradient;
 mod lanczos;
 mod mask;
 mod multi_convolution;
+mod real_dft;
 mod sparse;
 mod subsampled_dft;
 
@@ -35,6 +36,7 @@ pub use gradient::{Boundary, FiniteDifference};
 pub use lanczos::{LanczosOptions, estimated_spectrum};
 pub use mask::SubSampling;
 pub use multi_convolution::MultiChannelConvolution;
+pub use real_dft::OrthogonalDft;
 pub use sparse::SparseMatrix;
 pub use subsampled_dft::SubSampledDft;
 

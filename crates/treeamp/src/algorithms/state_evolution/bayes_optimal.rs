@@ -2,6 +2,7 @@
 
 use std::f64::consts::TAU;
 
+use super::heuristic::heuristics;
 use super::teacher::{not_reached, requires, rule, weights};
 use super::{Conjugate, Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
@@ -325,6 +326,7 @@ impl<'t> StateEvolution<'t> {
             report,
             teacher: self.teacher.clone(),
             normalisation: self.teacher.normalisation,
+            heuristics: heuristics(self.tree),
         })
     }
 

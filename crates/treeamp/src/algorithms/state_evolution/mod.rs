@@ -5,6 +5,7 @@ mod bayes_optimal;
 mod conjugate;
 mod evolution;
 mod gibbs;
+mod heuristic;
 mod information;
 pub mod phases;
 mod replica_symmetric;

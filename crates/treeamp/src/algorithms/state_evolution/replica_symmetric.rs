@@ -4,6 +4,7 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
+use super::heuristic::heuristics;
 use super::teacher::{requires, rule, weights};
 use super::{Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
@@ -261,6 +262,7 @@ impl<'t> MismatchedEvolution<'t> {
             report,
             teacher: self.algorithm.moments.clone(),
             normalisation: self.normalisation,
+            heuristics: heuristics(self.student),
         })
     }
 }

@@ -8,8 +8,8 @@ use crate::belief::SignalSpec;
 use crate::error::{ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor};
 use crate::operator::{
-    Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, SubSampledDft,
-    SubSampling, UnitaryDft,
+    Boundary, CircularConvolution, FiniteDifference, Filter, LinearOperator, OrthogonalDft,
+    SubSampledDft, SubSampling, UnitaryDft,
 };
 
 /// Implements [`Factor`] for a channel with `operator(&SignalSpec)`.
@@ -33,16 +33,12 @@ macro_rules! shaped_channel {
             }
 
             fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-                let operator = self
-                    .operator(&inputs[0])
-                    .map_err(|e| misfit(e, &inputs[0]))?;
+                let operator = self.operator(&inputs[0]).map_err(|e| misfit(e, &inputs[0]))?;
                 Ok(vec![operator.output().clone()])
             }
 
             fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
-                let operator = self
-                    .operator(&inputs[0])
-                    .map_err(|e| misfit(e, &inputs[0]))?;
+                let operator = self.operator(&inputs[0]).map_err(|e| misfit(e, &inputs[0]))?;
                 Ok(Some(Arc::new(Linear::of(operator))))
             }
         }
@@ -98,6 +94,9 @@ impl Gradient {
 shaped_channel!(Gradient, FiniteDifference);
 
 /// The unitary DFT $x_k = \frac{1}{\sqrt N}\sum_n z_n e^{-2\pi i\,k\cdot n}$ of a real or complex array.
+///
+/// The coefficients of a real array come in conjugate pairs, every number twice. For a law on the
+/// coefficients of a real signal take [`RealDft`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Dft;
 
@@ -109,6 +108,20 @@ impl Dft {
 }
 
 shaped_channel!(Dft, UnitaryDft);
+
+/// The orthogonal Fourier transform of a real array into as many real numbers: $\sqrt2\,\mathrm{Re}\,c_k$ and
+/// $\sqrt2\,\mathrm{Im}\,c_k$ of every pair of frequencies.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealDft;
+
+impl RealDft {
+    #[allow(clippy::unused_self)] // as the other channels
+    fn operator(self, input: &SignalSpec) -> Result<OrthogonalDft, ModelError> {
+        OrthogonalDft::new(input)
+    }
+}
+
+shaped_channel!(RealDft, OrthogonalDft);
 
 /// Circular convolution $x_n = \sum_m h_m z_{n-m}$ with a filter, in any number of dimensions.
 #[derive(Debug, Clone)]
