@@ -393,3 +393,147 @@ fn recorded_complex_phase_retrieval() {
         );
     }
 }
+
+fn message(spec: &SignalSpec, precision: f64, linear: Vec<f64>) -> Gaussian {
+    let mut m = Gaussian::flat(spec);
+    m.precision.set_scalar(precision);
+    m.linear = linear;
+    m
+}
+
+/// Derivatives of the log-partition, and messages, of every complex factor.
+#[test]
+fn factors_conform() {
+    let z = SignalSpec::complex([5]);
+    let check = |factor: &dyn Factor, inputs: &[SignalSpec]| {
+        let mut specs = inputs.to_vec();
+        specs.extend(factor.output_specs(inputs).unwrap());
+        for (seed, scale) in [(1, 1.0), (2, 30.0), (3, 0.05)] {
+            let messages: Vec<Gaussian> = specs
+                .iter()
+                .enumerate()
+                .map(|(i, spec)| {
+                    let a: f64 = scale * (1.0 + 0.4 * i as f64);
+                    let b = normals(spec.len(), seed + i as u64);
+                    message(spec, a, b.iter().map(|b| b * a.sqrt()).collect())
+                })
+                .collect();
+            // differences of a log-partition of several components
+            treeamp::testing::factors::check_factor(factor, &specs, &messages, 1e-5).unwrap();
+        }
+    };
+    check(&CircularGaussian::new(1.3).unwrap().iid(5), &[]);
+    check(&CircularGaussBernoulli::new(0.3, 1.3).unwrap().iid(5), &[]);
+    check(
+        &PartsPrior::new(GaussBernoulli::new(0.3, 0.2, 1.3).unwrap()).iid(5),
+        &[],
+    );
+    let one = [z.clone()];
+    check(&Modulus, &one);
+    check(
+        &ModulusLikelihood
+            .observed(vec![0.3, 1.0, 0.5, 2.0, 0.1])
+            .unwrap(),
+        &one,
+    );
+    let phases: Vec<C> = (0..5)
+        .map(|i| C::from_polar(1.0, 1.3 * f64::from(i)))
+        .collect();
+    check(&PhaseLikelihood.observed_elements(&phases).unwrap(), &one);
+    check(
+        &GaussianLikelihood::new(0.3)
+            .unwrap()
+            .observed(normals(10, 1))
+            .unwrap(),
+        &one,
+    );
+    check(&GaussianNoise::new(0.3).unwrap(), &one);
+    check(
+        &Linear::of(ComplexDense::new(complex_matrix(4, 5, 1))),
+        &one,
+    );
+    check(
+        &Linear::of(ComplexDense::new(complex_matrix(7, 5, 1))),
+        &[SignalSpec::complex([5, 3])],
+    );
+    check(&Linear::new(gaussian_matrix(4, 5, 1)).unwrap(), &one);
+    let on_real = ComplexOnReal::new(complex_matrix(4, 5, 1)).unwrap();
+    check(&Linear::of(on_real), &[SignalSpec::real([5])]);
+}
+
+/// Dense linear algebra on small complex and unitary matrices, found through `TREEAMP_ORACLE`.
+#[test]
+fn reference_values_of_linear_channels() {
+    let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
+        return;
+    };
+    let path = std::path::PathBuf::from(root).join("modules_ep.json");
+    let all: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let rows = |v: &serde_json::Value| -> Vec<Vec<f64>> {
+        let row = |r: &serde_json::Value| {
+            r.as_array()
+                .unwrap()
+                .iter()
+                .map(|x| x.as_f64().unwrap())
+                .collect()
+        };
+        v.as_array().unwrap().iter().map(row).collect()
+    };
+    let interleaved = |v: &serde_json::Value| -> Vec<f64> {
+        let parts = rows(v);
+        let pairs = parts[0].iter().zip(&parts[1]);
+        pairs.flat_map(|(re, im)| [*re, *im]).collect()
+    };
+    let mut seen = 0;
+    for record in all["linear"].as_array().unwrap() {
+        let class = record["cls"].as_str().unwrap();
+        let key = match class {
+            "ComplexLinearChannel" => "W",
+            "UnitaryChannel" => "U",
+            _ => continue,
+        };
+        seen += 1;
+        let part = |suffix: &str| {
+            let r = rows(&record["data"][format!("{key}{suffix}")]);
+            Matrix::from_rows(r.len(), r[0].len(), &r.concat()).unwrap()
+        };
+        let w = ComplexMatrix::from_parts(&part("_re"), &part("_im")).unwrap();
+        let (m, n) = (w.rows(), w.cols());
+        let channel = if key == "U" {
+            Linear::of(Unitary::new(w).unwrap())
+        } else {
+            Linear::of(ComplexDense::new(w))
+        };
+        let specs = [SignalSpec::complex([n]), SignalSpec::complex([m])];
+        let a = |key: &str| record[key].as_f64().unwrap();
+        let messages = [
+            message(&specs[0], a("az"), interleaved(&record["bz"])),
+            message(&specs[1], a("ax"), interleaved(&record["bx"])),
+        ];
+        let rule = channel.posterior().unwrap();
+        let incoming = treeamp::factor::Incoming::new(&messages, &[0, 1]);
+        let mut work = vec![0.0; channel.workspace_len(&specs)];
+        for (port, (r, v)) in [("rz", "vz"), ("rx", "vx")].iter().enumerate() {
+            let mut moments = Moments::zeros(&specs[port]);
+            rule.moments(incoming, port, &mut moments, &mut work)
+                .unwrap();
+            assert!(
+                relative_gap(&moments.mean, &interleaved(&record["truth"][r])) < 1e-9,
+                "{record}"
+            );
+            let exact = record["truth"][v].as_f64().unwrap();
+            assert!(
+                (moments.average_variance() / exact - 1.0).abs() < 1e-10,
+                "{record}"
+            );
+        }
+        let exact = record["truth"]["A_sum"].as_f64().unwrap();
+        let found = rule.log_partition(incoming, &mut work).unwrap();
+        assert!(
+            (found - exact).abs() < 1e-9 * exact.abs().max(1.0),
+            "{record}"
+        );
+    }
+    assert!(seen >= 6, "{seen} records");
+}
