@@ -99,7 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     .series(
         Series::marks("|Wx|", seen)
             .mark(Mark::Dot)
-            .size(1.6)
+            .size(2.2)
             .ink(Ink::Grey),
     );
     let line = |name: &str, x: &[f64]| Series::line(name, closed(x));
