@@ -41,6 +41,12 @@ impl<A: Algorithm> Engine<'_, A> {
         let edges = ends.zip(state.store).map(|((f, v), m)| (f, v, m)).collect();
         Report {
             names,
+            elements: self
+                .tree
+                .variables()
+                .iter()
+                .map(|v| v.spec.element)
+                .collect(),
             marginals: state.marginals,
             termination,
             sweeps: trace.len(),
