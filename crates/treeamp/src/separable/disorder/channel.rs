@@ -6,7 +6,7 @@
 use super::breaks::Breaks;
 use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
+use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same, is_symmetric};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor};
@@ -31,6 +31,8 @@ struct Pair<'a> {
     /// The weight is formed from the excess over the tilt of this end.
     sharp: [bool; 2],
     bayes: bool,
+    /// Only one sign of $b_z$ need be looked at.
+    symmetric: bool,
 }
 
 impl Pair<'_> {
@@ -227,6 +229,9 @@ impl Pair<'_> {
         for mark in self.student.landmarks(None) {
             breaks.bend(at.a * mark.place, at.a.abs().sqrt());
         }
+        if self.symmetric {
+            breaks.clip(0.0, f64::INFINITY);
+        }
         let breaks = breaks.sorted();
         // which inner averages matter: one pass without refinement
         let mut floor = needed;
@@ -247,11 +252,9 @@ impl Pair<'_> {
             tolerance: OUTER,
             empty: 0.0,
         };
-        integrate(
-            &mut |bz| Sample::plain(self.inner(bz, floor)),
-            &breaks,
-            effort,
-        )
+        let node = &mut |bz| Sample::plain(self.inner(bz, floor));
+        let both = if self.symmetric { 2.0 } else { 1.0 };
+        integrate(node, &breaks, effort).map(|x| both * x)
     }
 }
 
@@ -315,6 +318,7 @@ pub(super) fn averages(
             !f.is_silent() && f.m_hat * f.m_hat * tau0[i] > SHARP * f.q_hat
         }),
         bayes,
+        symmetric: is_symmetric(student, teacher),
     };
     let (teacher, student) = (
         pair.tabulated(teacher, true),

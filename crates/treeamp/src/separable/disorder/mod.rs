@@ -42,6 +42,9 @@ const D2: usize = 8;
 /// Largest deviation of the mass of the disorder from one.
 const MASS_TOLERANCE: f64 = 1e-7;
 
+/// Variance, in units of $\tau_0$, below which a signal is certain, and accuracy is absolute.
+const CERTAIN: f64 = 1e-16;
+
 /// What the student and the teacher say about one value of the field: $A, r, v$ and $r_0, v_0$.
 #[derive(Debug, Clone, Copy)]
 struct Point {
@@ -198,6 +201,7 @@ impl Field {
 /// be zero up to rounding, and the Bayes-optimal case needs the first four only.
 fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
     let mut floor = [0.0; COUNT];
+    floor[V] = CERTAIN * tau0;
     floor[POTENTIAL] = 1e-5 * (at.a.abs() + at.m_hat.abs()) * tau0;
     if at.bayes {
         floor[M..].fill(f64::INFINITY);
@@ -206,6 +210,11 @@ fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
         floor[D2] = 1e-20 * tau0;
     }
     floor
+}
+
+/// Teacher and student share a symmetry: fields of either sign contribute alike.
+fn is_symmetric(student: &dyn ScalarView, teacher: &dyn ScalarView) -> bool {
+    student.parity().is_some() && student.parity() == teacher.parity()
 }
 
 /// Both views are one object.
