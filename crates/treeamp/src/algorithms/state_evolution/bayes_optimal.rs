@@ -13,7 +13,7 @@ use crate::factor::{Averaged, Factor, Incoming};
 use crate::model::{Tree, Variable};
 
 /// The precision that an informed start gives, in units of $1/\tau_0$.
-const INFORMED: f64 = 1e8;
+pub(super) const INFORMED: f64 = 1e8;
 
 /// The largest field that a variance of zero gives, in units of $1/\tau_0$.
 pub(super) const CERTAIN: f64 = 1e10;
