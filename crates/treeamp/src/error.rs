@@ -35,6 +35,18 @@ pub enum ModelError {
         /// What was given.
         got: String,
     },
+    /// An operator whose adjoint is not its adjoint.
+    #[error(
+        "operator `{operator}` fails the dot test: expected <Wz, x> = <z, Wᵀx>, got {forward:e} and {backward:e}"
+    )]
+    Adjoint {
+        /// The operator.
+        operator: String,
+        /// $\langle W z, x\rangle$.
+        forward: f64,
+        /// $\langle z, W^T x\rangle$.
+        backward: f64,
+    },
     /// Two pieces of a declaration that do not fit end to end.
     #[error(
         "cannot chain {left} >> {right}: the left side offers {offered}, the right side takes {taken}"

@@ -22,6 +22,7 @@
 //! | [`math`] | numerics that have never heard of a graph |
 //! | [`belief`] | Gaussian beliefs $(a, b)$, moments $(r, v)$, shapes |
 //! | [`scalar`] | the traits of scalar laws: $A$, $r = \partial_b A$, $v = \partial^2_b A$ |
+//! | [`operator`] | linear maps with adjoint and spectrum: Fourier, convolution, gradient, sparse, matrix-free |
 //! | [`factor`] | the trait of factors and their capabilities |
 //! | [`separable`] | from a scalar law to a factor |
 //! | [`catalog`] | the priors, likelihoods and channels |
@@ -38,9 +39,11 @@ pub mod error;
 pub mod factor;
 pub mod math;
 pub mod model;
+pub mod operator;
 pub mod prelude;
 pub mod scalar;
 pub mod separable;
 pub mod testing;
 
 pub use error::{FactorError, ModelError, RunError};
+pub use num_complex::Complex;

@@ -237,16 +237,17 @@ fn a_teacher_with_two_priors_is_normalised() {
 
 #[test]
 fn missing_rules_and_unreached_points_are_said() {
-    let model = source(GaussBernoulli::new(0.2, 0.0, 1.0).unwrap().iid(16))
-        >> var("x")
-        >> Gradient
+    let part =
+        |name: &str| source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2])) >> var(name);
+    let model = (part("u") + part("v"))
+        >> Factorization::new(2).unwrap()
         >> var("z")
         >> GaussianNoise::new(0.1).unwrap()
         >> var("y");
     let tree = model.build().unwrap().expect("y").unwrap();
     let text = StateEvolution::new(&tree).unwrap_err().to_string();
     assert!(
-        text.contains("`gradient`") && text.contains("ensemble"),
+        text.contains("`factorization`") && text.contains("ensemble"),
         "{text}"
     );
     let tree = regression(0.5, 1e-3);

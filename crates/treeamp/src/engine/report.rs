@@ -95,6 +95,12 @@ pub struct Messages<M> {
 }
 
 impl<M> Messages<M> {
+    /// Messages given by hand, as (factor, variable, message).
+    #[must_use]
+    pub fn new(edges: Vec<(String, String, M)>) -> Self {
+        Self { edges }
+    }
+
     /// The message of a factor to a variable.
     #[must_use]
     pub fn get(&self, factor: &str, variable: &str) -> Option<&M> {

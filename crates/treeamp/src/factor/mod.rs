@@ -8,6 +8,7 @@ mod rules;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub(crate) use ensemble::signal;
 pub use ensemble::{Averaged, EnsembleRule};
 pub use gaussian_average::GaussianFactor;
 pub(crate) use gaussian_average::gaussian_ensemble_rule;
@@ -50,6 +51,15 @@ pub trait Factor: Debug + Send + Sync + 'static {
     /// # Errors
     /// When an input has a shape it cannot take.
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError>;
+
+    /// The factor for the signals it is given, where its work depends on their shapes: the tree holds
+    /// that one instead.
+    ///
+    /// # Errors
+    /// When an input has a shape it cannot take.
+    fn bind(&self, _inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
+        Ok(None)
+    }
 
     /// The belief structures it can handle.
     fn structures(&self) -> &'static [Structure] {
@@ -110,6 +120,11 @@ pub trait Factor: Debug + Send + Sync + 'static {
 
     /// The spectrum of $W^T W$ of a linear channel.
     fn spectrum(&self) -> Option<&Spectrum> {
+        None
+    }
+
+    /// Why the state evolution of this factor is a heuristic; `None` where it is exact in the limit.
+    fn heuristic(&self) -> Option<&'static str> {
         None
     }
 

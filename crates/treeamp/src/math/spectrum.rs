@@ -8,6 +8,7 @@
 use super::matrix::Matrix;
 use crate::error::{FactorError, ModelError, parameter};
 use crate::math::decomposition::Decomposition;
+use crate::math::modes::Modes;
 use crate::math::quadrature::rule16;
 
 /// Halvings of the angle towards the lower edge of the Marchenko-Pastur bulk.
@@ -64,6 +65,31 @@ impl Spectrum {
         })
     }
 
+    /// Given places $\lambda \ge 0$ and weights, with the aspect ratio $\alpha = M/N$. The weights are
+    /// normalised.
+    ///
+    /// # Errors
+    /// No place, a negative or non-finite one, weights that are negative or add up to nothing, a ratio
+    /// that is not positive.
+    pub fn from_nodes(mut nodes: Vec<(f64, f64)>, alpha: f64) -> Result<Self, ModelError> {
+        check_alpha(alpha)?;
+        let good = |(l, w): &(f64, f64)| *l >= 0.0 && l.is_finite() && *w >= 0.0 && w.is_finite();
+        let total: f64 = nodes.iter().map(|n| n.1).sum();
+        if !nodes.iter().all(good) || !(total > 0.0) {
+            let expected = "finite and not negative, with some weight";
+            let bad = nodes.iter().find(|n| !good(n));
+            let got = bad.map_or("no weight".to_owned(), |n| format!("{n:?}"));
+            return Err(parameter(Self::NAME, "nodes", expected, got));
+        }
+        nodes.iter_mut().for_each(|n| n.1 /= total);
+        let seen = nodes.iter().filter(|n| n.0 > 0.0).map(|n| n.1).sum::<f64>();
+        Ok(Self {
+            alpha,
+            rank: seen.min(1.0),
+            nodes,
+        })
+    }
+
     /// Of a given matrix.
     ///
     /// # Errors
@@ -76,18 +102,27 @@ impl Spectrum {
     #[must_use]
     pub fn of_decomposition(w: &Matrix, d: &Decomposition) -> Self {
         let n = w.cols() as f64;
-        let mut nodes: Vec<(f64, f64)> = d
-            .singular_values()
-            .iter()
-            .map(|s| (s * s, 1.0 / n))
-            .collect();
-        let unseen = w.cols() - nodes.len();
-        if unseen > 0 {
-            nodes.push((0.0, unseen as f64 / n));
+        let values = d.singular_values().iter().map(|s| (s * s, 1.0));
+        Self::weighted(values.collect(), d.rank() as f64, n, w.rows() as f64 / n)
+    }
+
+    /// Of an operator with `inputs` real inputs whose singular values are known.
+    #[must_use]
+    pub fn of_modes(modes: &Modes, inputs: f64, alpha: f64) -> Self {
+        let values = modes.weighted().map(|(s, w)| (s * s, w));
+        Self::weighted(values.collect(), modes.rank(), inputs, alpha)
+    }
+
+    /// From places and how many of `n` eigenvalues each stands for; the rest is zero.
+    fn weighted(mut nodes: Vec<(f64, f64)>, rank: f64, n: f64, alpha: f64) -> Self {
+        let listed: f64 = nodes.iter().map(|node| node.1).sum();
+        nodes.iter_mut().for_each(|node| node.1 /= n);
+        if n - listed > 0.5 {
+            nodes.push((0.0, (n - listed) / n));
         }
         Self {
-            alpha: w.rows() as f64 / n,
-            rank: d.rank() as f64 / n,
+            alpha,
+            rank: rank / n,
             nodes,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::tree::{Direction, Edge, FactorNode, Tree, Variable};
 use crate::belief::{SignalSpec, Structure};
-use crate::error::ModelError;
+use crate::error::{ModelError, ShapeError};
 use crate::factor::Factor;
 
 /// More components than this do not fit in an address space.
@@ -69,7 +69,7 @@ impl TreeBuilder {
     /// Adds a factor between variables named before. The first error waits for
     /// [`build`](Self::build).
     pub fn factor(&mut self, factor: impl Factor, inputs: &[&str], outputs: &[&str]) -> &mut Self {
-        self.add(None, factor, inputs, outputs)
+        self.add(None, Arc::new(factor), inputs, outputs)
     }
 
     /// Adds a factor under a name of its own.
@@ -80,13 +80,25 @@ impl TreeBuilder {
         inputs: &[&str],
         outputs: &[&str],
     ) -> &mut Self {
-        self.add(Some(name.to_owned()), factor, inputs, outputs)
+        self.add(Some(name.to_owned()), Arc::new(factor), inputs, outputs)
+    }
+
+    /// Adds a factor that other models may hold too, under a name of its own if one is given: their
+    /// decompositions are shared.
+    pub fn shared_factor(
+        &mut self,
+        name: Option<&str>,
+        factor: Arc<dyn Factor>,
+        inputs: &[&str],
+        outputs: &[&str],
+    ) -> &mut Self {
+        self.add(name.map(str::to_owned), factor, inputs, outputs)
     }
 
     fn add(
         &mut self,
         name: Option<String>,
-        factor: impl Factor,
+        factor: Arc<dyn Factor>,
         inputs: &[&str],
         outputs: &[&str],
     ) -> &mut Self {
@@ -95,7 +107,7 @@ impl TreeBuilder {
         let (inputs, outputs) = (index(inputs), index(outputs));
         self.factors.push(LooseFactor {
             name,
-            factor: Arc::new(factor),
+            factor,
             inputs,
             outputs,
         });
@@ -366,19 +378,22 @@ fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
             .iter()
             .map(|v| tree.variables[*v].spec.clone())
             .collect();
-        let given = node
-            .factor
-            .output_specs(&specs)
-            .map_err(|e| ModelError::Shape {
-                factor: node.name.clone(),
-                variable: variables
-                    .get(e.port)
-                    .map_or("?", |v| &tree.variables[*v].name)
-                    .to_owned(),
-                expected: e.expected,
-                got: e.got,
-            })?;
+        let refuse = |e: ShapeError| ModelError::Shape {
+            factor: node.name.clone(),
+            variable: variables
+                .get(e.port)
+                .map_or("?", |v| &tree.variables[*v].name)
+                .to_owned(),
+            expected: e.expected,
+            got: e.got,
+        };
+        let bound = node.factor.bind(&specs).map_err(refuse)?;
+        let factor = bound.as_ref().unwrap_or(&node.factor);
+        let given = factor.output_specs(&specs).map_err(refuse)?;
         let name = node.name.clone();
+        if let Some(bound) = bound {
+            tree.factors[f].factor = bound;
+        }
         for (v, spec) in outputs.iter().zip(given) {
             let variable = &mut tree.variables[*v];
             if known[*v] && !variable.spec.same_signal(&spec) {

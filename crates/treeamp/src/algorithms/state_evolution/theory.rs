@@ -1,8 +1,10 @@
 //! State evolution of a tree, ready to run: options, starts, runs.
 
 use super::teacher::not_reached;
-use super::{BayesOptimal, Evolution, Teacher};
-use crate::engine::{Damping, EdgeMessage, Engine, Initial, Observer, Options};
+use super::{BayesOptimal, Conjugate, Evolution, Teacher};
+use crate::engine::{
+    Damping, EdgeMessage, Engine, Initial, Messages, Objective, Observer, Options,
+};
 use crate::error::RunError;
 use crate::model::Tree;
 use crate::scalar::{OutputMeasure, ScalarView};
@@ -29,6 +31,7 @@ pub struct StateEvolution<'t> {
     tree: &'t Tree,
     teacher: Teacher,
     options: Options,
+    warm: Option<Messages<Conjugate>>,
 }
 
 impl<'t> StateEvolution<'t> {
@@ -50,6 +53,7 @@ impl<'t> StateEvolution<'t> {
             tree,
             teacher,
             options,
+            warm: None,
         })
     }
 
@@ -84,6 +88,13 @@ impl<'t> StateEvolution<'t> {
     #[must_use]
     pub fn initial(mut self, initial: Initial) -> Self {
         self.options.initial = initial;
+        self
+    }
+
+    /// Starts from the messages of an earlier run, matched by the names of their ends.
+    #[must_use]
+    pub fn start_from(mut self, messages: Messages<Conjugate>) -> Self {
+        self.warm = Some(messages);
         self
     }
 
@@ -150,6 +161,23 @@ impl<'t> StateEvolution<'t> {
         &self,
         observer: &mut impl Observer<BayesOptimal>,
     ) -> Result<Evolution<BayesOptimal>, RunError> {
+        let report = self.engine()?.run(observer)?;
+        Ok(Evolution {
+            report,
+            teacher: self.teacher.clone(),
+            normalisation: self.teacher.normalisation,
+        })
+    }
+
+    /// The free entropy at the messages a run would start from, without a sweep.
+    ///
+    /// # Errors
+    /// An option out of range, or a potential that cannot be computed.
+    pub fn initial_free_entropy(&self) -> Result<Objective, RunError> {
+        self.engine()?.initial_objective()
+    }
+
+    fn engine(&self) -> Result<Engine<'t, BayesOptimal>, RunError> {
         match &self.options.initial {
             Initial::Constant { precision, .. } | Initial::Noisy { precision, .. } => {
                 check_start("every variable", *precision)?;
@@ -163,11 +191,9 @@ impl<'t> StateEvolution<'t> {
         }
         let algorithm = BayesOptimal::new(self.tree, self.teacher.clone());
         let engine = Engine::new(self.tree, algorithm)?.options(self.options.clone());
-        let report = engine.run(observer)?;
-        Ok(Evolution {
-            report,
-            teacher: self.teacher.clone(),
-            normalisation: self.teacher.normalisation,
+        Ok(match &self.warm {
+            Some(messages) => engine.start_from(messages.clone()),
+            None => engine,
         })
     }
 

@@ -32,6 +32,13 @@ impl Duplicate {
     }
 }
 
+impl Duplicate {
+    /// One copy: the identity.
+    pub(super) fn once() -> Self {
+        Self { copies: 1 }
+    }
+}
+
 impl Factor for Duplicate {
     fn name(&self) -> &str {
         Self::NAME
@@ -111,7 +118,7 @@ impl GenerativeRule for Duplicate {
 
 impl Duplicate {
     /// One scalar at every port.
-    fn average(&self) -> GaussianFactor {
+    pub(super) fn average(&self) -> GaussianFactor {
         GaussianFactor::copies(self.copies + 1)
     }
 }

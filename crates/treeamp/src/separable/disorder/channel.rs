@@ -6,11 +6,11 @@
 use super::breaks::Breaks;
 use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, entropy, floors, is_same};
+use super::{COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, entropy, floors, is_same};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
-use crate::scalar::{Landmark, ScalarView, Tilt, TiltedPair};
+use crate::scalar::{Landmark, ScalarView, Symmetry, Tilt, TiltedPair};
 
 const Z: usize = 0;
 const X: usize = 1;
@@ -319,6 +319,22 @@ pub(super) fn averages(
         }),
         bayes,
     };
+    if student.symmetry() == Symmetry::Circular {
+        let pair = circular_channel::Pair {
+            student,
+            teacher,
+            at: soft,
+            end,
+            log_z0: t0.log_z,
+            tau0,
+        };
+        let at = Field {
+            bayes,
+            ..fields[end]
+        };
+        let sums = Sums(pair.average()).checked(&at)?;
+        return Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]));
+    }
     let (teacher, student) = (
         pair.tabulated(teacher, true),
         pair.tabulated(student, false),

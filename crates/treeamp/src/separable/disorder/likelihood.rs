@@ -10,12 +10,14 @@ use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, entropy, floors, is_same, recovered};
+use super::{
+    COUNT, Field, POTENTIAL, Point, Sums, V, circular, entropy, floors, is_same, recovered,
+};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
 use crate::math::special::normal_density;
-use crate::scalar::{Landmark, OutputMeasure, ScalarView, Tilt, Tilted};
+use crate::scalar::{Landmark, OutputMeasure, ScalarView, Symmetry, Tilt, Tilted};
 
 /// A teacher and a student likelihood at one field.
 struct Pair<'a> {
@@ -262,6 +264,11 @@ impl Pair<'_> {
         };
         let mut sums = Sums::zero();
         match outputs {
+            OutputMeasure::Modulus => {
+                return Err(FactorError::Unsupported(
+                    "the modulus of a complex signal has no average over a real one".to_owned(),
+                ));
+            }
             OutputMeasure::Finite(ys) => {
                 for y in ys {
                     sums.add(&self.atom(y)?);
@@ -334,7 +341,18 @@ pub(super) fn averages(
         at: at.softened(tau0),
         tau0,
     };
-    let sums = pair.average()?.checked(&at)?;
+    let plane = circular::Pair {
+        student,
+        teacher,
+        at: pair.at,
+        tau0,
+    };
+    let sums = match student.symmetry() {
+        Symmetry::Circular => plane.output()?,
+        Symmetry::Ray => plane.ray(),
+        _ => pair.average()?,
+    };
+    let sums = sums.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Line<'a> {
 }
 
 /// $D + e^{-D} - 1$.
-fn gain(d: f64) -> f64 {
+pub(super) fn gain(d: f64) -> f64 {
     if d.abs() < 1e-3 {
         0.5 * d * d * (1.0 - d / 3.0 * (1.0 - d / 4.0 * (1.0 - d / 5.0)))
     } else {

@@ -17,17 +17,20 @@
 
 mod breaks;
 mod channel;
+mod circular;
+mod circular_channel;
 mod entropy;
 mod gaussian;
 mod likelihood;
 mod line;
+mod modulus;
 mod panels;
 mod prior;
 mod rules;
 
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
-use crate::scalar::ScalarView;
+use crate::scalar::{ScalarView, Symmetry};
 
 /// How many averages are taken together.
 const COUNT: usize = 9;
@@ -216,6 +219,15 @@ fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
         floor[D2] = 1e-20 * tau0;
     }
     floor
+}
+
+/// What turns the log-partition of an element into that per real component.
+fn per_component(view: &dyn ScalarView) -> f64 {
+    if view.symmetry() == Symmetry::Line {
+        1.0
+    } else {
+        0.5
+    }
 }
 
 /// Both views are one object.

@@ -2,12 +2,12 @@
 
 use super::line::{Law, Line};
 use super::rules::view_of;
-use super::{Field, POTENTIAL, Sums, entropy, gaussian, is_same, recovered};
+use super::{Field, POTENTIAL, Sums, circular, entropy, gaussian, is_same, recovered};
 use crate::belief::Overlaps;
 use crate::catalog::priors::GaussBernoulli;
 use crate::error::FactorError;
 use crate::factor::{Averaged, Factor};
-use crate::scalar::{ScalarView, Tilt, Tilted};
+use crate::scalar::{ScalarView, Symmetry, Tilt, Tilted};
 use crate::separable::SeparablePrior;
 
 /// The teacher's law at its own tilt.
@@ -81,6 +81,16 @@ pub(super) fn averages(
         return closed
             .map(|c| (c.overlaps, c.potential))
             .ok_or_else(|| improper(&at));
+    }
+    if student.symmetry() == Symmetry::Circular {
+        let pair = circular::Pair {
+            student,
+            teacher,
+            at: at.softened(tau0),
+            tau0,
+        };
+        let sums = Sums(pair.prior(t0.log_z)).checked(&at)?;
+        return Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]));
     }
     let sums = with_line(student, teacher, at, |line| Sums(line.average()))?.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))

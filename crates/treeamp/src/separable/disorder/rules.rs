@@ -1,13 +1,13 @@
 //! The ensemble rules of separable factors, from their averages and closed forms.
 
 use super::gaussian::log_gaussian;
-use super::{channel, entropy, likelihood, prior};
+use super::{channel, entropy, likelihood, per_component, prior};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
-use crate::factor::{Averaged, EnsembleRule, Factor};
+use crate::factor::{Averaged, EnsembleRule, Factor, signal};
 use crate::math::special::{HALF_LN_2PI, normal_probability_around_zero};
 use crate::scalar::{
-    Elem, OutputMeasure, ScalarChannel, ScalarLikelihood, ScalarPrior, ScalarView, Tilt,
+    Elem, OutputMeasure, ScalarChannel, ScalarLikelihood, ScalarPrior, ScalarView, Symmetry, Tilt,
 };
 use crate::separable::{SeparableLikelihood, SeparablePrior};
 
@@ -19,18 +19,32 @@ pub(super) fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorErr
     })
 }
 
+/// $H$ as the difference of its definition: for the laws of complex elements.
+fn by_potential(
+    rule: &impl EnsembleRule,
+    teacher: &dyn Factor,
+    at: Averaged<'_>,
+    ports: &[(f64, f64)],
+) -> Result<f64, FactorError> {
+    Ok(signal(at, ports) - rule.potential(teacher, at)? + rule.prior_potential(at.tau0_hat)?)
+}
+
 impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
     fn pairs_with(&self, teacher: &dyn Factor) -> bool {
         let flat = Tilt { a: 1.0, b: 0.0 };
-        teacher.scalar().is_some_and(|t| t.prior(flat).is_some())
+        let same = |t: &dyn ScalarView| {
+            view_of(self).is_ok_and(|own| own.symmetry() == t.symmetry()) && t.prior(flat).is_some()
+        };
+        teacher.scalar().is_some_and(same)
     }
 
     fn second_moment(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
-        Ok(prior::teacher_at(self, tau0_hat[0])?.second_moment())
+        Ok(prior::teacher_at(view_of(self)?, tau0_hat[0])?.second_moment())
     }
 
     fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-        Ok(prior::teacher_at(self, tau0_hat[0])?.log_z)
+        let view = view_of(self)?;
+        Ok(per_component(view) * prior::teacher_at(view, tau0_hat[0])?.log_z)
     }
 
     fn overlaps(
@@ -39,7 +53,7 @@ impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
         at: Averaged<'_>,
         _: usize,
     ) -> Result<Overlaps, FactorError> {
-        Ok(prior::averages(self, view_of(teacher)?, at)?.0)
+        Ok(prior::averages(view_of(self)?, view_of(teacher)?, at)?.0)
     }
 
     /// A Gaussian law sends its own precision, whatever it hears.
@@ -48,21 +62,25 @@ impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
     }
 
     fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-        Ok(prior::averages(self, view_of(teacher)?, at)?.1)
+        Ok(prior::averages(view_of(self)?, view_of(teacher)?, at)?.1)
     }
 
     /// $\frac12\ln(1 + \hat m s)$ for a Gaussian of variance $s$ (under $\hat\tau_0$).
     fn entropic_potential(
         &self,
-        _: &dyn Factor,
+        teacher: &dyn Factor,
         at: Averaged<'_>,
-        _: &[(f64, f64)],
+        ports: &[(f64, f64)],
     ) -> Result<f64, FactorError> {
-        let t0 = prior::teacher_at(self, at.tau0_hat[0])?;
+        let view = view_of(self)?;
+        let t0 = prior::teacher_at(view, at.tau0_hat[0])?;
         if self.law().as_gaussian().is_some() {
             return Ok(0.5 * (at.fields[0].m_hat * t0.variance).ln_1p());
         }
-        let within = |at: Averaged<'_>| prior::entropic(self, at, &t0);
+        if view.symmetry() != Symmetry::Line {
+            return by_potential(self, teacher, at, ports);
+        }
+        let within = |at: Averaged<'_>| prior::entropic(view, at, &t0);
         let d = self.unknown_dimension(at.tau0_hat, 0)?;
         let sharpest = if d > 0.0 {
             entropy::SHARPEST
@@ -74,7 +92,7 @@ impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
 
     /// The mass outside the atoms.
     fn unknown_dimension(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
-        let t0 = prior::teacher_at(self, tau0_hat[0])?;
+        let t0 = prior::teacher_at(view_of(self)?, tau0_hat[0])?;
         let tilt = |x: E| (-0.5 * tau0_hat[0] * x.norm_sqr() - t0.log_z).exp();
         let atoms = self.law().atoms().into_iter();
         let known: f64 = atoms.map(|(x, p)| p * tilt(x)).sum();
@@ -86,7 +104,10 @@ impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
 
 impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E> {
     fn pairs_with(&self, teacher: &dyn Factor) -> bool {
-        teacher.scalar().is_some_and(|t| t.outputs().is_some())
+        let same = |t: &dyn ScalarView| {
+            view_of(self).is_ok_and(|own| own.symmetry() == t.symmetry()) && t.outputs().is_some()
+        };
+        teacher.scalar().is_some_and(same)
     }
 
     fn second_moment(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
@@ -104,7 +125,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
         at: Averaged<'_>,
         _: usize,
     ) -> Result<Overlaps, FactorError> {
-        Ok(likelihood::averages(self, view_of(teacher)?, at)?.0)
+        Ok(likelihood::averages(view_of(self)?, view_of(teacher)?, at)?.0)
     }
 
     /// A Gaussian law sends its own precision, whatever it hears; infinite without noise.
@@ -113,23 +134,27 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
     }
 
     fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-        Ok(likelihood::averages(self, view_of(teacher)?, at)?.1)
+        Ok(likelihood::averages(view_of(self)?, view_of(teacher)?, at)?.1)
     }
 
     /// $\frac12\ln(a\tau) + \frac12\ln 2\pi e(\Delta + \frac1a)$ for a Gaussian output of noise $\Delta$.
     fn entropic_potential(
         &self,
-        _: &dyn Factor,
+        teacher: &dyn Factor,
         at: Averaged<'_>,
-        _: &[(f64, f64)],
+        ports: &[(f64, f64)],
     ) -> Result<f64, FactorError> {
+        let view = view_of(self)?;
         let tau0 = likelihood::second_moment(at.tau0_hat[0])?;
         if let Some((_, noise)) = self.gaussian() {
             // aτ(Δ + 1/a) = τ + Δ(1 + m̂τ)
             let spread = tau0 + noise * (1.0 + at.fields[0].m_hat * tau0);
             return Ok(0.5 + HALF_LN_2PI + 0.5 * spread.ln());
         }
-        let within = |at: Averaged<'_>| likelihood::entropic(self, at, tau0);
+        if view.symmetry() != Symmetry::Line {
+            return by_potential(self, teacher, at, ports);
+        }
+        let within = |at: Averaged<'_>| likelihood::entropic(view, at, tau0);
         let dimension = |_| self.unknown_dimension(at.tau0_hat, 0);
         entropy::extended(at, &[tau0], entropy::SHARPEST, within, dimension)
     }
@@ -154,9 +179,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
 impl<C: ScalarChannel> EnsembleRule for C {
     fn pairs_with(&self, teacher: &dyn Factor) -> bool {
         let flat = Tilt { a: 1.0, b: 0.0 };
-        teacher
-            .scalar()
-            .is_some_and(|t| t.channel(flat, flat).is_some())
+        let same = |t: &dyn ScalarView| {
+            ScalarChannel::symmetry(self) == t.symmetry() && t.channel(flat, flat).is_some()
+        };
+        teacher.scalar().is_some_and(same)
     }
 
     fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
@@ -164,7 +190,7 @@ impl<C: ScalarChannel> EnsembleRule for C {
     }
 
     fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-        Ok(channel::teacher_at(self, tau0_hat)?.log_z)
+        Ok(per_component(self) * channel::teacher_at(self, tau0_hat)?.log_z)
     }
 
     fn overlaps(
@@ -182,10 +208,13 @@ impl<C: ScalarChannel> EnsembleRule for C {
 
     fn entropic_potential(
         &self,
-        _: &dyn Factor,
+        teacher: &dyn Factor,
         at: Averaged<'_>,
-        _: &[(f64, f64)],
+        ports: &[(f64, f64)],
     ) -> Result<f64, FactorError> {
+        if ScalarChannel::symmetry(self) != Symmetry::Line {
+            return by_potential(self, teacher, at, ports);
+        }
         let tau0 = channel::second_moments(&channel::teacher_at(self, at.tau0_hat)?);
         let within = |at: Averaged<'_>| channel::entropic(self, at);
         let dimension = |end| entropy::slope(at, &tau0, end, within);

@@ -12,6 +12,9 @@ use crate::math::spectrum::Spectrum;
 
 /// A linear channel $x = W z$ with $W$ from an ensemble, in the limit of infinite size. For theory
 /// only: there is no matrix to run on.
+///
+/// A complex signal meets a complex matrix of the same spectrum: independent entries with $E|W_{ij}|^2 = 1/N$, or
+/// Haar unitary rows or columns.
 #[derive(Debug, Clone)]
 pub struct LinearEnsemble {
     spectrum: Arc<Spectrum>,
@@ -68,7 +71,10 @@ impl Factor for LinearEnsemble {
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         if let Some(ratio) = inputs[0].ratio {
-            return Ok(vec![SignalSpec::limit(ratio * self.spectrum.alpha())]);
+            return Ok(vec![SignalSpec {
+                element: inputs[0].element,
+                ..SignalSpec::limit(ratio * self.spectrum.alpha())
+            }]);
         }
         let expected = "a signal in the limit".to_owned();
         Err(ShapeError {

@@ -1,5 +1,8 @@
-//! The dense linear channel $x = W z$, with $W$ of shape $M \times N$, on a vector or on every
-//! column of an $N \times P$ matrix.
+//! The linear channel $x = W z$ of any [`LinearOperator`]: a dense matrix, on a vector or on every
+//! column of an $N \times P$ matrix, or an operator that is never a matrix.
+//!
+//! An operator with a singular system is solved mode by mode, at the cost of its transforms; the
+//! others by conjugate gradients (file `iterative.rs`).
 //!
 //! With $W = U S V^T$, $\lambda = s^2$, $w = 1/(a_z + a_x\lambda)$ and tildes for coordinates in
 //! $U$ and $V$ (one mode $k$ of $K = \min(M, N)$ at a time):
@@ -16,6 +19,7 @@
 
 mod average;
 mod ensemble;
+mod iterative;
 mod messages;
 mod resolvent;
 
@@ -25,6 +29,9 @@ use std::sync::{Arc, OnceLock};
 use rand::Rng;
 
 pub use self::ensemble::LinearEnsemble;
+pub use self::iterative::IterativeOptions;
+use self::iterative::{Iterative, Solve};
+use self::messages::{solve, to_input, to_output};
 use self::resolvent::{Resolvent, Work};
 use crate::belief::{Gaussian, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError};
@@ -32,12 +39,15 @@ use crate::factor::{Arity, EnsembleRule, Factor, GenerativeRule, Incoming, Poste
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
 use crate::math::spectrum::Spectrum;
+use crate::operator::{Dense, LinearOperator, SingularSystem, applied};
 
 const Z: usize = 0;
 const X: usize = 1;
+/// Numbers that a fingerprint takes.
+const KEY: usize = 2;
 
-/// A dense linear channel. Clones share the matrix and its decomposition, which is computed once,
-/// when an algorithm first plans on it.
+/// A linear channel. Clones share the operator and its decomposition, which is computed once, when an
+/// algorithm first plans on it.
 #[derive(Debug, Clone)]
 pub struct Linear {
     inner: Arc<Inner>,
@@ -45,62 +55,142 @@ pub struct Linear {
 
 #[derive(Debug)]
 struct Inner {
-    w: Matrix,
-    decomposition: OnceLock<Result<Decomposition, FactorError>>,
+    operator: Arc<dyn LinearOperator>,
+    /// The same operator, if it is a dense matrix.
+    dense: Option<Arc<Dense>>,
+    options: IterativeOptions,
+    iterative: OnceLock<Result<Iterative, FactorError>>,
     spectrum: OnceLock<Option<Spectrum>>,
 }
 
 impl Linear {
-    /// Catalogue name.
-    pub const NAME: &'static str = "linear";
+    /// Catalogue name of the dense channel; other operators have their own.
+    pub const NAME: &'static str = Dense::NAME;
 
-    /// The channel $x = W z$.
+    /// The channel $x = W z$ of a dense matrix.
     ///
     /// # Errors
     /// Never: a [`Matrix`] is valid by construction. The signature leaves room for checks.
     pub fn new(w: Matrix) -> Result<Self, ModelError> {
-        Ok(Self {
+        let dense = Arc::new(Dense::new(w));
+        let operator: Arc<dyn LinearOperator> = Arc::clone(&dense) as _;
+        Ok(Self::built(
+            operator,
+            Some(dense),
+            IterativeOptions::default(),
+        ))
+    }
+
+    /// The channel $x = W z$ of an operator.
+    #[must_use]
+    pub fn of(operator: impl LinearOperator) -> Self {
+        Self::shared(Arc::new(operator))
+    }
+
+    /// The channel of an operator that others hold too.
+    #[must_use]
+    pub fn shared(operator: Arc<dyn LinearOperator>) -> Self {
+        Self::built(operator, None, IterativeOptions::default())
+    }
+
+    fn built(
+        operator: Arc<dyn LinearOperator>,
+        dense: Option<Arc<Dense>>,
+        options: IterativeOptions,
+    ) -> Self {
+        Self {
             inner: Arc::new(Inner {
-                w,
-                decomposition: OnceLock::new(),
+                operator,
+                dense,
+                options,
+                iterative: OnceLock::new(),
                 spectrum: OnceLock::new(),
             }),
-        })
+        }
     }
 
-    /// The matrix.
-    #[must_use]
-    pub fn matrix(&self) -> &Matrix {
-        &self.inner.w
-    }
-
-    /// The decomposition, computed on first use.
+    /// The same channel with other options of the iterative solution; they do nothing for an operator
+    /// with a singular system.
     ///
     /// # Errors
-    /// When it does not converge.
+    /// An option out of range.
+    pub fn iterative(&self, options: IterativeOptions) -> Result<Self, ModelError> {
+        options.check()?;
+        let operator = Arc::clone(&self.inner.operator);
+        Ok(Self::built(operator, self.inner.dense.clone(), options))
+    }
+
+    /// The operator.
+    #[must_use]
+    pub fn operator(&self) -> &dyn LinearOperator {
+        self.inner.operator.as_ref()
+    }
+
+    /// The matrix of a dense channel.
+    #[must_use]
+    pub fn matrix(&self) -> Option<&Matrix> {
+        self.inner.dense.as_ref().map(|d| d.matrix())
+    }
+
+    /// The decomposition of a dense channel, computed on first use.
+    ///
+    /// # Errors
+    /// When it does not converge, or the channel is not dense.
     pub fn decomposition(&self) -> Result<&Decomposition, FactorError> {
-        let make = || Decomposition::new(&self.inner.w);
+        match &self.inner.dense {
+            Some(dense) => dense.decomposition(),
+            None => {
+                let what = "its operator is not a dense matrix";
+                Err(FactorError::Unsupported(what.to_owned()))
+            }
+        }
+    }
+
+    /// $E x^2 = \frac{\|W\|_F^2}{M}\,\tau_z$ when the components of $z$ are uncorrelated. NaN when the spectrum
+    /// cannot be had.
+    #[must_use]
+    pub fn second_moment(&self, tau_z: f64) -> f64 {
+        match (self.matrix(), self.spectrum()) {
+            (Some(w), _) => tau_z * w.square_norm() / w.rows() as f64,
+            (None, Some(spectrum)) => tau_z * spectrum.mean() / spectrum.alpha(),
+            (None, None) => f64::NAN,
+        }
+    }
+
+    fn known(&self) -> Result<&Iterative, FactorError> {
+        let make = || Iterative::new(self.operator(), &self.inner.options);
         self.inner
-            .decomposition
+            .iterative
             .get_or_init(make)
             .as_ref()
             .map_err(Clone::clone)
     }
 
-    /// $E x^2 = \frac{\|W\|_F^2}{M}\,\tau_z$ when the components of $z$ are uncorrelated.
-    #[must_use]
-    pub fn second_moment(&self, tau_z: f64) -> f64 {
-        tau_z * self.inner.w.square_norm() / self.inner.w.rows() as f64
+    fn iterate<'a>(
+        &'a self,
+        z: &'a Gaussian,
+        x: &'a Gaussian,
+        work: &'a mut [f64],
+    ) -> Result<Solve<'a>, FactorError> {
+        let known = self.known()?;
+        let solve = Solve::new(self.operator(), known, self.inner.options, [z, x], work);
+        solve.check()?;
+        Ok(solve)
+    }
+
+    /// Columns of a signal of so many real numbers.
+    fn columns(&self, len: usize) -> usize {
+        len / self.operator().input().len()
     }
 }
 
 impl Factor for Linear {
     fn name(&self) -> &str {
-        Self::NAME
+        self.operator().name()
     }
 
     fn summary(&self) -> String {
-        format!("{} x {}", self.inner.w.rows(), self.inner.w.cols())
+        self.operator().summary()
     }
 
     fn arity(&self) -> Arity {
@@ -111,25 +201,28 @@ impl Factor for Linear {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        let (rows, cols) = (self.inner.w.rows(), self.inner.w.cols());
-        match inputs[0].shape.as_slice() {
-            [n] if *n == cols => Ok(vec![SignalSpec::real([rows])]),
-            [n, p] if *n == cols => Ok(vec![SignalSpec::real([rows, *p])]),
-            _ => {
-                let expected =
-                    format!("shape ({cols}) or ({cols}, p), for a {rows} x {cols} matrix");
-                Err(ShapeError {
-                    port: Z,
-                    expected,
-                    got: format!("shape {}", inputs[0]),
-                })
-            }
+        match self.operator().output_for(&inputs[0]) {
+            Ok(output) => Ok(vec![output]),
+            Err(expected) => Err(ShapeError {
+                port: Z,
+                expected,
+                got: format!("shape {}", inputs[0]),
+            }),
         }
     }
 
     fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
-        let (z, x) = (ports[Z].len(), ports[X].len());
-        2 + 2 * (z + x) + 3 * z.min(x)
+        let columns = self.columns(ports[Z].len());
+        match self.operator().singular_system() {
+            Ok(Some(system)) => {
+                let scratch = system
+                    .scratch_len(columns)
+                    .max(self.operator().scratch_len(columns));
+                let modes = columns * system.modes().layout_len();
+                2 * KEY + 3 * modes + scratch + system.spare_len(columns)
+            }
+            _ => Iterative::workspace_len(self.operator()),
+        }
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
@@ -138,16 +231,28 @@ impl Factor for Linear {
 
     fn spectrum(&self) -> Option<&Spectrum> {
         let make = || {
-            Some(Spectrum::of_decomposition(
-                &self.inner.w,
-                self.decomposition().ok()?,
-            ))
+            let operator = self.operator();
+            let alpha = operator.output().len() as f64 / operator.input().len() as f64;
+            match operator.singular_system().ok()? {
+                Some(system) => {
+                    let inputs = operator.input().len() as f64;
+                    Some(Spectrum::of_modes(system.modes(), inputs, alpha))
+                }
+                None => self.known().ok().map(|k| k.spectrum.clone()),
+            }
         };
         self.inner.spectrum.get_or_init(make).as_ref()
     }
 
+    fn heuristic(&self) -> Option<&'static str> {
+        self.operator().heuristic()
+    }
+
     fn prepare(&self) -> Result<(), FactorError> {
-        self.decomposition().map(|_| ())
+        match self.operator().singular_system()? {
+            Some(_) => Ok(()),
+            None => self.known().map(|_| ()),
+        }
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -161,61 +266,82 @@ impl Factor for Linear {
 
 impl GenerativeRule for Linear {
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
-        let columns = inputs[0].len() / self.inner.w.cols();
-        self.inner.w.apply(inputs[0], columns, &mut outputs[0]);
+        outputs[0] = applied(self.operator(), inputs[0]);
     }
+}
+
+/// 128 bits of a signal: two independent multiplicative hashes. Equal ones mean an unchanged message.
+fn fingerprint(x: &[f64]) -> [u64; KEY] {
+    let mut hash = [0x9e37_79b9_7f4a_7c15_u64, 0xc2b2_ae3d_27d4_eb4f];
+    for x in x {
+        let bits = x.to_bits();
+        hash[0] = (hash[0].rotate_left(23) ^ bits).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash[1] = (hash[1].rotate_left(29) ^ bits).wrapping_mul(0x9fb2_1c65_1e98_df25);
+    }
+    // a fresh workspace holds zeros
+    [hash[0] | 1, hash[1]]
+}
+
+/// Whether `x` differs from what was last seen; remembers it.
+fn changed(key: &mut [f64], x: &[f64]) -> bool {
+    let now = fingerprint(x);
+    let same = key.iter().zip(now).all(|(k, n)| k.to_bits() == n);
+    for (k, n) in key.iter_mut().zip(now) {
+        *k = f64::from_bits(n);
+    }
+    !same
 }
 
 impl Linear {
     /// Splits the workspace and refreshes the coordinates of the incoming messages.
     fn refresh<'w>(
         &self,
-        d: &Decomposition,
+        system: &dyn SingularSystem,
         z: &Gaussian,
         x: &Gaussian,
         work: &'w mut [f64],
     ) -> Work<'w> {
-        let (n, m) = (z.len(), x.len());
-        let p = n / self.inner.w.cols();
-        let k = n.min(m);
-        let (known, rest) = work.split_at_mut(2);
-        let (z_key, rest) = rest.split_at_mut(n);
-        let (x_key, rest) = rest.split_at_mut(m);
+        let columns = self.columns(z.len());
+        let k = columns * system.modes().layout_len();
+        let (keys, rest) = work.split_at_mut(2 * KEY);
         let (z_modes, rest) = rest.split_at_mut(k);
         let (x_modes, rest) = rest.split_at_mut(k);
         let (modes, rest) = rest.split_at_mut(k);
-        let (input, output) = rest.split_at_mut(n);
-        if known[Z] == 0.0 || z_key != z.linear.as_slice() {
-            d.analyse_input(&self.inner.w, &z.linear, p, z_modes, output);
-            z_key.copy_from_slice(&z.linear);
-            known[Z] = 1.0;
+        let (spare, scratch) = rest.split_at_mut(system.spare_len(columns));
+        let (z_key, x_key) = keys.split_at_mut(KEY);
+        if changed(z_key, &z.linear) {
+            system.analyse_input(&z.linear, z_modes, scratch);
         }
-        if known[X] == 0.0 || x_key != x.linear.as_slice() {
-            d.analyse_output(&self.inner.w, &x.linear, p, x_modes, input);
-            x_key.copy_from_slice(&x.linear);
-            known[X] = 1.0;
+        if changed(x_key, &x.linear) {
+            system.analyse_output(&x.linear, x_modes, scratch);
         }
         Work {
             z_modes,
             x_modes,
             modes,
-            input,
-            output,
+            scratch,
+            spare,
         }
     }
 
-    fn resolvent<'a>(&self, d: &'a Decomposition, z: &Gaussian, x: &Gaussian) -> Resolvent<'a> {
-        let (rows, cols) = (self.inner.w.rows(), self.inner.w.cols());
+    fn resolvent<'a>(
+        &self,
+        system: &'a dyn SingularSystem,
+        z: &Gaussian,
+        x: &Gaussian,
+    ) -> Resolvent<'a> {
         let (az, ax) = (z.precision.scalar(), x.precision.scalar());
-        let mean_lambda = d.singular_values().iter().map(|s| s * s).sum::<f64>() / cols as f64;
+        let modes = system.modes();
+        let columns = self.columns(z.len());
+        let cols = z.len() as f64;
+        let mean_lambda = modes.mean_square() * modes.total() * columns as f64 / cols;
         Resolvent {
             az,
             ax,
-            singular_values: d.singular_values(),
-            rows,
+            modes,
+            rows: x.len() as f64,
             cols,
-            p: z.len() / cols,
-            rank: d.rank(),
+            columns,
             strong: ax * mean_lambda > az,
         }
     }
@@ -229,32 +355,47 @@ impl PosteriorRule for Linear {
         out: &mut Gaussian,
         work: &mut [f64],
     ) -> Result<(), FactorError> {
-        let d = self.decomposition()?;
         let (z, x) = (incoming.get(Z), incoming.get(X));
         if z.is_pinned() {
             out.set_flat();
             if target == X {
-                let p = z.len() / self.inner.w.cols();
-                self.inner.w.apply(&z.linear, p, &mut out.linear);
+                self.operator()
+                    .apply(&z.linear, &mut out.linear, &mut work[2 * KEY..]);
                 out.precision.set_scalar(f64::INFINITY);
+                // what the workspace held is gone
+                work.fill(0.0);
             }
             return Ok(());
         }
-        let r = self.resolvent(d, z, x);
-        let nothing = x.precision.scalar() == 0.0 && x.is_flat();
-        if z.is_flat() && (nothing || (target == Z && d.rank() < r.cols)) {
+        let Some(system) = self.operator().singular_system()? else {
+            let sees_all = self.known()?.spectrum.rank() >= 1.0 - 1e-12;
+            if z.is_flat() && (x.is_flat() || (target == Z && !sees_all)) {
+                out.set_flat();
+                return Ok(());
+            }
+            let solve = self.iterate(z, x, work)?;
+            return if target == Z {
+                solve.to_input(out)
+            } else {
+                solve.to_output(out)
+            };
+        };
+        let r = self.resolvent(system, z, x);
+        if z.is_flat() && (x.is_flat() || (target == Z && !r.sees_input())) {
             out.set_flat();
             return Ok(());
         }
         if !r.is_proper() {
             return Err(r.improper());
         }
-        let mut work = self.refresh(d, z, x, work);
+        let work = self.refresh(system, z, x, work);
         match target {
-            Z if r.ax == f64::INFINITY && d.rank() == r.cols => self.solve(d, &r, x, out, work),
-            Z => self.to_input(d, &r, z, x, out, work),
+            Z if r.ax == f64::INFINITY && r.sees_input() => {
+                solve(self.operator(), system, &r, x, out, work)
+            }
+            Z => to_input(system, &r, z, x, out, work),
             _ => {
-                self.to_output(d, &r, x, out, &mut work);
+                to_output(system, &r, x, out, work);
                 Ok(())
             }
         }
@@ -267,30 +408,32 @@ impl PosteriorRule for Linear {
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        let d = self.decomposition()?;
         let (z, x) = (incoming.get(Z), incoming.get(X));
-        let r = self.resolvent(d, z, x);
-        if z.is_pinned() || x.is_pinned() || !r.is_proper() {
+        let pinned = z.is_pinned() || x.is_pinned();
+        let Some(system) = self.operator().singular_system()? else {
+            return if pinned {
+                let own = z.own_potential() + x.own_potential();
+                Ok(self.excess(incoming, work)? + own)
+            } else {
+                self.iterate(z, x, work)?.log_partition()
+            };
+        };
+        let r = self.resolvent(system, z, x);
+        if pinned || !r.is_proper() {
             let own = z.own_potential() + x.own_potential();
             return Ok(self.excess(incoming, work)? + own);
         }
-        let work = self.refresh(d, z, x, work);
+        let work = self.refresh(system, z, x, work);
         let to_w = if r.strong { r.ax } else { 1.0 };
-        let p = r.p as f64;
         let fit = r.sum_modes(&work, &|s, bz, bx| (bz + s * bx).powi(2) * r.w(s) / to_w);
-        let mut value = 0.5 * fit + 0.5 * p * r.sum(|s| (TAU * r.w(s) / to_w).ln());
-        let unseen = r.cols - r.singular_values.len();
-        if unseen > 0 {
+        let mut value = 0.5 * fit + 0.5 * r.sum(|s| (TAU * r.w(s) / to_w).ln());
+        let unseen = r.cols - r.columns as f64 * r.modes.total();
+        if unseen > 0.5 {
             let mut modes = work.z_modes.to_vec();
-            let (mut seen, mut scratch) = (vec![0.0; z.len()], vec![0.0; x.len()]);
-            d.to_input(&self.inner.w, &mut modes, r.p, &mut seen, &mut scratch);
-            let rest: f64 = z
-                .linear
-                .iter()
-                .zip(&seen)
-                .map(|(b, s)| (b - s).powi(2))
-                .sum();
-            value += 0.5 * rest / r.az + 0.5 * p * unseen as f64 * (TAU / r.az).ln();
+            let mut seen = vec![0.0; z.len()];
+            system.to_input(&mut modes, &mut seen, work.scratch);
+            value += 0.5 * square_gap(&z.linear, &seen) / r.az;
+            value += 0.5 * unseen * (TAU / r.az).ln();
         }
         Ok(value)
     }
@@ -300,33 +443,33 @@ impl PosteriorRule for Linear {
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        let d = self.decomposition()?;
         let (z, x) = (incoming.get(Z), incoming.get(X));
         if z.is_pinned() {
-            let mut place = vec![0.0; x.len()];
-            self.inner
-                .w
-                .apply(&z.linear, z.len() / self.inner.w.cols(), &mut place);
             return Ok(if x.is_pinned() {
                 f64::INFINITY
             } else {
-                x.normalised_log_value(&place)
+                x.normalised_log_value(&applied(self.operator(), &z.linear))
             });
         }
-        let r = self.resolvent(d, z, x);
-        if !r.is_proper() || (x.is_pinned() && d.rank() < r.rows) {
+        let Some(system) = self.operator().singular_system()? else {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.iterate(z, x, work)?.log_partition()? - own);
+        };
+        let r = self.resolvent(system, z, x);
+        if !r.is_proper() || (x.is_pinned() && !r.reaches_output()) {
             return Ok(f64::INFINITY);
         }
-        let work = self.refresh(d, z, x, work);
+        let work = self.refresh(system, z, x, work);
         Ok(r.excess(&work, || {
             let mut modes = work.x_modes.to_vec();
-            let (mut inside, mut scratch) = (vec![0.0; x.len()], vec![0.0; z.len()]);
-            d.to_output(&self.inner.w, &mut modes, r.p, &mut inside, &mut scratch);
-            x.linear
-                .iter()
-                .zip(&inside)
-                .map(|(b, i)| (b - i).powi(2))
-                .sum::<f64>()
+            let mut inside = vec![0.0; x.len()];
+            let mut scratch = vec![0.0; work.scratch.len()];
+            system.to_output(&mut modes, &mut inside, &mut scratch);
+            square_gap(&x.linear, &inside)
         }))
     }
+}
+
+fn square_gap(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum()
 }

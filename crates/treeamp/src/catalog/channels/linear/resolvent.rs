@@ -3,16 +3,18 @@
 use std::f64::consts::TAU;
 
 use crate::error::FactorError;
+use crate::operator::Modes;
 
 /// The coordinates of the two incoming messages in $V$ and $U$, kept from sweep to sweep and
-/// recomputed only when a message changed, with two scratch blocks.
+/// recomputed only when a message changed, with room to work in.
 pub(super) struct Work<'a> {
-    /// $V^T b_z$ and $U^T b_x$, $K \times P$.
+    /// $V^T b_z$ and $U^T b_x$.
     pub z_modes: &'a mut [f64],
     pub x_modes: &'a mut [f64],
     pub modes: &'a mut [f64],
-    pub input: &'a mut [f64],
-    pub output: &'a mut [f64],
+    pub scratch: &'a mut [f64],
+    /// An input and an output, where solutions are refined; else empty.
+    pub spare: &'a mut [f64],
 }
 
 /// What the formulas need about the two precisions.
@@ -20,12 +22,12 @@ pub(super) struct Resolvent<'a> {
     /// Incoming precisions; `ax` may be infinite.
     pub az: f64,
     pub ax: f64,
-    pub singular_values: &'a [f64],
-    pub rows: usize,
-    pub cols: usize,
+    pub modes: &'a Modes,
+    /// Real outputs and inputs, of all columns.
+    pub rows: f64,
+    pub cols: f64,
     /// Columns of the signal.
-    pub p: usize,
-    pub rank: usize,
+    pub columns: usize,
     /// $a_x$ dominates: work with $w' = a_x w = 1/(\lambda + a_z/a_x)$.
     pub strong: bool,
 }
@@ -52,24 +54,40 @@ impl Resolvent<'_> {
         }
     }
 
-    /// $\sum_k f(s_k)$.
+    /// $\sum_k f(s_k)$ over the modes of all columns.
     pub fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
-        self.singular_values.iter().map(|s| f(*s)).sum()
+        self.columns as f64 * self.modes.sum(f)
+    }
+
+    /// How many inputs $W$ sees, and how many outputs it reaches.
+    pub fn rank(&self) -> f64 {
+        self.columns as f64 * self.modes.rank()
+    }
+
+    /// $W$ sees every input.
+    pub fn sees_input(&self) -> bool {
+        self.cols - self.rank() < 0.5
+    }
+
+    /// $W$ reaches every output.
+    pub fn reaches_output(&self) -> bool {
+        self.rows - self.rank() < 0.5
     }
 
     /// $\frac1N\sum_k a_x\lambda w$, the effective number of parameters per input.
     pub fn n_eff(&self) -> f64 {
         let ax = if self.strong { 1.0 } else { self.ax };
-        self.sum(|s| ax * s * s * self.w(s)) / self.cols as f64
+        self.sum(|s| ax * s * s * self.w(s)) / self.cols
     }
 
     /// The joint precision $a_z + a_x W^T W$ is positive definite.
     pub fn is_proper(&self) -> bool {
-        let seen = self
-            .singular_values
+        // monotonous in s: the extremes decide
+        let (least, most) = self.modes.extremes();
+        let seen = [least, most]
             .iter()
             .all(|s| self.az + self.ax * s * s > 0.0);
-        let unseen = self.rank == self.cols || self.az > 0.0;
+        let unseen = self.sees_input() || self.az > 0.0;
         // infinity times zero is a mode that a pinned output does not see
         (seen || self.ax == f64::INFINITY) && unseen
     }
@@ -98,26 +116,29 @@ impl Resolvent<'_> {
 
     /// $\sum f(s, b_z, b_x)$ over modes and columns.
     pub fn sum_modes(&self, work: &Work<'_>, f: &dyn Fn(f64, f64, f64) -> f64) -> f64 {
-        let rows = self.singular_values.iter().enumerate();
-        rows.map(|(i, s)| {
-            let row = i * self.p..(i + 1) * self.p;
-            let pairs = work.z_modes[row.clone()].iter().zip(&work.x_modes[row]);
-            pairs.map(|(bz, bx)| f(*s, *bz, *bx)).sum::<f64>()
-        })
-        .sum()
+        let lanes = self.modes.lanes() * self.columns;
+        let rows = work
+            .z_modes
+            .chunks_exact(lanes)
+            .zip(work.x_modes.chunks_exact(lanes));
+        rows.enumerate()
+            .map(|(i, (z, x))| {
+                let s = self.modes.value(i);
+                z.iter().zip(x).map(|(bz, bx)| f(s, *bz, *bx)).sum::<f64>()
+            })
+            .sum()
     }
 
     /// $A - A[m_z] - A[m_x]$ in innovation form, with $e = \tilde{\hat x} - s\tilde{\hat z}$:
     /// $-\frac12\sum_k [a_x a_z w\,e^2 + \ln(1 + a_x\lambda/a_z)] - \frac{1}{2a_x}\|b_x^\perp\|^2 -
     /// \frac M2\ln\frac{2\pi}{a_x}$; `outside` is $\|b_x^\perp\|^2$, outside the range of $W$.
     pub fn excess(&self, work: &Work<'_>, outside: impl Fn() -> f64) -> f64 {
-        let p = self.p as f64;
         let modes = |f: &dyn Fn(f64, f64, f64) -> f64| self.sum_modes(work, f);
-        let volume = |per_mode: &dyn Fn(f64) -> f64| 0.5 * p * self.sum(per_mode);
+        let volume = |per_mode: &dyn Fn(f64) -> f64| 0.5 * self.sum(per_mode);
         if self.ax == f64::INFINITY && self.az <= 0.0 {
             // every input is known, z = V S⁻¹ Uᵀ m, and the message on z has no potential of its own
             let value = modes(&|s, bz, mx| (bz - 0.5 * self.az * mx / s) * mx / s);
-            return value - p * self.sum(f64::ln);
+            return value - self.sum(f64::ln);
         }
         if self.ax == f64::INFINITY {
             let fit = modes(&|s, bz, mx| self.az * self.innovation(s, bz, mx).powi(2) / (s * s));
@@ -128,18 +149,18 @@ impl Resolvent<'_> {
             let to_w = if self.strong { self.ax } else { 1.0 };
             let fit = modes(&|s, bz, bx| (bz + s * bx).powi(2) * self.w(s) / to_w);
             let own = modes(&|_, _, bx| bx * bx) + outside();
-            let own = 0.5 * own / self.ax + 0.5 * p * self.rows as f64 * (TAU / self.ax).ln();
+            let own = 0.5 * own / self.ax + 0.5 * self.rows * (TAU / self.ax).ln();
             return 0.5 * fit + volume(&|s| (TAU * self.w(s) / to_w).ln()) - own;
         }
         let determinant = volume(&|s| (self.ax / self.az * s * s).ln_1p());
         if self.ax > 0.0 {
-            let beyond = self.singular_values.len() < self.rows;
+            let beyond = !self.modes.spans_output();
             let rest = if beyond { outside() / self.ax } else { 0.0 };
             let fit = modes(&|s, bz, bx| {
                 let gap = bx / self.ax - s * bz / self.az;
                 self.ax * self.az_w(s) * gap * gap
             });
-            let own = 0.5 * p * self.rows as f64 * (TAU / self.ax).ln();
+            let own = 0.5 * self.rows * (TAU / self.ax).ln();
             -0.5 * (fit + rest) - determinant - own
         } else {
             // a flat or negative message on x has no potential of its own
@@ -154,16 +175,16 @@ impl Resolvent<'_> {
 }
 
 /// Fills the modes with `f(s, b_z, b_x)`.
-pub(super) fn each_mode(
-    r: &Resolvent<'_>,
-    out: &mut [f64],
-    z_modes: &[f64],
-    x_modes: &[f64],
-    f: impl Fn(f64, f64, f64) -> f64,
-) {
-    for (i, s) in r.singular_values.iter().enumerate() {
-        for j in i * r.p..(i + 1) * r.p {
-            out[j] = f(*s, z_modes[j], x_modes[j]);
+pub(super) fn each_mode(r: &Resolvent<'_>, work: &mut Work<'_>, f: impl Fn(f64, f64, f64) -> f64) {
+    let lanes = r.modes.lanes() * r.columns;
+    let inputs = work
+        .z_modes
+        .chunks_exact(lanes)
+        .zip(work.x_modes.chunks_exact(lanes));
+    for (i, (out, (z, x))) in work.modes.chunks_exact_mut(lanes).zip(inputs).enumerate() {
+        let s = r.modes.value(i);
+        for (out, (bz, bx)) in out.iter_mut().zip(z.iter().zip(x)) {
+            *out = f(s, *bz, *bx);
         }
     }
 }

@@ -1,0 +1,335 @@
+//! The linear channel of an operator without a singular system: means by conjugate gradients,
+//! traces and log-determinants from an estimated spectrum.
+//!
+//! With $\hat z = b_z/a_z$ the mean is $\hat z + \delta$, $(a_z + a_x W^T W)\,\delta = W^T(b_x - a_x W\hat z)$, solved
+//! from the last $\delta$ and preconditioned by the diagonal. With $w_\lambda = 1/(a_z + a_x\lambda)$ the variances
+//! are $v_z = E\,w$ and $v_x = E\,\lambda w/\alpha$ over the nodes of [`estimated_spectrum`], drawn once.
+
+use std::f64::consts::TAU;
+
+use crate::belief::Gaussian;
+use crate::error::{FactorError, ModelError, parameter};
+use crate::math::spectrum::Spectrum;
+use crate::operator::{LanczosOptions, LinearOperator, estimated_spectrum};
+
+/// How an operator without a singular system is solved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IterativeOptions {
+    /// Conjugate gradients stop at this residual, relative to the right-hand side (1e-12).
+    pub tolerance: f64,
+    /// They fail beyond so many iterations (2000).
+    pub max_iterations: usize,
+    /// How its spectrum is estimated, where it is not given.
+    pub lanczos: LanczosOptions,
+}
+
+impl Default for IterativeOptions {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-12,
+            max_iterations: 2000,
+            lanczos: LanczosOptions::default(),
+        }
+    }
+}
+
+impl IterativeOptions {
+    pub(super) fn check(&self) -> Result<(), ModelError> {
+        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
+            let expected = "between 0 and 1";
+            return Err(parameter("linear", "tolerance", expected, self.tolerance));
+        }
+        if self.max_iterations == 0 {
+            return Err(parameter("linear", "max_iterations", "at least 1", 0));
+        }
+        self.lanczos.check()
+    }
+}
+
+/// What is worked out once.
+#[derive(Debug)]
+pub(super) struct Iterative {
+    pub spectrum: Spectrum,
+    diagonal: Option<Vec<f64>>,
+}
+
+impl Iterative {
+    pub fn new(
+        operator: &dyn LinearOperator,
+        options: &IterativeOptions,
+    ) -> Result<Self, FactorError> {
+        let spectrum = match operator.known_spectrum() {
+            Some(given) => given,
+            None => estimated_spectrum(operator, options.lanczos)?,
+        };
+        Ok(Self {
+            spectrum,
+            diagonal: operator.gram_diagonal(),
+        })
+    }
+
+    pub fn workspace_len(operator: &dyn LinearOperator) -> usize {
+        5 * operator.input().len() + operator.output().len() + operator.scratch_len(1)
+    }
+}
+
+/// One system to solve, and the room for it.
+pub(super) struct Solve<'a> {
+    operator: &'a dyn LinearOperator,
+    known: &'a Iterative,
+    options: IterativeOptions,
+    az: f64,
+    ax: f64,
+    z: &'a Gaussian,
+    x: &'a Gaussian,
+    /// The last solution, from sweep to sweep.
+    solution: &'a mut [f64],
+    residual: &'a mut [f64],
+    scaled: &'a mut [f64],
+    direction: &'a mut [f64],
+    product: &'a mut [f64],
+    output: &'a mut [f64],
+    scratch: &'a mut [f64],
+}
+
+impl<'a> Solve<'a> {
+    pub fn new(
+        operator: &'a dyn LinearOperator,
+        known: &'a Iterative,
+        options: IterativeOptions,
+        [z, x]: [&'a Gaussian; 2],
+        work: &'a mut [f64],
+    ) -> Self {
+        let (n, m) = (operator.input().len(), operator.output().len());
+        let (solution, work) = work.split_at_mut(n);
+        let (residual, work) = work.split_at_mut(n);
+        let (scaled, work) = work.split_at_mut(n);
+        let (direction, work) = work.split_at_mut(n);
+        let (product, work) = work.split_at_mut(n);
+        let (output, scratch) = work.split_at_mut(m);
+        Self {
+            operator,
+            known,
+            options,
+            az: z.precision.scalar(),
+            ax: x.precision.scalar(),
+            z,
+            x,
+            solution,
+            residual,
+            scaled,
+            direction,
+            product,
+            output,
+            scratch,
+        }
+    }
+
+    fn w(&self, l: f64) -> f64 {
+        1.0 / (self.az + self.ax * l)
+    }
+
+    /// The joint precision is positive on every mode that the spectrum has.
+    pub fn check(&self) -> Result<(), FactorError> {
+        if self.ax == f64::INFINITY {
+            return Err(FactorError::Unsupported(format!(
+                "expected an output with some noise, got one that is known exactly: `{}` is solved \
+                 by iteration",
+                self.operator.name()
+            )));
+        }
+        let nodes = self.known.spectrum.nodes();
+        match nodes.iter().find(|(l, _)| !(self.az + self.ax * l > 0.0)) {
+            None => Ok(()),
+            Some((l, _)) => Err(self.improper(*l)),
+        }
+    }
+
+    fn improper(&self, eigenvalue: f64) -> FactorError {
+        FactorError::Improper(format!(
+            "the precision {:e} on its input and {:e} on its output do not make a belief at the \
+             eigenvalue {eigenvalue:e}",
+            self.az, self.ax
+        ))
+    }
+
+    /// Whether the mean is $\hat z$ plus the solution, or the solution alone.
+    fn centred(&self) -> bool {
+        self.az > 0.0
+    }
+
+    /// The right-hand side, into the residual.
+    fn right_hand_side(&mut self) {
+        if self.centred() {
+            for (p, b) in self.product.iter_mut().zip(&self.z.linear) {
+                *p = b / self.az;
+            }
+            self.operator.apply(self.product, self.output, self.scratch);
+            for (o, b) in self.output.iter_mut().zip(&self.x.linear) {
+                *o = b - self.ax * *o;
+            }
+            self.operator
+                .adjoint(self.output, self.residual, self.scratch);
+        } else {
+            self.operator
+                .adjoint(&self.x.linear, self.residual, self.scratch);
+            for (r, b) in self.residual.iter_mut().zip(&self.z.linear) {
+                *r += b;
+            }
+        }
+    }
+
+    /// `product` $= (a_z + a_x W^T W)$ of the solution or of the direction.
+    fn multiply(&mut self, of_solution: bool) {
+        let from: &[f64] = if of_solution {
+            self.solution
+        } else {
+            self.direction
+        };
+        self.operator.apply(from, self.output, self.scratch);
+        self.operator
+            .adjoint(self.output, self.product, self.scratch);
+        for (p, d) in self.product.iter_mut().zip(from) {
+            *p = self.az * d + self.ax * *p;
+        }
+    }
+
+    /// `scaled` $= M^{-1}$ residual with the diagonal $M$.
+    fn precondition(&mut self) {
+        let Some(diagonal) = &self.known.diagonal else {
+            self.scaled.copy_from_slice(self.residual);
+            return;
+        };
+        for ((s, r), d) in self
+            .scaled
+            .iter_mut()
+            .zip(self.residual.iter())
+            .zip(diagonal)
+        {
+            let m = self.az + self.ax * d;
+            *s = if m > 0.0 { r / m } else { *r };
+        }
+    }
+
+    /// Conjugate gradients from the last solution.
+    fn run(&mut self) -> Result<(), FactorError> {
+        self.right_hand_side();
+        let size = dot(self.residual, self.residual).sqrt();
+        if size == 0.0 {
+            self.solution.fill(0.0);
+            return Ok(());
+        }
+        self.multiply(true);
+        let gap = |r: &f64, p: &f64| (r - p).powi(2);
+        let start: f64 = self
+            .residual
+            .iter()
+            .zip(self.product.iter())
+            .map(|(r, p)| gap(r, p))
+            .sum();
+        if start.sqrt() < size {
+            self.residual
+                .iter_mut()
+                .zip(self.product.iter())
+                .for_each(|(r, p)| *r -= p);
+        } else {
+            self.solution.fill(0.0);
+        }
+        self.precondition();
+        self.direction.copy_from_slice(self.scaled);
+        let mut rho = dot(self.residual, self.scaled);
+        let goal = self.options.tolerance * size;
+        for _ in 0..self.options.max_iterations {
+            if dot(self.residual, self.residual).sqrt() <= goal {
+                return Ok(());
+            }
+            self.multiply(false);
+            let curvature = dot(self.direction, self.product);
+            if !(curvature > 0.0) {
+                return Err(self.improper(curvature / dot(self.direction, self.direction)));
+            }
+            let step = rho / curvature;
+            axpy(step, self.direction, self.solution);
+            axpy(-step, self.product, self.residual);
+            self.precondition();
+            let next = dot(self.residual, self.scaled);
+            let turn = next / rho;
+            for (d, s) in self.direction.iter_mut().zip(self.scaled.iter()) {
+                *d = s + turn * *d;
+            }
+            rho = next;
+        }
+        let reached = dot(self.residual, self.residual).sqrt() / size;
+        Err(FactorError::Failed(format!(
+            "conjugate gradients: expected a residual of {:.1e} within {} iterations, got {reached:.1e}",
+            self.options.tolerance, self.options.max_iterations
+        )))
+    }
+
+    pub fn to_input(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
+        self.run()?;
+        let spectrum = &self.known.spectrum;
+        let v = spectrum.expect(|l| self.w(l));
+        let a_out = spectrum.expect(|l| self.ax * l * self.w(l)) / v;
+        let parts = self.solution.iter().zip(&self.z.linear);
+        for (o, (d, b)) in out.linear.iter_mut().zip(parts) {
+            *o = if self.az > 0.0 {
+                d / v + a_out / self.az * b
+            } else {
+                d / v - b
+            };
+        }
+        out.precision.set_scalar(a_out);
+        Ok(())
+    }
+
+    pub fn to_output(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
+        self.run()?;
+        self.mean();
+        self.operator
+            .apply(self.product, &mut out.linear, self.scratch);
+        let spectrum = &self.known.spectrum;
+        let alpha = spectrum.alpha();
+        let v = spectrum.expect(|l| l * self.w(l)) / alpha;
+        if v == 0.0 {
+            out.set_flat();
+            out.precision.set_scalar(f64::INFINITY);
+            return Ok(());
+        }
+        let seen = spectrum.expect(|l| if l > 0.0 { self.az * self.w(l) } else { 0.0 });
+        let unseen = (alpha - spectrum.rank()).max(0.0);
+        for (o, b) in out.linear.iter_mut().zip(&self.x.linear) {
+            *o = *o / v - b;
+        }
+        out.precision.set_scalar((seen + unseen) / (alpha * v));
+        Ok(())
+    }
+
+    /// The mean of $z$, into the product.
+    fn mean(&mut self) {
+        let centred = self.centred();
+        let parts = self.solution.iter().zip(&self.z.linear);
+        for (m, (d, b)) in self.product.iter_mut().zip(parts) {
+            *m = if centred { d + b / self.az } else { *d };
+        }
+    }
+
+    /// $A = \frac12 r_z^T(b_z + W^T b_x) + \frac N2 E\ln 2\pi w$.
+    pub fn log_partition(mut self) -> Result<f64, FactorError> {
+        self.run()?;
+        self.mean();
+        self.operator.apply(self.product, self.output, self.scratch);
+        let fit = dot(self.product, &self.z.linear) + dot(self.output, &self.x.linear);
+        let n = self.z.len() as f64;
+        let volume = self.known.spectrum.expect(|l| (TAU * self.w(l)).ln());
+        Ok(0.5 * fit + 0.5 * n * volume)
+    }
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
+    y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+}

@@ -1,0 +1,212 @@
+//! Linear channels that take the shape of their input: bound to it, each is a [`Linear`](super::Linear)
+//! channel of one operator.
+
+use std::sync::Arc;
+
+use super::Linear;
+use crate::belief::SignalSpec;
+use crate::error::{ModelError, ShapeError, parameter};
+use crate::factor::{Arity, Factor};
+use crate::operator::{
+    Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, OrthogonalDft,
+    SubSampledDft, SubSampling, UnitaryDft,
+};
+
+/// Implements [`Factor`] for a channel with `operator(&SignalSpec)`.
+macro_rules! shaped_channel {
+    ($channel:ty, $operator:ty) => {
+        impl $channel {
+            /// Catalogue name.
+            pub const NAME: &'static str = <$operator>::NAME;
+        }
+
+        impl Factor for $channel {
+            fn name(&self) -> &str {
+                Self::NAME
+            }
+
+            fn arity(&self) -> Arity {
+                Arity {
+                    inputs: 1,
+                    outputs: 1,
+                }
+            }
+
+            fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+                let operator = self
+                    .operator(&inputs[0])
+                    .map_err(|e| misfit(e, &inputs[0]))?;
+                Ok(vec![operator.output().clone()])
+            }
+
+            fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
+                let operator = self
+                    .operator(&inputs[0])
+                    .map_err(|e| misfit(e, &inputs[0]))?;
+                Ok(Some(Arc::new(Linear::of(operator))))
+            }
+        }
+    };
+}
+
+/// The reason why an operator does not exist on a signal, as one of shapes.
+fn misfit(error: ModelError, input: &SignalSpec) -> ShapeError {
+    match error {
+        ModelError::Parameter {
+            name,
+            expected,
+            got,
+            ..
+        } => ShapeError {
+            port: 0,
+            expected: format!("{name} {expected}"),
+            got: format!("{got}, on a signal of shape {input}"),
+        },
+        other => ShapeError {
+            port: 0,
+            expected: "a signal that it can act on".to_owned(),
+            got: other.to_string(),
+        },
+    }
+}
+
+/// The finite-difference gradient $x_{a,n} = z_{n+e_a} - z_n$ along every axis of an array, of shape
+/// $d \times \text{shape}$; periodic unless told otherwise.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gradient {
+    boundary: Boundary,
+}
+
+impl Gradient {
+    /// With periodic boundaries: diagonal in Fourier space.
+    #[must_use]
+    pub fn periodic() -> Self {
+        Self::default()
+    }
+
+    /// With other boundaries: solved by iteration.
+    #[must_use]
+    pub fn with_boundary(boundary: Boundary) -> Self {
+        Self { boundary }
+    }
+
+    fn operator(self, input: &SignalSpec) -> Result<FiniteDifference, ModelError> {
+        FiniteDifference::new(input, self.boundary)
+    }
+}
+
+shaped_channel!(Gradient, FiniteDifference);
+
+/// The unitary DFT $x_k = \frac{1}{\sqrt N}\sum_n z_n e^{-2\pi i\,k\cdot n}$ of a real or complex array.
+///
+/// The coefficients of a real array come in conjugate pairs, every number twice. For a law on the
+/// coefficients of a real signal take [`RealDft`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Dft;
+
+impl Dft {
+    #[allow(clippy::unused_self)] // as the other channels
+    fn operator(self, input: &SignalSpec) -> Result<UnitaryDft, ModelError> {
+        UnitaryDft::new(input)
+    }
+}
+
+shaped_channel!(Dft, UnitaryDft);
+
+/// The orthogonal Fourier transform of a real array into as many real numbers: $\sqrt2\,\mathrm{Re}\,c_k$ and
+/// $\sqrt2\,\mathrm{Im}\,c_k$ of every pair of frequencies.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealDft;
+
+impl RealDft {
+    #[allow(clippy::unused_self)] // as the other channels
+    fn operator(self, input: &SignalSpec) -> Result<OrthogonalDft, ModelError> {
+        OrthogonalDft::new(input)
+    }
+}
+
+shaped_channel!(RealDft, OrthogonalDft);
+
+/// Circular convolution $x_n = \sum_m h_m z_{n-m}$ with a filter, in any number of dimensions.
+#[derive(Debug, Clone)]
+pub struct Convolution {
+    filter: Filter,
+}
+
+impl Convolution {
+    /// Any filter; whether it fits is seen when the signal is known.
+    #[must_use]
+    pub fn new(filter: Filter) -> Self {
+        Self { filter }
+    }
+
+    /// Gaussian blur, $\hat h(f) = e^{-2\pi^2\sigma^2 f^2}$, of one width on all axes.
+    ///
+    /// # Errors
+    /// A width that is negative or not finite.
+    pub fn gaussian_blur(sigma: f64) -> Result<Self, ModelError> {
+        if !(sigma >= 0.0 && sigma.is_finite()) {
+            let expected = "finite and not negative";
+            return Err(parameter(Self::NAME, "sigma", expected, sigma));
+        }
+        Ok(Self::new(Filter::GaussianBlur(vec![sigma])))
+    }
+
+    /// The forward difference along one axis.
+    #[must_use]
+    pub fn differential(axis: usize) -> Self {
+        Self::new(Filter::Differential { axis })
+    }
+
+    /// The Laplacian $\sum_a (z_{n+e_a} - 2z_n + z_{n-e_a})$.
+    #[must_use]
+    pub fn laplacian() -> Self {
+        Self::new(Filter::Laplacian)
+    }
+
+    fn operator(&self, input: &SignalSpec) -> Result<CircularConvolution, ModelError> {
+        CircularConvolution::new(input, &self.filter)
+    }
+}
+
+shaped_channel!(Convolution, CircularConvolution);
+
+/// Sub-sampling: the entries where a mask is true, row-major, as a vector.
+#[derive(Debug, Clone)]
+pub struct Mask {
+    observed: Vec<bool>,
+}
+
+impl Mask {
+    /// Keeps the entries where `observed` is true.
+    #[must_use]
+    pub fn new(observed: Vec<bool>) -> Self {
+        Self { observed }
+    }
+
+    fn operator(&self, input: &SignalSpec) -> Result<SubSampling, ModelError> {
+        SubSampling::new(input, &self.observed)
+    }
+}
+
+shaped_channel!(Mask, SubSampling);
+
+/// The unitary DFT at the frequencies where a mask is true, row-major, as a complex vector.
+#[derive(Debug, Clone)]
+pub struct MaskedDft {
+    observed: Vec<bool>,
+}
+
+impl MaskedDft {
+    /// Keeps the frequencies where `observed` is true.
+    #[must_use]
+    pub fn new(observed: Vec<bool>) -> Self {
+        Self { observed }
+    }
+
+    fn operator(&self, input: &SignalSpec) -> Result<SubSampledDft, ModelError> {
+        SubSampledDft::new(input, &self.observed)
+    }
+}
+
+shaped_channel!(MaskedDft, SubSampledDft);

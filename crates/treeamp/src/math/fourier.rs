@@ -1,0 +1,314 @@
+//! Orthonormal Fourier coordinates of real and complex arrays in any number of dimensions.
+//!
+//! $c_k = \frac{1}{\sqrt N}\sum_n x_n e^{-2\pi i\,k\cdot n}$ (with $k\cdot n = \sum_a k_a n_a/N_a$). A real array has
+//! $c_{-k} = \bar c_k$: only $k \le N/2$ on the last axis is kept, and multiplied by $\sqrt 2$ where its
+//! mirror image is left out, so that the map to coordinates is an isometry.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use num_complex::Complex64;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftDirection, FftPlanner};
+
+/// Columns that an axis pass moves at once: 256 bytes of each row.
+const BLOCK: usize = 16;
+
+struct Axis {
+    len: usize,
+    /// Numbers between neighbours along the axis, in the layout of coordinates.
+    stride: usize,
+    forward: Arc<dyn Fft<f64>>,
+    inverse: Arc<dyn Fft<f64>>,
+}
+
+enum Rows {
+    Real {
+        forward: Arc<dyn RealToComplex<f64>>,
+        inverse: Arc<dyn ComplexToReal<f64>>,
+    },
+    Complex {
+        forward: Arc<dyn Fft<f64>>,
+        inverse: Arc<dyn Fft<f64>>,
+    },
+}
+
+/// The transform of arrays of one shape.
+pub struct Fourier {
+    shape: Vec<usize>,
+    /// Length of a row (the last axis), and coefficients kept of it.
+    row: usize,
+    kept: usize,
+    rows: Rows,
+    axes: Vec<Axis>,
+    scratch_len: usize,
+    pattern: Vec<f64>,
+    transforms: AtomicUsize,
+}
+
+impl fmt::Debug for Fourier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fourier")
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Fourier {
+    /// Plans the transform of real or complex arrays of a shape; without axes it is one number.
+    #[must_use]
+    pub fn new(shape: &[usize], real: bool) -> Self {
+        let mut shape = shape.to_vec();
+        if shape.is_empty() {
+            shape.push(1);
+        }
+        let row = shape[shape.len() - 1];
+        let kept = if real { row / 2 + 1 } else { row };
+        let mut planner = FftPlanner::new();
+        let (rows, row_scratch) = if real {
+            let mut planner = RealFftPlanner::new();
+            let (forward, inverse) = (planner.plan_fft_forward(row), planner.plan_fft_inverse(row));
+            let complex = forward.get_scratch_len().max(inverse.get_scratch_len());
+            (Rows::Real { forward, inverse }, row + 2 * complex)
+        } else {
+            let forward = planner.plan_fft_forward(row);
+            let inverse = planner.plan_fft_inverse(row);
+            let complex = forward
+                .get_inplace_scratch_len()
+                .max(inverse.get_inplace_scratch_len());
+            (Rows::Complex { forward, inverse }, 2 * complex)
+        };
+        let mut scratch_len = row_scratch;
+        let mut stride = kept;
+        let mut axes = Vec::new();
+        for &len in shape[..shape.len() - 1].iter().rev() {
+            let forward = planner.plan_fft(len, FftDirection::Forward);
+            let inverse = planner.plan_fft(len, FftDirection::Inverse);
+            let inner = forward
+                .get_inplace_scratch_len()
+                .max(inverse.get_inplace_scratch_len());
+            scratch_len = scratch_len.max(2 * (BLOCK * len + inner));
+            axes.push(Axis {
+                len,
+                stride,
+                forward,
+                inverse,
+            });
+            stride *= len;
+        }
+        let alone = |k: usize| !real || k == 0 || 2 * k == row;
+        let weight = |k: usize| if real && alone(k) { 1.0 } else { 2.0 };
+        let pattern = if real {
+            (0..kept).map(weight).collect()
+        } else {
+            vec![2.0]
+        };
+        Self {
+            shape,
+            row,
+            kept,
+            rows,
+            axes,
+            scratch_len,
+            pattern,
+            transforms: AtomicUsize::new(0),
+        }
+    }
+
+    /// Number of complex coordinates.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.shape[..self.shape.len() - 1].iter().product::<usize>() * self.kept
+    }
+
+    /// Real degrees of freedom per coordinate, repeating with the length of a kept row.
+    #[must_use]
+    pub fn pattern(&self) -> &[f64] {
+        &self.pattern
+    }
+
+    /// The signal is real.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        matches!(self.rows, Rows::Real { .. })
+    }
+
+    /// How many `f64` of scratch a transform needs: some rows, not the array.
+    #[must_use]
+    pub fn scratch_len(&self) -> usize {
+        self.scratch_len
+    }
+
+    /// How many transforms have been made.
+    #[must_use]
+    pub fn transforms(&self) -> usize {
+        self.transforms.load(Ordering::Relaxed)
+    }
+
+    /// Number of components of the array.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Never: a transform has at least one component.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Length of the last axis and coordinates kept of it.
+    #[must_use]
+    pub fn row(&self) -> (usize, usize) {
+        (self.row, self.kept)
+    }
+
+    /// Calls `f` with every coordinate's number and its frequencies $k_a/N_a$ in $(-\frac12, \frac12]$.
+    pub fn each_frequency(&self, mut f: impl FnMut(usize, &[f64])) {
+        let axes = self.shape.len();
+        let mut k = vec![0; axes];
+        let mut frequency = vec![0.0; axes];
+        for i in 0..self.count() {
+            f(i, &frequency);
+            for axis in (0..axes).rev() {
+                let limit = if axis == axes - 1 {
+                    self.kept
+                } else {
+                    self.shape[axis]
+                };
+                k[axis] = (k[axis] + 1) % limit;
+                let (n, at) = (self.shape[axis], k[axis]);
+                let signed = if 2 * at > n {
+                    at as f64 - n as f64
+                } else {
+                    at as f64
+                };
+                frequency[axis] = signed / n as f64;
+                if k[axis] != 0 {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// `out = ` coordinates of `x`, interleaved.
+    pub fn analyse(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        self.transforms.fetch_add(1, Ordering::Relaxed);
+        match &self.rows {
+            Rows::Real { forward, .. } => {
+                let (row, rest) = scratch.split_at_mut(self.row);
+                let rest = bytemuck::cast_slice_mut(&mut rest[..2 * forward.get_scratch_len()]);
+                let rows = x.chunks_exact(self.row);
+                for (x, out) in rows.zip(out.chunks_exact_mut(2 * self.kept)) {
+                    row.copy_from_slice(x);
+                    let out = bytemuck::cast_slice_mut(out);
+                    let done = forward.process_with_scratch(row, out, rest);
+                    debug_assert!(done.is_ok(), "sized by the plan");
+                }
+            }
+            Rows::Complex { forward, .. } => {
+                out.copy_from_slice(x);
+                in_place(forward.as_ref(), out, scratch);
+            }
+        }
+        for axis in &self.axes {
+            axis.pass(&axis.forward, out, scratch);
+        }
+        self.scale(out, 2.0_f64.sqrt());
+    }
+
+    /// `out = ` the array with coordinates `y`, which is overwritten.
+    pub fn synthesise(&self, y: &mut [f64], out: &mut [f64], scratch: &mut [f64]) {
+        self.transforms.fetch_add(1, Ordering::Relaxed);
+        self.scale(y, 0.5_f64.sqrt());
+        for axis in &self.axes {
+            axis.pass(&axis.inverse, y, scratch);
+        }
+        match &self.rows {
+            Rows::Real { inverse, .. } => {
+                let rest = &mut scratch[..2 * inverse.get_scratch_len()];
+                let rest = bytemuck::cast_slice_mut(rest);
+                let rows = y.chunks_exact_mut(2 * self.kept);
+                for (y, out) in rows.zip(out.chunks_exact_mut(self.row)) {
+                    // these are real but for rounding, and the plan insists
+                    y[1] = 0.0;
+                    if self.row % 2 == 0 {
+                        y[2 * self.kept - 1] = 0.0;
+                    }
+                    let y = bytemuck::cast_slice_mut(y);
+                    let done = inverse.process_with_scratch(y, out, rest);
+                    debug_assert!(done.is_ok(), "sized by the plan");
+                }
+            }
+            Rows::Complex { inverse, .. } => {
+                in_place(inverse.as_ref(), y, scratch);
+                out.copy_from_slice(y);
+            }
+        }
+    }
+
+    /// The complex array with coordinates `y`, in its place.
+    pub fn synthesise_in_place(&self, y: &mut [f64], scratch: &mut [f64]) {
+        self.transforms.fetch_add(1, Ordering::Relaxed);
+        self.scale(y, 0.5_f64.sqrt());
+        for axis in &self.axes {
+            axis.pass(&axis.inverse, y, scratch);
+        }
+        if let Rows::Complex { inverse, .. } = &self.rows {
+            in_place(inverse.as_ref(), y, scratch);
+        }
+    }
+
+    /// $1/\sqrt N$, and `doubled` where a coordinate stands for its mirror image too.
+    fn scale(&self, y: &mut [f64], doubled: f64) {
+        let unit = 1.0 / (self.len() as f64).sqrt();
+        if !self.is_real() {
+            y.iter_mut().for_each(|y| *y *= unit);
+            return;
+        }
+        for row in y.chunks_exact_mut(2 * self.kept) {
+            for (c, w) in row.chunks_exact_mut(2).zip(&self.pattern) {
+                let s = if *w > 1.5 { unit * doubled } else { unit };
+                c[0] *= s;
+                c[1] *= s;
+            }
+        }
+    }
+}
+
+fn in_place(fft: &dyn Fft<f64>, data: &mut [f64], scratch: &mut [f64]) {
+    let scratch = &mut scratch[..2 * fft.get_inplace_scratch_len()];
+    fft.process_with_scratch(
+        bytemuck::cast_slice_mut(data),
+        bytemuck::cast_slice_mut(scratch),
+    );
+}
+
+impl Axis {
+    /// Transforms along the axis, a block of columns at a time.
+    fn pass(&self, fft: &Arc<dyn Fft<f64>>, data: &mut [f64], scratch: &mut [f64]) {
+        let data: &mut [Complex64] = bytemuck::cast_slice_mut(data);
+        let (block, rest) = scratch.split_at_mut(2 * BLOCK * self.len);
+        let block: &mut [Complex64] = bytemuck::cast_slice_mut(block);
+        let rest = bytemuck::cast_slice_mut(&mut rest[..2 * fft.get_inplace_scratch_len()]);
+        for slab in data.chunks_exact_mut(self.len * self.stride) {
+            for first in (0..self.stride).step_by(BLOCK) {
+                let width = BLOCK.min(self.stride - first);
+                for l in 0..self.len {
+                    let from = &slab[l * self.stride + first..][..width];
+                    for (w, c) in from.iter().enumerate() {
+                        block[w * self.len + l] = *c;
+                    }
+                }
+                fft.process_with_scratch(&mut block[..width * self.len], rest);
+                for l in 0..self.len {
+                    let to = &mut slab[l * self.stride + first..][..width];
+                    for (w, c) in to.iter_mut().enumerate() {
+                        *c = block[w * self.len + l];
+                    }
+                }
+            }
+        }
+    }
+}

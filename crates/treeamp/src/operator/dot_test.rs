@@ -1,0 +1,51 @@
+//! The adjoint dot test $\langle W z, x\rangle = \langle z, W^T x\rangle$.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::LinearOperator;
+use crate::error::ModelError;
+
+/// How far the two sides may be apart, relative to the norms of their vectors.
+const TOLERANCE: f64 = 1e-9;
+/// Pairs of random vectors: a wrong entry hides from one pair with probability zero, a branch of the
+/// user's code might.
+const PAIRS: u64 = 3;
+
+/// Runs the dot test on seeded normal vectors.
+///
+/// # Errors
+/// [`ModelError::Adjoint`] with both sides when they differ, or when one is not finite.
+pub fn dot_test(operator: &dyn LinearOperator, seed: u64) -> Result<(), ModelError> {
+    let (n, m) = (operator.input().len(), operator.output().len());
+    let mut scratch = vec![0.0; operator.scratch_len(1)];
+    let (mut forward, mut backward) = (vec![0.0; m], vec![0.0; n]);
+    for pair in 0..PAIRS {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(pair);
+        let mut draw =
+            |n: usize| -> Vec<f64> { (0..n).map(|_| StandardNormal.sample(&mut rng)).collect() };
+        let (z, x) = (draw(n), draw(m));
+        operator.apply(&z, &mut forward, &mut scratch);
+        operator.adjoint(&x, &mut backward, &mut scratch);
+        let (left, right) = (dot(&forward, &x), dot(&z, &backward));
+        let scale = norm(&forward) * norm(&x) + norm(&z) * norm(&backward);
+        if !((left - right).abs() <= TOLERANCE * scale && scale.is_finite()) {
+            return Err(ModelError::Adjoint {
+                operator: operator.name().to_owned(),
+                forward: left,
+                backward: right,
+            });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+fn norm(x: &[f64]) -> f64 {
+    dot(x, x).sqrt()
+}

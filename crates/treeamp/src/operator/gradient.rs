@@ -1,0 +1,278 @@
+//! The finite-difference gradient of a $d$-dimensional array, $x_{a,n} = z_{n + e_a} - z_n$, of shape
+//! $d \times \text{shape}$.
+//!
+//! With periodic boundaries $W^T W$ is diagonal in Fourier coordinates, $\lambda_k = \sum_a 4\sin^2(\pi f_a)$.
+//! Other boundaries are solved by iteration.
+
+use std::f64::consts::PI;
+
+use super::convolution::difference;
+use super::dft::{not_empty, plain};
+use super::diagonal::phase;
+use super::{LinearOperator, Modes, SingularSystem, multiply};
+use crate::belief::{Element, SignalSpec};
+use crate::error::{FactorError, ModelError, parameter};
+use crate::math::fourier::Fourier;
+use num_complex::Complex64;
+
+/// What lies beyond the last entry of an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Boundary {
+    /// The first entry again.
+    #[default]
+    Periodic,
+    /// The last entry again: the difference there is zero.
+    Neumann,
+    /// Zero: the difference there is minus the last entry.
+    Zero,
+}
+
+/// The gradient of signals of one shape.
+#[derive(Debug)]
+pub struct FiniteDifference {
+    input: SignalSpec,
+    output: SignalSpec,
+    boundary: Boundary,
+    system: Option<System>,
+}
+
+/// The singular system of the periodic gradient.
+#[derive(Debug)]
+struct System {
+    fourier: Fourier,
+    modes: Modes,
+    /// Of one axis: the phases of its response, which make $U$ square.
+    phases: Option<Vec<Complex64>>,
+}
+
+impl FiniteDifference {
+    /// Name in messages and drawings.
+    pub const NAME: &'static str = "gradient";
+
+    /// The gradient along every axis of a signal.
+    ///
+    /// # Errors
+    /// A signal without axes.
+    pub fn new(input: &SignalSpec, boundary: Boundary) -> Result<Self, ModelError> {
+        not_empty(Self::NAME, input)?;
+        let axes = input.shape.len();
+        if axes == 0 {
+            let expected = "an array with at least one axis";
+            return Err(parameter(Self::NAME, "input", expected, input));
+        }
+        let input = plain(input);
+        let mut shape = vec![axes];
+        shape.extend(&input.shape);
+        let output = SignalSpec {
+            shape,
+            ..input.clone()
+        };
+        let system = (boundary == Boundary::Periodic).then(|| System::new(&input, &output));
+        Ok(Self {
+            input,
+            output,
+            boundary,
+            system,
+        })
+    }
+
+    fn known(&self) -> &System {
+        match &self.system {
+            Some(system) => system,
+            None => unreachable!("a singular system is only given where it is known"),
+        }
+    }
+
+    /// How many transforms have been made.
+    #[must_use]
+    pub fn transforms(&self) -> usize {
+        self.system.as_ref().map_or(0, |s| s.fourier.transforms())
+    }
+
+    /// Calls `f(offset, stride, period)` for every axis, in numbers of the interleaved storage.
+    fn each_axis(&self, mut f: impl FnMut(usize, usize, usize)) {
+        let lanes = lanes(&self.input);
+        for axis in 0..self.input.shape.len() {
+            let inner: usize = self.input.shape[axis + 1..].iter().product();
+            let stride = inner * lanes;
+            f(
+                axis * self.input.len(),
+                stride,
+                stride * self.input.shape[axis],
+            );
+        }
+    }
+}
+
+fn lanes(signal: &SignalSpec) -> usize {
+    match signal.element {
+        Element::Real => 1,
+        Element::Complex => 2,
+    }
+}
+
+impl System {
+    fn new(input: &SignalSpec, output: &SignalSpec) -> Self {
+        let fourier = Fourier::new(&input.shape, input.element == Element::Real);
+        let mut values = vec![0.0; fourier.count()];
+        let mut phases = Vec::new();
+        let single = input.shape.len() == 1;
+        fourier.each_frequency(|i, f| {
+            let square: f64 = f.iter().map(|f| 4.0 * (PI * f).sin().powi(2)).sum();
+            values[i] = square.sqrt();
+            if single {
+                phases.push(phase(difference(f[0])));
+            }
+        });
+        let modes = Modes::new(values, 2, fourier.pattern().to_vec(), output.len());
+        Self {
+            modes,
+            fourier,
+            phases: single.then_some(phases),
+        }
+    }
+
+    /// Divides by $s$; what has $s = 0$ is gone.
+    fn unscale(&self, y: &mut [f64]) {
+        for (i, c) in y.chunks_exact_mut(2).enumerate() {
+            let s = self.modes.value(i);
+            let inverse = if s > 0.0 { 1.0 / s } else { 0.0 };
+            c[0] *= inverse;
+            c[1] *= inverse;
+        }
+    }
+}
+
+impl LinearOperator for FiniteDifference {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn summary(&self) -> String {
+        match self.boundary {
+            Boundary::Periodic => self.output.to_string(),
+            other => format!("{}, {other:?} boundary", self.output),
+        }
+    }
+
+    fn input(&self) -> &SignalSpec {
+        &self.input
+    }
+
+    fn output(&self) -> &SignalSpec {
+        &self.output
+    }
+
+    fn apply(&self, z: &[f64], out: &mut [f64], _: &mut [f64]) {
+        let n = z.len();
+        self.each_axis(|offset, stride, period| {
+            let out = &mut out[offset..offset + n];
+            for (z, out) in z.chunks_exact(period).zip(out.chunks_exact_mut(period)) {
+                let inner = period - stride;
+                for (out, (z, next)) in out.iter_mut().zip(z.iter().zip(&z[stride..])) {
+                    *out = next - z;
+                }
+                for i in inner..period {
+                    out[i] = match self.boundary {
+                        Boundary::Periodic => z[i - inner] - z[i],
+                        Boundary::Neumann => 0.0,
+                        Boundary::Zero => -z[i],
+                    };
+                }
+            }
+        });
+    }
+
+    fn adjoint(&self, x: &[f64], out: &mut [f64], _: &mut [f64]) {
+        let n = out.len();
+        out.fill(0.0);
+        self.each_axis(|offset, stride, period| {
+            let x = &x[offset..offset + n];
+            for (x, out) in x.chunks_exact(period).zip(out.chunks_exact_mut(period)) {
+                let inner = period - stride;
+                for i in 0..inner {
+                    out[i] -= x[i];
+                    out[i + stride] += x[i];
+                }
+                for i in inner..period {
+                    match self.boundary {
+                        Boundary::Periodic => {
+                            out[i] -= x[i];
+                            out[i - inner] += x[i];
+                        }
+                        Boundary::Neumann => {}
+                        Boundary::Zero => out[i] -= x[i],
+                    }
+                }
+            }
+        });
+    }
+
+    fn singular_system(&self) -> Result<Option<&dyn SingularSystem>, FactorError> {
+        Ok(self.system.as_ref().map(|_| self as &dyn SingularSystem))
+    }
+
+    fn gram_diagonal(&self) -> Option<Vec<f64>> {
+        let mut diagonal = vec![0.0; self.input.len()];
+        self.each_axis(|_, stride, period| {
+            for block in diagonal.chunks_exact_mut(period) {
+                for (i, d) in block.iter_mut().enumerate() {
+                    let (first, last) = (i < stride, i >= period - stride);
+                    *d += match self.boundary {
+                        Boundary::Periodic if period == stride => 0.0,
+                        Boundary::Periodic => 2.0,
+                        Boundary::Neumann => {
+                            f64::from(u8::from(!first)) + f64::from(u8::from(!last))
+                        }
+                        Boundary::Zero => 1.0 + f64::from(u8::from(!first)),
+                    };
+                }
+            }
+        });
+        Some(diagonal)
+    }
+}
+
+impl SingularSystem for FiniteDifference {
+    fn modes(&self) -> &Modes {
+        &self.known().modes
+    }
+
+    fn scratch_len(&self, _: usize) -> usize {
+        self.input.len() + self.known().fourier.scratch_len()
+    }
+
+    fn analyse_input(&self, z: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        self.known().fourier.analyse(z, out, scratch);
+    }
+
+    fn analyse_output(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        let system = self.known();
+        if let Some(phases) = &system.phases {
+            system.fourier.analyse(x, out, scratch);
+            multiply(out, phases, true);
+            return;
+        }
+        let (back, scratch) = scratch.split_at_mut(self.input.len());
+        self.adjoint(x, back, &mut []);
+        system.fourier.analyse(back, out, scratch);
+        system.unscale(out);
+    }
+
+    fn to_input(&self, y: &mut [f64], out: &mut [f64], scratch: &mut [f64]) {
+        self.known().fourier.synthesise(y, out, scratch);
+    }
+
+    fn to_output(&self, y: &mut [f64], out: &mut [f64], scratch: &mut [f64]) {
+        let system = self.known();
+        if let Some(phases) = &system.phases {
+            multiply(y, phases, false);
+            system.fourier.synthesise(y, out, scratch);
+            return;
+        }
+        system.unscale(y);
+        let (array, scratch) = scratch.split_at_mut(self.input.len());
+        system.fourier.synthesise(y, array, scratch);
+        self.apply(array, out, &mut []);
+    }
+}

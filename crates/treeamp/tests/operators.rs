@@ -1,0 +1,174 @@
+//! Every linear operator: adjoint, singular system, spectrum, and its channel against the same map as
+//! a dense matrix. The list is the catalogue's.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::normals;
+use treeamp::belief::SignalSpec;
+use treeamp::factor::Incoming;
+use treeamp::operator::{LinearOperator, applied, dot_test};
+use treeamp::prelude::*;
+use treeamp::testing::factors::check_factor;
+
+/// The operator as a matrix, column by column.
+fn matrix_of(operator: &dyn LinearOperator) -> Matrix {
+    let (n, m) = (operator.input().len(), operator.output().len());
+    let columns: Vec<Vec<f64>> = (0..n)
+        .map(|j| {
+            let mut unit = vec![0.0; n];
+            unit[j] = 1.0;
+            applied(operator, &unit)
+        })
+        .collect();
+    Matrix::from_fn(m, n, |i, j| columns[j][i]).unwrap()
+}
+
+fn message(len: usize, precision: f64, seed: u64) -> Gaussian {
+    let mut m = Gaussian::flat(&SignalSpec::real([len]));
+    m.precision.set_scalar(precision);
+    let scale = if precision == f64::INFINITY {
+        1.0
+    } else {
+        precision.abs().sqrt()
+    };
+    m.linear = normals(len, seed).iter().map(|b| scale * b).collect();
+    m
+}
+
+/// Both outgoing messages, and the log-partition.
+fn messages(channel: &Linear, incoming: &[Gaussian; 2]) -> ([Gaussian; 2], f64) {
+    let rule = channel.posterior().unwrap();
+    let specs = [
+        channel.operator().input().clone(),
+        channel.operator().output().clone(),
+    ];
+    let mut work = vec![0.0; channel.workspace_len(&specs)];
+    let view = Incoming::new(incoming, &[0, 1]);
+    let out = [0, 1].map(|port| {
+        let mut out = incoming[port].clone();
+        rule.message(view, port, &mut out, &mut work).unwrap();
+        out
+    });
+    (out, rule.log_partition(view, &mut work).unwrap())
+}
+
+/// $a + a'$ and the mean of a belief.
+fn belief(incoming: &Gaussian, out: &Gaussian) -> (f64, Vec<f64>) {
+    let a = incoming.precision.scalar() + out.precision.scalar();
+    let parts = incoming.linear.iter().zip(&out.linear);
+    (a, parts.map(|(b, c)| (b + c) / a).collect())
+}
+
+fn check(name: &str, operator: impl LinearOperator) {
+    dot_test(&operator, 7).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let w = matrix_of(&operator);
+    let (n, m) = (operator.input().len(), operator.output().len());
+    let exact = Spectrum::of(&w).unwrap();
+    let direct = operator.singular_system().unwrap().is_some();
+    let (channel, reference) = (Linear::of(operator), Linear::new(w).unwrap());
+    let spectrum = channel.spectrum().unwrap();
+    assert!((spectrum.alpha() - exact.alpha()).abs() < 1e-12, "{name}");
+    assert!(
+        (spectrum.rank() - exact.rank()).abs() < 1e-12,
+        "{name}: {} {}",
+        spectrum.rank(),
+        exact.rank()
+    );
+    for gamma in [0.1, 3.0, 100.0] {
+        let gap = spectrum.shannon(gamma) - exact.shannon(gamma);
+        assert!(gap.abs() < 1e-10, "{name}: spectrum off by {gap:e}");
+    }
+    // direct formulas to rounding; conjugate gradients stop at a residual of 1e-12, which the condition
+    // number (up to 1e9 at the last precisions) turns into errors of up to 1e-6
+    let tolerance = if direct { 1e-10 } else { 1e-6 };
+    let largest = exact.nodes().iter().fold(0.0_f64, |m, (l, _)| m.max(*l));
+    let negative = (0.5, -0.2 / largest);
+    for (az, ax) in [(1.0, 0.7), (0.2, 40.0), (30.0, 0.1), negative, (1e-3, 1e5)] {
+        let incoming = [message(n, az, 1), message(m, ax, 2)];
+        let (ours, value) = messages(&channel, &incoming);
+        let (theirs, expected) = messages(&reference, &incoming);
+        for port in [0, 1] {
+            let (a, mean) = belief(&incoming[port], &ours[port]);
+            let (b, place) = belief(&incoming[port], &theirs[port]);
+            let gap = common::relative_gap(&mean, &place);
+            assert!(
+                gap < tolerance,
+                "{name}, port {port} at {az}, {ax}: means off by {gap:e}"
+            );
+            assert!(
+                (a / b - 1.0).abs() < tolerance,
+                "{name}, port {port} at {az}, {ax}: {a} {b}"
+            );
+            let gap = common::relative_gap(&ours[port].linear, &theirs[port].linear);
+            assert!(
+                gap < 1e3 * tolerance,
+                "{name}, port {port} at {az}, {ax}: messages off by {gap:e}"
+            );
+        }
+        let scale = expected.abs().max(1.0);
+        assert!(
+            (value - expected).abs() < tolerance * scale,
+            "{name}: {value} {expected}"
+        );
+    }
+    conforms(name, &channel);
+    if direct {
+        knows_its_output(name, &channel, &reference);
+    }
+}
+
+fn conforms(name: &str, channel: &Linear) {
+    let specs = [
+        channel.operator().input().clone(),
+        channel.operator().output().clone(),
+    ];
+    let incoming: Vec<Gaussian> = specs
+        .iter()
+        .zip([0.8, 1.3])
+        .zip([3, 4])
+        .map(|((s, a), seed)| message(s.len(), a, seed))
+        .collect();
+    // A is quadratic: central differences are exact up to rounding
+    check_factor(channel, &specs, &incoming, 1e-6).unwrap_or_else(|e| panic!("{name}: {e}"));
+}
+
+/// A noiseless output: the same exact posterior as with the dense matrix.
+fn knows_its_output(name: &str, channel: &Linear, reference: &Linear) {
+    let (n, m) = (
+        channel.operator().input().len(),
+        channel.operator().output().len(),
+    );
+    let mut pin = message(m, f64::INFINITY, 0);
+    pin.linear = applied(channel.operator(), &normals(n, 5));
+    let incoming = [message(n, 0.6, 6), pin];
+    let rule = |c: &Linear, port: usize| {
+        let specs = [c.operator().input().clone(), c.operator().output().clone()];
+        let mut work = vec![0.0; c.workspace_len(&specs)];
+        let mut out = incoming[port].clone();
+        let view = Incoming::new(&incoming, &[0, 1]);
+        c.posterior()
+            .unwrap()
+            .message(view, port, &mut out, &mut work)
+            .unwrap();
+        out
+    };
+    for port in [0, 1] {
+        let (ours, theirs) = (rule(channel, port), rule(reference, port));
+        let (a, b) = (ours.precision.scalar(), theirs.precision.scalar());
+        assert!(a == b || (a / b - 1.0).abs() < 1e-9, "{name}: {a} {b}");
+        let gap = common::relative_gap(&ours.linear, &theirs.linear);
+        assert!(
+            gap < 1e-8 || theirs.is_flat(),
+            "{name}, port {port}: off by {gap:e}"
+        );
+    }
+}
+
+macro_rules! conformance {
+    ($($name:ident => $instance:expr,)*) => {
+        $(#[test] fn $name() { check(stringify!($name), $instance.unwrap()); })*
+    };
+}
+
+treeamp::for_each_operator!(conformance);
