@@ -411,6 +411,7 @@ fn scripted(script: &[(f64, f64)]) -> Posterior {
     scripted_result(script).unwrap()
 }
 
+/// Undamped: a script does not answer to what the run does.
 fn scripted_result(script: &[(f64, f64)]) -> Result<Posterior, RunError> {
     let model = (source(GaussBernoulli::new(0.5, 0.0, 1.0).unwrap().iid(2))
         >> var("x")
@@ -421,6 +422,7 @@ fn scripted_result(script: &[(f64, f64)]) -> Result<Posterior, RunError> {
         .on(&model)
         .unwrap()
         .max_sweeps(60)
+        .damping(Damping::None)
         .run(&mut ())
 }
 

@@ -274,7 +274,7 @@ fn undamped_perceptron_does_not_converge() {
         observed(&PiecewiseLinear::sign(), &arrays["y"]),
     );
     let engine = ExpectationPropagation.on(&model).unwrap().max_sweeps(40);
-    let report = engine.run(&mut ()).unwrap();
+    let report = engine.damping(Damping::None).run(&mut ()).unwrap();
     assert_eq!(report.termination, Termination::SweepLimit);
     assert!(report.residual() > 0.1, "{}", report.residual());
     assert!(report.mean("x").unwrap().iter().all(|m| m.is_finite()));

@@ -6,8 +6,10 @@ use crate::error::RunError;
 /// factors to variables. $0 \le d < 1$.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Damping {
-    /// None.
+    /// Found as the run goes: none while it settles by itself, more when it does not. A theory has none.
     #[default]
+    Adaptive,
+    /// None.
     None,
     /// The same on every edge.
     Constant(f64),
@@ -86,7 +88,7 @@ impl Default for Options {
             max_sweeps: 200,
             tolerance: 1e-6,
             perfect: 1e-14,
-            damping: Damping::None,
+            damping: Damping::Adaptive,
             initial: Initial::Flat,
             rollback: true,
         }
@@ -120,7 +122,7 @@ impl Options {
             return option("perfect", "in [0, 1)", self.perfect.to_string());
         }
         let dampings: Vec<f64> = match &self.damping {
-            Damping::None => vec![],
+            Damping::Adaptive | Damping::None => vec![],
             Damping::Constant(d) => vec![*d],
             Damping::PerEdge(edges) => edges.iter().map(|(_, _, d)| *d).collect(),
         };

@@ -4,6 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::adaptive::Step;
 use super::report::{check_len, find_edge};
 use super::state::State;
 use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages};
@@ -26,7 +27,7 @@ impl<A: Algorithm> Engine<'_, A> {
         let held = self.initialise(&mut store)?;
         let mut damping = vec![0.0; self.tree.edges().len()];
         match &self.options.damping {
-            Damping::None => {}
+            Damping::Adaptive | Damping::None => {}
             Damping::Constant(d) => damping.fill(*d),
             Damping::PerEdge(edges) => {
                 for (i, (factor, variable, d)) in edges.iter().enumerate() {
@@ -68,6 +69,12 @@ impl<A: Algorithm> Engine<'_, A> {
             held,
             work,
             damping,
+            older: variables
+                .iter()
+                .map(|v| self.algorithm.blank(&v.spec))
+                .collect(),
+            returns: vec![f64::INFINITY; n],
+            step: (A::ON_DATA && self.options.damping == Damping::Adaptive).then(Step::new),
             changes: vec![0.0; n],
             known: vec![false; n],
             scale: vec![f64::INFINITY; n],

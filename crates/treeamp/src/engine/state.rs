@@ -1,6 +1,10 @@
 //! Everything that changes during a run.
 
+use super::adaptive::Step;
 use super::{Algorithm, Marginal, Message};
+
+/// Steps from one state that are taken back in a row: an eighth of the first is the smallest tried.
+const RETREATS: usize = 4;
 
 /// Everything that changes during a run, sized once.
 pub(super) struct State<A: Algorithm> {
@@ -17,6 +21,11 @@ pub(super) struct State<A: Algorithm> {
     pub marginals: Vec<A::Marginal>,
     /// The relative change of every marginal in the last sweep.
     pub changes: Vec<f64>,
+    /// The marginals of the sweep before the last, and how far the present ones are from them.
+    pub older: Vec<A::Marginal>,
+    pub returns: Vec<f64>,
+    /// The step size, where it adapts.
+    pub step: Option<Step>,
     /// A marginal has been computed at least once.
     pub known: Vec<bool>,
     pub scale: Vec<f64>,
@@ -49,13 +58,50 @@ impl<A: Algorithm> State<A> {
         if self.known[i] {
             let tau = self.scale[i].min(spare.second_moment());
             self.changes[i] = spare.change(&self.marginals[i], tau);
+            self.returns[i] = spare.change(&self.older[i], tau);
         }
         std::mem::swap(spare, &mut self.marginals[i]);
+        std::mem::swap(spare, &mut self.older[i]);
     }
 
     /// The variable that changed most.
     pub fn worst(&self) -> Option<usize> {
         (0..self.marginals.len()).max_by(|i, j| self.changes[*i].total_cmp(&self.changes[*j]))
+    }
+
+    /// The variable that changed most came closer to where it was two sweeps ago than to the last:
+    /// the run oscillates.
+    pub fn oscillates(&self) -> bool {
+        self.worst()
+            .is_some_and(|i| self.returns[i] < self.changes[i])
+    }
+
+    /// Judges the sweep, and sets the damping of the next.
+    pub fn adapt(&mut self, residual: f64, improper: bool) {
+        let oscillates = self.oscillates();
+        if let Some(step) = &mut self.step {
+            step.judge(residual, oscillates, improper);
+            self.damping.fill(1.0 - step.size);
+        }
+    }
+
+    /// A step that left improper laws behind is taken back, and half of it tried. Says whether there is
+    /// a state to go back to; one that keeps failing is not.
+    pub fn retreats(&mut self, in_a_row: usize) -> bool {
+        let Some(step) = &mut self.step else {
+            return false;
+        };
+        if !self.has_good || self.good_messages.is_empty() || in_a_row > RETREATS {
+            return false;
+        }
+        step.halve();
+        self.damping.fill(1.0 - step.size);
+        true
+    }
+
+    /// The residual that a full step would have had.
+    pub fn full_residual(&self, residual: f64) -> f64 {
+        residual / self.step.as_ref().map_or(1.0, |s| s.size)
     }
 
     /// Every variance is below this fraction of the second moment.

@@ -82,7 +82,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
-    /// Damping of the messages (none).
+    /// Damping of the messages (adaptive).
     #[must_use]
     pub fn damping(mut self, damping: impl Into<Damping>) -> Self {
         self.options.damping = damping.into();
@@ -184,6 +184,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 smallest = smallest.min(residual);
                 state.keep();
             }
+            let full_residual = state.full_residual(residual);
+            if improper > 0 && state.retreats(improper_run) {
+                self.restore(&mut state);
+            } else {
+                state.adapt(residual, improper > 0);
+            }
             let view = SweepView {
                 sweep,
                 residual,
@@ -197,7 +203,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             // after the first sweep the sources have not yet heard what is known
             let perfect_recovery = sweep > 1 && state.perfect(self.options.perfect);
-            if improper == 0 && (perfect_recovery || residual < self.options.tolerance) {
+            if improper == 0 && (perfect_recovery || full_residual < self.options.tolerance) {
                 termination = Termination::Converged { perfect_recovery };
                 break;
             }
