@@ -18,8 +18,8 @@ pub use crate::catalog::priors::{
     GaussianPrior, Interval, Positive,
 };
 pub use crate::engine::{
-    Damping, EdgeMessage, Engine, EveryN, Initial, Observer, Options, Progress, Report, SweepView,
-    Termination,
+    Damping, DoubleLoopEnd, EdgeMessage, Engine, EveryN, Fallback, Initial, Observer, Options,
+    Progress, Report, SweepView, Termination,
 };
 pub use crate::error::{FactorError, ModelError, RunError};
 pub use crate::factor::Factor;

@@ -125,8 +125,8 @@ fn adaptive_damping_settles_more_and_costs_little() {
         }
     }
     println!("{runs} runs: {settled} settle, {undamped} without damping");
-    // 48 of 54 when this was written, 31 without damping
-    assert!(settled as f64 >= 0.85 * runs as f64 && settled > undamped);
+    // 53 of 54 when this was written, 48 of them without the double loop, 31 without damping
+    assert!(settled as f64 >= 0.95 * runs as f64 && settled > undamped);
 }
 
 /// Models that settle with default options and for no seed without damping.
@@ -264,4 +264,121 @@ fn recorded_committee_settles() {
         &model.build().unwrap(),
         &["x_0", "x_1", "x_2"],
     );
+}
+
+/// The double loop ends at a fixed point of the sweeps, and its free energy never goes up.
+#[test]
+fn a_forced_double_loop_finds_the_fixed_point() {
+    for name in [
+        "sparse regression",
+        "perceptron, condition 1e2",
+        "student: too sparse",
+    ] {
+        let case = suite::case(name, 0);
+        let engine = || ExpectationPropagation.on(&case.posterior).unwrap();
+        let forced = engine().fallback(Fallback::Forced).run(&mut ()).unwrap();
+        let done = forced.double_loop.as_ref().unwrap();
+        assert_eq!(done.end, DoubleLoopEnd::Stationary, "{name}");
+        assert!(forced.termination.is_converged() && forced.sweeps == 2);
+        assert!(done.residual < 1e-6);
+        // inner problems are solved to a tenth of the last change, and F is then off by its square
+        let rises = done.free_energy.windows(2).filter(|f| f[1] > f[0] + 1e-6);
+        assert_eq!(rises.count(), 0, "{name}");
+        // at a stationary point the free energy is minus the log-evidence
+        let gap = done.free_energy.last().unwrap() + forced.log_evidence().unwrap();
+        assert!(gap.abs() < 1e-3, "{name}: {gap}");
+        let next = engine().damping(Damping::None).warm_start(&forced);
+        let next = next.max_sweeps(2).tolerance(0.0).run(&mut ()).unwrap();
+        println!(
+            "{name}: {} outer steps, {} evaluations, then a residual of {:.1e}",
+            done.outer_steps,
+            done.evaluations,
+            next.residual()
+        );
+        // a sweep magnifies what is left of the residual by the inverse of how slowly it falls
+        assert!(next.residual() < 1e-4, "{name}: {}", next.residual());
+    }
+}
+
+/// The double loop takes over by itself, and can be kept out.
+#[test]
+fn the_double_loop_takes_over_unless_forbidden() {
+    let case = suite::case("student: noise too small", 0);
+    let engine = || ExpectationPropagation.on(&case.posterior).unwrap();
+    let forbidden = engine().fallback(Fallback::Forbidden).run(&mut ()).unwrap();
+    assert_eq!(forbidden.termination, Termination::SweepLimit);
+    assert!(forbidden.double_loop.is_none());
+    let report = engine().run(&mut ()).unwrap();
+    assert!(report.termination.is_converged(), "{}", report.termination);
+    assert_eq!(report.double_loop.unwrap().end, DoubleLoopEnd::Stationary);
+    // sweeps damped by hand are left alone
+    assert!(
+        run(&case.posterior, Damping::Constant(0.3))
+            .double_loop
+            .is_none()
+    );
+}
+
+/// A law with moments and no log-partition.
+#[derive(Debug)]
+struct Silent;
+
+impl Factor for Silent {
+    fn name(&self) -> &'static str {
+        "silent"
+    }
+    fn arity(&self) -> treeamp::factor::Arity {
+        treeamp::factor::Arity {
+            inputs: 1,
+            outputs: 0,
+        }
+    }
+    fn output_specs(
+        &self,
+        _: &[SignalSpec],
+    ) -> Result<Vec<SignalSpec>, treeamp::error::ShapeError> {
+        Ok(vec![])
+    }
+    fn posterior(&self) -> Option<&dyn treeamp::factor::PosteriorRule> {
+        Some(self)
+    }
+}
+
+impl treeamp::factor::PosteriorRule for Silent {
+    fn log_partition(
+        &self,
+        _: treeamp::factor::Incoming<'_, Gaussian>,
+        _: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        Err(FactorError::Unsupported("it has no log-partition".into()))
+    }
+    fn message(
+        &self,
+        _: treeamp::factor::Incoming<'_, Gaussian>,
+        _: usize,
+        out: &mut Gaussian,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        out.precision.set_scalar(1.0);
+        out.linear.fill(1.0);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_forced_double_loop_needs_log_partitions() {
+    let model = source(Binary::new(0.3).unwrap().iid(3)) >> var("x") >> Silent;
+    let model = model.build().unwrap();
+    let engine = ExpectationPropagation.on(&model).unwrap();
+    let error = engine.fallback(Fallback::Forced).run(&mut ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "factor `silent`: it has no log-partition"
+    );
+    let plain = ExpectationPropagation
+        .on(&model)
+        .unwrap()
+        .run(&mut ())
+        .unwrap();
+    assert!(plain.termination.is_converged());
 }

@@ -4,7 +4,9 @@
 use num_complex::Complex;
 
 use crate::belief::{Gaussian, Moments, SignalSpec, product_excess};
-use crate::engine::{Algorithm, Engine, Marginal, Message, MissingRule, Potential, Report};
+use crate::engine::{
+    Algorithm, DoubleLoop, Engine, Marginal, Message, MissingRule, Options, Potential, Report,
+};
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Factor, Incoming};
 use crate::model::{Tree, Variable};
@@ -196,6 +198,15 @@ impl Algorithm for ExpectationPropagation {
         }
         out.variance.set_scalar(1.0 / a);
         Ok(())
+    }
+
+    fn double_loop(
+        &self,
+        tree: &Tree,
+        messages: &mut [Gaussian],
+        options: &Options,
+    ) -> Result<DoubleLoop, RunError> {
+        super::double_loop::double_loop(tree, messages, options)
     }
 
     fn factor_potential(

@@ -1,5 +1,6 @@
 //! The algorithms on the engine.
 
+mod double_loop;
 mod expectation_propagation;
 pub mod state_evolution;
 

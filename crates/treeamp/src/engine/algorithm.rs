@@ -1,10 +1,10 @@
 //! An algorithm: the meaning of messages, and what a factor must offer.
 
-use super::Message;
+use super::{DoubleLoop, Message, Options};
 use crate::belief::SignalSpec;
-use crate::error::FactorError;
+use crate::error::{FactorError, RunError};
 use crate::factor::{Factor, Incoming};
-use crate::model::Variable;
+use crate::model::{Tree, Variable};
 
 /// The name of a capability that a factor lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +93,23 @@ pub trait Algorithm: Sync {
         total: &mut Self::Message,
         out: &mut Self::Marginal,
     ) -> Result<(), FactorError>;
+
+    /// Minimises the Bethe free energy by a double loop, from the messages of a run and into them, by edge.
+    ///
+    /// # Errors
+    /// A factor that cannot compute its log-partition; by default, that there is no double loop.
+    fn double_loop(
+        &self,
+        tree: &Tree,
+        messages: &mut [Self::Message],
+        options: &Options,
+    ) -> Result<DoubleLoop, RunError> {
+        let _ = (tree, messages, options);
+        Err(RunError::NotDefined {
+            what: "a double loop".to_owned(),
+            why: format!("{} has none", Self::NAME),
+        })
+    }
 
     /// $A_f$: the potential of a factor at its incoming messages.
     ///

@@ -22,8 +22,9 @@ impl<A: Algorithm> Engine<'_, A> {
         mut state: State<A>,
         trace: Vec<SweepRecord>,
         variances: &[f64],
-        termination: Termination,
-    ) -> Report<A> {
+        mut termination: Termination,
+    ) -> Result<Report<A>, RunError> {
+        let double_loop = self.fall_back(&mut state, trace.len(), &mut termination)?;
         let objective = if state.has_good || trace.iter().any(|r| r.improper == 0) {
             let perfect = Termination::Converged {
                 perfect_recovery: true,
@@ -53,7 +54,7 @@ impl<A: Algorithm> Engine<'_, A> {
             (factor, self.tree.variables()[e.variable].name.clone())
         });
         let edges = ends.zip(state.store).map(|((f, v), m)| (f, v, m)).collect();
-        Report {
+        Ok(Report {
             names,
             elements: self
                 .tree
@@ -67,8 +68,9 @@ impl<A: Algorithm> Engine<'_, A> {
             trace,
             variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
             messages: Messages { edges },
+            double_loop,
             objective,
-        }
+        })
     }
 
     /// The objective at perfect recovery. Variances that vanish are fine where the signal is discrete;

@@ -3,6 +3,7 @@
 mod adaptive;
 mod algorithm;
 mod bethe;
+mod fallback;
 mod finish;
 mod observer;
 mod options;
@@ -15,6 +16,7 @@ mod sweep;
 pub use crate::belief::Message;
 pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};
 pub use bethe::{Objective, Term};
+pub use fallback::{DoubleLoop, DoubleLoopEnd, Fallback};
 pub use observer::{EveryN, Observer, Progress, SweepView};
 pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;

@@ -1,5 +1,6 @@
 //! The options of a run, and their checks.
 
+use super::Fallback;
 use crate::error::RunError;
 
 /// How much of the previous message is kept: `new = (1 - d) new + d old`, on the messages from
@@ -78,6 +79,8 @@ pub struct Options {
     pub damping: Damping,
     /// Messages before the first sweep.
     pub initial: Initial,
+    /// Whether a double loop may take over from sweeps that do not settle.
+    pub fallback: Fallback,
     /// A diverging run goes back to its last good state, at the memory of one message per edge.
     pub rollback: bool,
 }
@@ -90,6 +93,7 @@ impl Default for Options {
             perfect: 1e-14,
             damping: Damping::Adaptive,
             initial: Initial::Flat,
+            fallback: Fallback::Automatic,
             rollback: true,
         }
     }

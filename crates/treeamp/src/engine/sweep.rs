@@ -2,8 +2,8 @@
 
 use super::state::State;
 use super::{
-    Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Objective, Observer,
-    Options, Plan, Report, SweepRecord, SweepView, Termination,
+    Algorithm, Damping, Divergence, Fallback, Initial, Marginal, Message, Messages, Objective,
+    Observer, Options, Plan, Report, SweepRecord, SweepView, Termination,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::Incoming;
@@ -104,6 +104,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// Whether a double loop may take over from sweeps that do not settle (automatic).
+    #[must_use]
+    pub fn fallback(mut self, fallback: Fallback) -> Self {
+        self.options.fallback = fallback;
+        self
+    }
+
     /// Starts from the final messages of an earlier run, matched by the names of their ends; edges
     /// that the earlier tree did not have start as the options say.
     #[must_use]
@@ -142,7 +149,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         let mut smallest = f64::INFINITY;
         let mut improper_run = 0;
         let mut termination = Termination::SweepLimit;
-        for sweep in 1..=self.options.max_sweeps {
+        for sweep in 1..=self.sweep_limit() {
             let (improper, first) = match self.sweep(&mut state, sweep)? {
                 Pass::Broken(divergence) => {
                     self.restore(&mut state);
@@ -208,7 +215,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 break;
             }
         }
-        Ok(self.report(state, trace, &variances, termination))
+        self.report(state, trace, &variances, termination)
     }
 
     /// One forward and one backward pass, then the marginals.
@@ -301,11 +308,16 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     }
 
     /// Back to the last good messages and the marginals they make.
-    fn restore(&self, state: &mut State<A>) {
+    pub(super) fn restore(&self, state: &mut State<A>) {
         state.restore();
         if !state.has_good || !self.options.rollback {
             return;
         }
+        self.remake(state);
+    }
+
+    /// The marginals of the present messages.
+    pub(super) fn remake(&self, state: &mut State<A>) {
         for i in 0..state.marginals.len() {
             if self.marginal(state, i).is_ok() {
                 std::mem::swap(&mut state.spare[state.class[i]], &mut state.marginals[i]);

@@ -1,0 +1,69 @@
+//! The convergence suite: 28 models by 20 seeds with default options, next to no damping and to the best
+//! constant damping found by search. Writes the table of `docs/convergence.md`.
+//!
+//! `cargo bench --bench convergence -- 5` takes five seeds.
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[path = "../tests/suite/mod.rs"]
+mod suite;
+
+use treeamp::prelude::*;
+
+const DAMPINGS: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8];
+
+/// Runs that ended at a fixed point, and the median of their sweeps.
+struct Tally {
+    settled: usize,
+    sweeps: usize,
+    handed_over: usize,
+}
+
+fn tally(cases: &[suite::Case], damping: &Damping) -> Tally {
+    let (mut sweeps, mut handed_over) = (Vec::new(), 0);
+    for case in cases {
+        let engine = ExpectationPropagation.on(&case.posterior).unwrap();
+        let report = engine.damping(damping.clone()).run(&mut ()).unwrap();
+        handed_over += usize::from(report.double_loop.is_some());
+        if report.termination.is_converged() {
+            sweeps.push(report.sweeps);
+        } else if *damping == Damping::default() {
+            eprintln!("not settled: {}", report.termination);
+        }
+    }
+    sweeps.sort_unstable();
+    Tally {
+        settled: sweeps.len(),
+        sweeps: sweeps.get(sweeps.len() / 2).copied().unwrap_or(0),
+        handed_over,
+    }
+}
+
+fn main() {
+    let seeds = std::env::args().find_map(|a| a.parse().ok()).unwrap_or(20);
+    println!("| model | default | sweeps | double loop | none | sweeps | best constant | settled | sweeps |");
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let (mut runs, mut totals) = (0, [0; 4]);
+    for name in suite::MODELS {
+        // the largest takes as long as all others together
+        let count = if name.contains("2000") { seeds.min(2) } else { seeds };
+        let cases: Vec<suite::Case> = (0..count).map(|seed| suite::case(name, seed)).collect();
+        let ours = tally(&cases, &Damping::default());
+        let none = tally(&cases, &Damping::None);
+        let constants = DAMPINGS.map(|d| (d, tally(&cases, &Damping::Constant(d))));
+        let better = |x: &&(f64, Tally), y: &&(f64, Tally)| {
+            let rank = |t: &Tally| (t.settled, usize::MAX - t.sweeps);
+            rank(&x.1).cmp(&rank(&y.1))
+        };
+        let (d, best) = constants.iter().max_by(better).unwrap();
+        println!(
+            "| {name} | {} of {count} | {} | {} | {} | {} | {d} | {} | {} |",
+            ours.settled, ours.sweeps, ours.handed_over, none.settled, none.sweeps, best.settled, best.sweeps
+        );
+        runs += count;
+        let row = [ours.settled, ours.handed_over, none.settled, best.settled];
+        totals.iter_mut().zip(row).for_each(|(t, x)| *t += x);
+    }
+    println!("| all, {runs} runs | {} | | {} | {} | | | {} | |", totals[0], totals[1], totals[2], totals[3]);
+}

@@ -1,0 +1,427 @@
+//! The inner problem of the double loop: the dual $-\sum_f A_f[\lambda_f]$ under
+//! $\sum_f\lambda_{fx} = (n_x - 1)\theta_x$, and its ascent.
+
+use crate::belief::{Gaussian, Message as _, Moments};
+use crate::engine::DoubleLoopEnd;
+use crate::error::{FactorError, RunError};
+use crate::factor::{Factor, Incoming, PosteriorRule};
+use crate::model::Tree;
+
+/// Pairs of steps and gradients that the quasi-Newton ascent remembers; with 12 it takes twice as long.
+const MEMORY: usize = 40;
+/// Its steps per inner loop.
+const INNER_LIMIT: usize = 60;
+/// Scales are renewed when one has changed by more than this, in the logarithm.
+const KEPT_SCALES: f64 = 0.5;
+/// Trials of a line search.
+const TRIALS: usize = 25;
+
+/// The dual: cavities $\lambda$ by edge, beliefs $\theta$ by variable, and the moments that each factor
+/// gives the variables around it.
+#[derive(Clone)]
+pub(super) struct Dual<'t> {
+    tree: &'t Tree,
+    lambda: Vec<Gaussian>,
+    theta: Vec<Gaussian>,
+    moments: Vec<Moments>,
+    work: Vec<Vec<f64>>,
+    /// Variables that are not pinned and have more than one factor.
+    free: Vec<usize>,
+    /// What makes the curvature of the coordinates of a variable about one: for $a$ and for $b$.
+    scales: Vec<(f64, f64)>,
+    /// Evaluations of all moments.
+    pub evaluations: usize,
+    /// The scales have changed since this was last taken back.
+    pub rescaled: bool,
+    size: f64,
+}
+
+fn rule(factor: &dyn Factor) -> Result<&dyn PosteriorRule, FactorError> {
+    let missing = || FactorError::Unsupported("no expectation propagation rule".to_owned());
+    factor.posterior().ok_or_else(missing)
+}
+
+impl<'t> Dual<'t> {
+    pub fn new(tree: &'t Tree, messages: &[Gaussian]) -> Result<Self, RunError> {
+        let variables = tree.variables();
+        let sum = |v: usize, but: Option<usize>| {
+            let mut total = Gaussian::flat(&variables[v].spec);
+            let edges = variables[v].edges.iter().filter(|e| Some(**e) != but);
+            edges.for_each(|e| total.add_assign(&messages[*e]));
+            total
+        };
+        let edges = tree.edges();
+        let lambda: Vec<Gaussian> = (0..edges.len())
+            .map(|e| sum(edges[e].variable, Some(e)))
+            .collect();
+        let theta: Vec<Gaussian> = (0..variables.len()).map(|v| sum(v, None)).collect();
+        let free = |v: &usize| variables[*v].edges.len() > 1 && !theta[*v].is_pinned();
+        let moments = edges
+            .iter()
+            .map(|e| Moments::zeros(&variables[e.variable].spec));
+        let factors = 0..tree.factors().len();
+        let work = factors.map(|f| {
+            let ports = tree.port_specs(f);
+            vec![0.0; tree.factors()[f].factor.workspace_len(&ports)]
+        });
+        let mut dual = Self {
+            tree,
+            moments: moments.collect(),
+            work: work.collect(),
+            free: (0..variables.len()).filter(free).collect(),
+            scales: vec![(0.0, 0.0); variables.len()],
+            lambda,
+            theta,
+            evaluations: 0,
+            rescaled: true,
+            size: 1.0,
+        };
+        dual.evaluate()
+            .map_err(|(factor, source)| RunError::Factor { factor, source })?;
+        dual.free_energy()?;
+        dual.rescale();
+        Ok(dual)
+    }
+
+    /// Coordinates: of all edges of a free variable but the last, $a$ and $b$.
+    pub fn dimension(&self) -> usize {
+        let count = |v: &usize| {
+            let variable = &self.tree.variables()[*v];
+            (variable.edges.len() - 1) * (1 + variable.spec.len())
+        };
+        self.free.iter().map(count).sum()
+    }
+
+    /// The moments at every edge, from its factor.
+    fn evaluate(&mut self) -> Result<(), (String, FactorError)> {
+        self.evaluations += 1;
+        for (f, node) in self.tree.factors().iter().enumerate() {
+            let blame = |e: FactorError| (node.name.clone(), e);
+            let rule = rule(node.factor.as_ref()).map_err(blame)?;
+            let incoming = Incoming::new(&self.lambda, &node.edges);
+            for (port, e) in node.edges.iter().enumerate() {
+                let out = &mut self.moments[*e];
+                rule.moments(incoming, port, out, &mut self.work[f])
+                    .map_err(blame)?;
+                let v = out.average_variance();
+                if !(v >= 0.0 && v.is_finite() && out.mean.iter().all(|r| r.is_finite())) {
+                    return Err(blame(FactorError::Improper(format!(
+                        "its variance is {v:e}"
+                    ))));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// $F = -\sum_f A_f[\lambda_f] + \sum_x (n_x - 1) A_x[\theta_x]$.
+    pub fn free_energy(&mut self) -> Result<f64, RunError> {
+        let mut energy = 0.0;
+        self.size = 1.0;
+        for (f, node) in self.tree.factors().iter().enumerate() {
+            let incoming = Incoming::new(&self.lambda, &node.edges);
+            let value = rule(node.factor.as_ref())
+                .and_then(|r| r.log_partition(incoming, &mut self.work[f]))
+                .map_err(|source| RunError::Factor {
+                    factor: node.name.clone(),
+                    source,
+                })?;
+            energy -= value;
+            self.size += value.abs();
+        }
+        for v in &self.free {
+            let n = self.tree.variables()[*v].edges.len() as f64;
+            energy += (n - 1.0) * self.theta[*v].log_partition();
+        }
+        Ok(energy)
+    }
+
+    /// The size of the terms of the free energy, which its rounding is relative to.
+    pub fn scale(&self) -> f64 {
+        self.size
+    }
+
+    fn rescale(&mut self) {
+        for v in &self.free {
+            let m = &self.moments[self.tree.variables()[*v].edges[0]];
+            let (n, var) = (
+                m.mean.len() as f64,
+                m.average_variance().max(f64::MIN_POSITIVE),
+            );
+            let square: f64 = m.mean.iter().map(|r| r * r).sum();
+            let b = (2.0 * var).sqrt();
+            // as long as they are about right, what was learnt in them stays
+            if (b / self.scales[*v].1).ln().abs() > KEPT_SCALES {
+                let a = (n * var * var + 2.0 * var * square).sqrt();
+                self.scales[*v] = (a, b);
+                self.rescaled = true;
+            }
+        }
+    }
+
+    /// The gradient of $\sum_f A_f$ in scaled coordinates, and how far the factors disagree, relative.
+    fn gradient(&self, out: &mut [f64]) -> f64 {
+        let (mut k, mut worst) = (0, 0.0_f64);
+        for v in &self.free {
+            let edges = &self.tree.variables()[*v].edges;
+            let last = &self.moments[edges[edges.len() - 1]];
+            let (sa, sb) = self.scales[*v];
+            let n = last.mean.len() as f64;
+            for e in &edges[..edges.len() - 1] {
+                let own = &self.moments[*e];
+                let dv = own.average_variance() - last.average_variance();
+                let (mut squares, mut gaps) = (0.0, 0.0);
+                for (i, (r, s)) in own.mean.iter().zip(&last.mean).enumerate() {
+                    let gap = r - s;
+                    squares += gap * (r + s);
+                    gaps += gap * gap;
+                    out[k + 1 + i] = gap / sb;
+                }
+                out[k] = -0.5 * (squares + n * dv) / sa;
+                k += 1 + own.mean.len();
+                let tau = last.second_moment();
+                worst = worst.max((gaps / n / tau).sqrt()).max(dv.abs() / tau);
+            }
+        }
+        worst
+    }
+
+    /// Moves $\lambda$ along a direction in scaled coordinates, within the constraint.
+    fn shift(&mut self, direction: &[f64], t: f64) {
+        let mut k = 0;
+        for v in &self.free {
+            let edges = &self.tree.variables()[*v].edges;
+            let last = edges[edges.len() - 1];
+            let (sa, sb) = self.scales[*v];
+            for e in &edges[..edges.len() - 1] {
+                for (edge, sign) in [(*e, t), (last, -t)] {
+                    let lambda = &mut self.lambda[edge];
+                    lambda.precision.data_mut()[0] += sign * direction[k] / sa;
+                    let parts = lambda.linear.iter_mut().zip(&direction[k + 1..]);
+                    parts.for_each(|(b, d)| *b += sign * d / sb);
+                }
+                k += 1 + self.lambda[*e].len();
+            }
+        }
+    }
+
+    /// $\theta$ towards the beliefs with the present moments, `reach` times as far; a step that leaves an
+    /// improper law is halved. The relative change of the moments that the plain step asks for.
+    pub fn outer_step(&mut self, reach: f64) -> Result<f64, RunError> {
+        let mut change = 0.0_f64;
+        let mut target = self.theta.clone();
+        for v in &self.free {
+            let edges = &self.tree.variables()[*v].edges;
+            let count = edges.len() as f64;
+            let goal = &mut target[*v];
+            let var = edges
+                .iter()
+                .map(|e| self.moments[*e].average_variance())
+                .sum::<f64>()
+                / count;
+            let old = &self.theta[*v];
+            let (a, mut gaps, mut square) = (old.precision.scalar(), 0.0, 0.0);
+            for i in 0..goal.len() {
+                let r = edges.iter().map(|e| self.moments[*e].mean[i]).sum::<f64>() / count;
+                gaps += (r - old.linear[i] / a).powi(2);
+                square += r * r;
+                goal.linear[i] = r / var;
+            }
+            goal.precision.set_scalar(1.0 / var);
+            let n = goal.len() as f64;
+            let tau = square / n + var;
+            change = change
+                .max((gaps / n / tau).sqrt())
+                .max((var - 1.0 / a).abs() / tau);
+        }
+        let kept = (self.lambda.clone(), self.theta.clone());
+        let mut t = reach;
+        for _ in 0..TRIALS {
+            for v in &self.free {
+                let edges = &self.tree.variables()[*v].edges;
+                let part = t * (edges.len() - 1) as f64 / edges.len() as f64;
+                let (goal, old) = (&target[*v], &kept.1[*v]);
+                let da = goal.precision.scalar() - old.precision.scalar();
+                self.theta[*v].precision.data_mut()[0] = old.precision.scalar() + t * da;
+                for e in edges {
+                    self.lambda[*e].precision.data_mut()[0] =
+                        kept.0[*e].precision.scalar() + part * da;
+                }
+                for i in 0..goal.len() {
+                    let db = goal.linear[i] - old.linear[i];
+                    self.theta[*v].linear[i] = old.linear[i] + t * db;
+                    for e in edges {
+                        self.lambda[*e].linear[i] = kept.0[*e].linear[i] + part * db;
+                    }
+                }
+            }
+            let proper = self
+                .free
+                .iter()
+                .all(|v| self.theta[*v].precision.scalar() > 0.0);
+            match self.evaluate() {
+                Ok(()) if proper => {
+                    self.rescale();
+                    return Ok(change);
+                }
+                Err((factor, source)) if !source.is_recoverable() => {
+                    return Err(RunError::Factor { factor, source });
+                }
+                _ => t *= 0.5,
+            }
+        }
+        (self.lambda, self.theta) = kept;
+        self.evaluate()
+            .map_err(|(factor, source)| RunError::Factor { factor, source })?;
+        Ok(change)
+    }
+
+    /// The end that variances below this fraction of the second moment mean, if there are any.
+    pub fn vanishing(&self, fraction: f64) -> Option<DoubleLoopEnd> {
+        let small = |v: &&usize| {
+            let m = &self.moments[self.tree.variables()[**v].edges[0]];
+            m.average_variance() < fraction * m.second_moment()
+        };
+        let found = *self.free.iter().find(small)?;
+        Some(if self.free.iter().all(|v| small(&v)) {
+            DoubleLoopEnd::Recovered
+        } else {
+            let variable = self.tree.variables()[found].name.clone();
+            DoubleLoopEnd::Unbounded { variable }
+        })
+    }
+
+    /// The messages $\theta_x - \lambda_{fx}$.
+    pub fn messages_into(&self, messages: &mut [Gaussian]) {
+        for v in &self.free {
+            for e in &self.tree.variables()[*v].edges {
+                let (theta, lambda, out) = (&self.theta[*v], &self.lambda[*e], &mut messages[*e]);
+                let a = theta.precision.scalar() - lambda.precision.scalar();
+                out.precision.set_scalar(a);
+                for i in 0..out.len() {
+                    out.linear[i] = theta.linear[i] - lambda.linear[i];
+                }
+            }
+        }
+    }
+}
+
+/// A quasi-Newton minimisation of the convex $\sum_f A_f$. Its line search looks at slopes alone: along a
+/// line they increase, and values of order $a\|r\|^2$ have lost the digits that matter.
+pub(super) struct Ascent {
+    gradient: Vec<f64>,
+    next: Vec<f64>,
+    direction: Vec<f64>,
+    pairs: Vec<(Vec<f64>, Vec<f64>)>,
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+impl Ascent {
+    pub fn new(n: usize) -> Self {
+        Self {
+            gradient: vec![0.0; n],
+            next: vec![0.0; n],
+            direction: vec![0.0; n],
+            pairs: Vec::with_capacity(MEMORY + 1),
+        }
+    }
+
+    /// Goes on until the factors agree to `goal`; gives how far they still disagree.
+    pub fn maximise(&mut self, dual: &mut Dual<'_>, goal: f64) -> f64 {
+        let mut mismatch = dual.gradient(&mut self.gradient);
+        if dual.rescaled {
+            // the scales of the coordinates have changed
+            self.pairs.clear();
+            dual.rescaled = false;
+        }
+        for _ in 0..INNER_LIMIT {
+            if mismatch <= goal {
+                break;
+            }
+            self.aim();
+            let Some((t, found)) = self.search(dual) else {
+                if self.pairs.is_empty() {
+                    break;
+                }
+                self.pairs.clear();
+                continue;
+            };
+            let step: Vec<f64> = self.direction.iter().map(|d| t * d).collect();
+            let turn: Vec<f64> = self
+                .next
+                .iter()
+                .zip(&self.gradient)
+                .map(|(x, y)| x - y)
+                .collect();
+            if dot(&step, &turn) > 0.0 {
+                if self.pairs.len() == MEMORY {
+                    self.pairs.remove(0);
+                }
+                self.pairs.push((step, turn));
+            }
+            std::mem::swap(&mut self.gradient, &mut self.next);
+            mismatch = found;
+        }
+        mismatch
+    }
+
+    /// $-H\nabla$ by the two loops of limited-memory BFGS.
+    fn aim(&mut self) {
+        let d = &mut self.direction;
+        d.copy_from_slice(&self.gradient);
+        let mut weights = [0.0; MEMORY];
+        for (k, (s, y)) in self.pairs.iter().enumerate().rev() {
+            weights[k] = dot(s, d) / dot(s, y);
+            d.iter_mut().zip(y).for_each(|(d, y)| *d -= weights[k] * y);
+        }
+        if let Some((s, y)) = self.pairs.last() {
+            let scale = dot(s, y) / dot(y, y);
+            d.iter_mut().for_each(|d| *d *= scale);
+        }
+        for (k, (s, y)) in self.pairs.iter().enumerate() {
+            let back = weights[k] - dot(y, d) / dot(s, y);
+            d.iter_mut().zip(s).for_each(|(d, s)| *d += back * s);
+        }
+        d.iter_mut().for_each(|d| *d = -*d);
+    }
+
+    /// A step at which the slope is at most half of what it was. The dual is left there, with its gradient
+    /// in `next`; without one it is left where it was.
+    fn search(&mut self, dual: &mut Dual<'_>) -> Option<(f64, f64)> {
+        let start = dot(&self.direction, &self.gradient);
+        let kept = dual.lambda.clone();
+        let (mut low, mut high, mut t) = (0.0_f64, f64::INFINITY, 1.0);
+        for _ in 0..TRIALS {
+            dual.lambda.clone_from(&kept);
+            dual.shift(&self.direction, t);
+            if dual.evaluate().is_err() {
+                high = t;
+            } else {
+                let mismatch = dual.gradient(&mut self.next);
+                let slope = dot(&self.direction, &self.next);
+                if slope.abs() <= -0.5 * start {
+                    return Some((t, mismatch));
+                }
+                if slope > 0.0 {
+                    high = t;
+                } else {
+                    low = t;
+                }
+            }
+            t = if high.is_finite() {
+                0.5 * (low + high)
+            } else {
+                2.0 * t
+            };
+        }
+        // up to an edge of the proper laws the slope may stay negative
+        dual.lambda.clone_from(&kept);
+        dual.shift(&self.direction, low);
+        let proper = dual.evaluate().is_ok();
+        let mismatch = dual.gradient(&mut self.next);
+        (proper && low > 0.0).then_some((low, mismatch))
+    }
+}
