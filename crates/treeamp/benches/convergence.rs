@@ -42,12 +42,18 @@ fn tally(cases: &[suite::Case], damping: &Damping) -> Tally {
 
 fn main() {
     let seeds = std::env::args().find_map(|a| a.parse().ok()).unwrap_or(20);
-    println!("| model | default | sweeps | double loop | none | sweeps | best constant | settled | sweeps |");
+    println!(
+        "| model | default | sweeps | double loop | none | sweeps | best constant | settled | sweeps |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     let (mut runs, mut totals) = (0, [0; 4]);
     for name in suite::MODELS {
         // the largest takes as long as all others together
-        let count = if name.contains("2000") { seeds.min(2) } else { seeds };
+        let count = if name.contains("2000") {
+            seeds.min(2)
+        } else {
+            seeds
+        };
         let cases: Vec<suite::Case> = (0..count).map(|seed| suite::case(name, seed)).collect();
         let ours = tally(&cases, &Damping::default());
         let none = tally(&cases, &Damping::None);
@@ -59,11 +65,20 @@ fn main() {
         let (d, best) = constants.iter().max_by(better).unwrap();
         println!(
             "| {name} | {} of {count} | {} | {} | {} | {} | {d} | {} | {} |",
-            ours.settled, ours.sweeps, ours.handed_over, none.settled, none.sweeps, best.settled, best.sweeps
+            ours.settled,
+            ours.sweeps,
+            ours.handed_over,
+            none.settled,
+            none.sweeps,
+            best.settled,
+            best.sweeps
         );
         runs += count;
         let row = [ours.settled, ours.handed_over, none.settled, best.settled];
         totals.iter_mut().zip(row).for_each(|(t, x)| *t += x);
     }
-    println!("| all, {runs} runs | {} | | {} | {} | | | {} | |", totals[0], totals[1], totals[2], totals[3]);
+    println!(
+        "| all, {runs} runs | {} | | {} | {} | | | {} | |",
+        totals[0], totals[1], totals[2], totals[3]
+    );
 }

@@ -276,19 +276,22 @@ impl<'t> Dual<'t> {
         Ok(change)
     }
 
-    /// The end that variances below this fraction of the second moment mean, if there are any.
-    pub fn vanishing(&self, fraction: f64) -> Option<DoubleLoopEnd> {
+    /// The end that variances below this fraction of the second moment mean, if there are any; all factors
+    /// around a variable must agree that they are.
+    pub fn vanishing(&self, fraction: f64, falls: bool) -> Option<DoubleLoopEnd> {
         let small = |v: &&usize| {
-            let m = &self.moments[self.tree.variables()[**v].edges[0]];
-            m.average_variance() < fraction * m.second_moment()
+            let edges = &self.tree.variables()[**v].edges;
+            edges.iter().all(|e| {
+                let m = &self.moments[*e];
+                m.average_variance() < fraction * m.second_moment()
+            })
         };
         let found = *self.free.iter().find(small)?;
-        Some(if self.free.iter().all(|v| small(&v)) {
-            DoubleLoopEnd::Recovered
-        } else {
-            let variable = self.tree.variables()[found].name.clone();
-            DoubleLoopEnd::Unbounded { variable }
-        })
+        if self.free.iter().all(|v| small(&v)) {
+            return Some(DoubleLoopEnd::Recovered);
+        }
+        let variable = self.tree.variables()[found].name.clone();
+        falls.then_some(DoubleLoopEnd::Unbounded { variable })
     }
 
     /// The messages $\theta_x - \lambda_{fx}$.

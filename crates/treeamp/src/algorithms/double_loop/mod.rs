@@ -30,8 +30,10 @@ const OUTER_GROWTH: f64 = 1.5;
 /// Rounding of the free energy, relative to the log-partitions it is made of.
 const ROUNDING: f64 = 1e-12;
 /// A variance below this fraction of the second moment has vanished. If all have, the signal is recovered;
-/// if some have, $F$ falls like $\frac n2\ln v$.
+/// if some have and $F$ falls by more than a nat in five steps, it falls like $\frac n2\ln v$, without bound.
 const VANISHED: f64 = 1e-13;
+const FALL_STEPS: usize = 5;
+const FALL: f64 = 1.0;
 
 /// Minimises the Bethe free energy from the messages of a run, by edge, and leaves there those of the
 /// stationary point.
@@ -72,7 +74,9 @@ pub(super) fn double_loop(
         out.outer_steps = step;
         out.evaluations = dual.evaluations;
         out.residual = change.max(mismatch);
-        if let Some(end) = dual.vanishing(VANISHED) {
+        let earlier = out.free_energy.iter().rev().nth(FALL_STEPS);
+        let falls = earlier.is_some_and(|f| f - now > FALL);
+        if let Some(end) = dual.vanishing(VANISHED, falls) {
             out.end = end;
             break;
         }
