@@ -2,7 +2,12 @@
 //! constant damping found by search. Writes the table of `docs/convergence.md`.
 //!
 //! `cargo bench --bench convergence -- 5` takes five seeds.
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 #[path = "../tests/common/mod.rs"]
 mod common;

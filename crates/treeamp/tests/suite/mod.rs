@@ -186,7 +186,7 @@ fn committee(seed: u64) -> Case {
     taught(model(), model(), seed)
 }
 
-fn layers(activation: impl Factor + Clone, seed: u64) -> Case {
+fn layers(activation: &(impl Factor + Clone), seed: u64) -> Case {
     let (w1, w2) = (iid(200, 100, seed), iid(200, 200, seed + 1));
     let model = || {
         source(GaussianPrior::new(0.0, 1.0).unwrap().iid(100))
@@ -257,8 +257,8 @@ pub fn case(name: &str, seed: u64) -> Case {
             let model = || glm(sparse(0.5, n), &iid(400, n, seed), PiecewiseLinear::relu());
             taught(model(), model(), seed)
         }
-        "two-layer relu" => layers(PiecewiseLinear::relu(), seed),
-        "tanh layer" => layers(PiecewiseLinear::hard_tanh(), seed),
+        "two-layer relu" => layers(&PiecewiseLinear::relu(), seed),
+        "tanh layer" => layers(&PiecewiseLinear::hard_tanh(), seed),
         "committee" => committee(seed),
         "sparse gradient" => gradient(&[400], seed),
         "sparse gradient 2d" => gradient(&[24, 24], seed),
