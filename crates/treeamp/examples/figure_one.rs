@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sparse_gradient = source(gaussian(100)?)
         >> var("x")
         >> ((branch(linear(60, 100)?) >> var("z") >> noise()? >> var("y"))
-            + (branch(Gradient) + sparse >> var("x'")));
+            + (branch(Gradient::periodic()) + sparse >> var("x'")));
 
     let factorization = (source(GaussianPrior::new(0.0, 1.0)?.shaped([100, 2])) >> var("u"))
         + (source(GaussianPrior::new(0.0, 1.0)?.shaped([80, 2])) >> var("v"))

@@ -1,4 +1,4 @@
-//! Charts as SVG, with nothing but text: panels in a row, each with axes, ticks, a legend, series
+//! Charts as SVG and PNG: panels in a row, each with axes, ticks, a legend, series
 //! and shaded bands.
 //!
 //! Drawn for paper as much as for screens: series differ in darkness and in shape, so a figure stays
@@ -17,7 +17,10 @@
 
 mod axis;
 mod band;
+mod font;
+mod paint;
 mod panel;
+mod picture;
 mod scale;
 mod series;
 mod svg;
@@ -27,8 +30,11 @@ mod tests;
 use std::io;
 use std::path::Path;
 
+use crate::data::write_whole;
+
 pub use axis::Axis;
 pub use panel::Panel;
+pub use picture::Raster;
 pub use series::{Ink, Mark, Series};
 use svg::{Anchor, Svg, Text};
 
@@ -70,9 +76,8 @@ impl Figure {
         self
     }
 
-    /// The figure as an SVG document.
-    #[must_use]
-    pub fn to_svg(&self) -> String {
+    /// The elements of the page.
+    fn draw(&self) -> Svg {
         let (width, height) = self.panel_size;
         let columns = self.panels.len().max(1) as f64;
         let total = MARGIN + columns * (width + MARGIN);
@@ -83,14 +88,40 @@ impl Figure {
             let x = MARGIN + i as f64 * (width + MARGIN);
             panel.draw(&mut svg, (x, MARGIN + TITLE), self.panel_size);
         }
-        svg.finish()
+        svg
     }
 
-    /// Writes the figure to a file, which is replaced when it exists.
+    /// The figure as an SVG document; its text is drawn as outlines, so that no font is needed.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        self.draw().finish()
+    }
+
+    /// The figure as a PNG, with `scale` pixels per unit of the SVG (2 is sharp on most screens, 4 on paper).
+    ///
+    /// # Errors
+    /// A scale that is not positive, or that makes the picture too large.
+    pub fn to_png(&self, scale: f64) -> Result<Vec<u8>, String> {
+        self.draw().paint(scale)
+    }
+
+    /// Writes the figure to a file, as PNG when its name ends in `.png` and as SVG otherwise. A file that
+    /// exists is replaced, whole or not at all.
     ///
     /// # Errors
     /// Whatever the file system says.
     pub fn save(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        std::fs::write(path, self.to_svg())
+        /// Sharp on paper.
+        const SCALE: f64 = 3.0;
+        let path = path.as_ref();
+        let png = path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("png"));
+        let bytes = if png {
+            self.to_png(SCALE).map_err(io::Error::other)?
+        } else {
+            self.to_svg().into_bytes()
+        };
+        write_whole(path, &bytes)
     }
 }

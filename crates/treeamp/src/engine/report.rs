@@ -11,7 +11,8 @@ use crate::model::{Direction, Tree};
 pub enum Termination {
     /// The residual fell below the tolerance, or every variable is recovered exactly.
     Converged {
-        /// Every variance fell below 1e-14 of the signal's second moment: perfect recovery.
+        /// Every variance fell below a fraction of the signal's second moment (1e-14, or far below the least
+        /// noise in theory): perfect recovery.
         perfect_recovery: bool,
     },
     /// The sweep limit came first. A bounded oscillation ends here.
@@ -95,6 +96,12 @@ pub struct Messages<M> {
 }
 
 impl<M> Messages<M> {
+    /// Messages given by hand, as (factor, variable, message).
+    #[must_use]
+    pub fn new(edges: Vec<(String, String, M)>) -> Self {
+        Self { edges }
+    }
+
     /// The message of a factor to a variable.
     #[must_use]
     pub fn get(&self, factor: &str, variable: &str) -> Option<&M> {

@@ -2,8 +2,8 @@
 
 use super::state::State;
 use super::{
-    Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Observer, Options, Plan,
-    Report, SweepRecord, SweepView, Termination,
+    Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Objective, Observer,
+    Options, Plan, Report, SweepRecord, SweepView, Termination,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::Incoming;
@@ -96,12 +96,35 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// Whether a diverging run goes back to its last good state (yes). Without a way back it saves the
+    /// memory of one message per edge, and reports the state it ended in.
+    #[must_use]
+    pub fn rollback(mut self, rollback: bool) -> Self {
+        self.options.rollback = rollback;
+        self
+    }
+
     /// Starts from the final messages of an earlier run, matched by the names of their ends; edges
     /// that the earlier tree did not have start as the options say.
     #[must_use]
-    pub fn warm_start(mut self, report: &Report<A>) -> Self {
-        self.warm = Some(report.messages.clone());
+    pub fn warm_start(self, report: &Report<A>) -> Self {
+        self.start_from(report.messages.clone())
+    }
+
+    /// Starts from these messages, as [`warm_start`](Self::warm_start).
+    #[must_use]
+    pub fn start_from(mut self, messages: Messages<A::Message>) -> Self {
+        self.warm = Some(messages);
         self
+    }
+
+    /// The objective at the messages the run would start from, without a sweep.
+    ///
+    /// # Errors
+    /// An option out of range, or a factor that cannot compute its potential.
+    pub fn initial_objective(&self) -> Result<Objective, RunError> {
+        self.options.check()?;
+        self.objective(&mut self.start()?)
     }
 
     /// Runs until convergence, divergence, the sweep limit, or an observer's word.
@@ -122,7 +145,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         for sweep in 1..=self.options.max_sweeps {
             let (improper, first) = match self.sweep(&mut state, sweep)? {
                 Pass::Broken(divergence) => {
-                    state.restore();
+                    self.restore(&mut state);
                     termination = Termination::Diverging(divergence);
                     break;
                 }
@@ -139,12 +162,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             if let Some(mut divergence) = first.filter(|_| improper_run >= IMPROPER_LIMIT) {
                 divergence.reason =
                     format!("improper for {improper_run} sweeps: {}", divergence.reason);
-                state.restore();
+                self.restore(&mut state);
                 termination = Termination::Diverging(divergence);
                 break;
             }
             if residual > GROWTH_LIMIT * smallest.max(GROWTH_FLOOR) && residual.is_finite() {
-                state.restore();
+                self.restore(&mut state);
                 termination = Termination::Diverging(Divergence {
                     reason: format!(
                         "the residual {residual:.2e} is over {GROWTH_LIMIT} times its minimum"
@@ -166,13 +189,14 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 residual,
                 tree: self.tree,
                 marginals: &state.marginals,
+                store: &state.store[..self.tree.edges().len()],
             };
             if let std::ops::ControlFlow::Break(reason) = observer.after_sweep(&view) {
                 termination = Termination::Stopped(reason);
                 break;
             }
             // after the first sweep the sources have not yet heard what is known
-            let perfect_recovery = sweep > 1 && state.perfect();
+            let perfect_recovery = sweep > 1 && state.perfect(self.options.perfect);
             if improper == 0 && (perfect_recovery || residual < self.options.tolerance) {
                 termination = Termination::Converged { perfect_recovery };
                 break;
@@ -191,9 +215,8 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             let node = &self.tree.factors()[step.factor];
             let variable = self.tree.edges()[step.edge].variable;
-            self.plan
-                .refresh(step.factor, &mut state.store, &state.flat);
-            let out = &mut state.scratch[variable];
+            self.plan.refresh(step.factor, &mut state.store);
+            let out = &mut state.scratch[state.class[variable]];
             let result = self.algorithm.update(
                 step.factor,
                 node.factor.as_ref(),
@@ -232,15 +255,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 }
             }
         }
-        std::mem::swap(&mut state.marginals, &mut state.previous);
         for (i, variable) in self.tree.variables().iter().enumerate() {
-            let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
-            let (total, out) = (&mut state.scratch[i], &mut state.marginals[i]);
-            match self.algorithm.marginal(variable, incoming, total, out) {
-                Ok(()) => {}
+            match self.marginal(state, i) {
+                Ok(()) => state.accept(i),
                 Err(error) if error.is_recoverable() => {
                     improper += 1;
-                    out.copy_from(&state.previous[i]);
+                    state.changes[i] = 0.0;
                     if first.is_none() {
                         let mut divergence = self.blame(variable.edges[0], sweep, &error);
                         divergence.factor = None;
@@ -255,6 +275,30 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
         }
         Ok(Pass::Done { improper, first })
+    }
+
+    /// The marginal of variable `i` at the present messages, into its class's spare.
+    fn marginal(&self, state: &mut State<A>, i: usize) -> Result<(), FactorError> {
+        let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
+        let (total, out) = (
+            &mut state.scratch[state.class[i]],
+            &mut state.spare[state.class[i]],
+        );
+        let variable = &self.tree.variables()[i];
+        self.algorithm.marginal(variable, incoming, total, out)
+    }
+
+    /// Back to the last good messages and the marginals they make.
+    fn restore(&self, state: &mut State<A>) {
+        state.restore();
+        if !state.has_good || !self.options.rollback {
+            return;
+        }
+        for i in 0..state.marginals.len() {
+            if self.marginal(state, i).is_ok() {
+                std::mem::swap(&mut state.spare[state.class[i]], &mut state.marginals[i]);
+            }
+        }
     }
 
     fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {

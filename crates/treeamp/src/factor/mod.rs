@@ -8,6 +8,7 @@ mod rules;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub(crate) use ensemble::signal;
 pub use ensemble::{Averaged, EnsembleRule};
 pub use gaussian_average::GaussianFactor;
 pub(crate) use gaussian_average::gaussian_ensemble_rule;

@@ -45,8 +45,13 @@ pub trait IidLaw<E: Elem = f64>: ScalarPrior<E> {
     /// The prior of a signal in the limit of infinite size, the reference that ratios refer to. For
     /// theory only.
     fn limit(self) -> SeparablePrior<Self, E> {
+        self.limit_of(1.0)
+    }
+
+    /// The prior of a signal in the limit of infinite size, `ratio` times the size of the reference.
+    fn limit_of(self, ratio: f64) -> SeparablePrior<Self, E> {
         SeparablePrior {
-            ratio: Some(1.0),
+            ratio: Some(ratio),
             ..self.shaped([])
         }
     }

@@ -9,33 +9,12 @@ use super::teacher::{requires, rule, weights};
 use super::{Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
-    Algorithm, Damping, Engine, Initial, Message, MissingRule, Options, Potential, Term,
+    Algorithm, Damping, Engine, Initial, Message, Messages, MissingRule, Objective, Observer,
+    Options, Potential, Term,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
 use crate::model::{Tree, Variable};
-
-impl Message for OverlapFields {
-    fn copy_from(&mut self, other: &Self) {
-        *self = *other;
-    }
-
-    fn add_assign(&mut self, other: &Self) {
-        self.m_hat += other.m_hat;
-        self.q_hat += other.q_hat;
-        self.tau_hat += other.tau_hat;
-    }
-
-    fn blend(&mut self, previous: &Self, damping: f64) {
-        self.m_hat += damping * (previous.m_hat - self.m_hat);
-        self.q_hat += damping * (previous.q_hat - self.q_hat);
-        self.tau_hat += damping * (previous.tau_hat - self.tau_hat);
-    }
-
-    fn is_finite(&self) -> bool {
-        self.m_hat.is_finite() && self.q_hat.is_finite() && self.tau_hat.is_finite()
-    }
-}
 
 /// The algorithm: moments of the student over data of the teacher.
 #[derive(Debug, Clone)]
@@ -187,6 +166,7 @@ pub struct MismatchedEvolution<'t> {
     /// The student's own $A_N$.
     normalisation: f64,
     options: Options,
+    warm: Option<Messages<OverlapFields>>,
 }
 
 impl<'t> MismatchedEvolution<'t> {
@@ -219,6 +199,7 @@ impl<'t> MismatchedEvolution<'t> {
             algorithm,
             normalisation,
             options,
+            warm: None,
         })
     }
 
@@ -250,20 +231,55 @@ impl<'t> MismatchedEvolution<'t> {
         self
     }
 
+    /// Starts from the messages of an earlier run, matched by the names of their ends.
+    #[must_use]
+    pub fn start_from(mut self, messages: Messages<OverlapFields>) -> Self {
+        self.warm = Some(messages);
+        self
+    }
+
     /// Runs it. A fixed point that was not reached is said in the termination.
     ///
     /// # Errors
     /// An option out of range, or a factor that fails for good.
     pub fn run(&self) -> Result<Evolution<ReplicaSymmetric>, RunError> {
-        let engine =
-            Engine::new(self.student, self.algorithm.clone())?.options(self.options.clone());
-        let report = engine.run(&mut ())?;
+        self.observed_by(&mut ())
+    }
+
+    /// Runs it under an observer.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn observed_by(
+        &self,
+        observer: &mut impl Observer<ReplicaSymmetric>,
+    ) -> Result<Evolution<ReplicaSymmetric>, RunError> {
+        let report = self.engine()?.run(observer)?;
         Ok(Evolution {
             report,
             teacher: self.algorithm.moments.clone(),
             normalisation: self.normalisation,
             heuristics: heuristics(self.student),
         })
+    }
+}
+
+impl<'t> MismatchedEvolution<'t> {
+    fn engine(&self) -> Result<Engine<'t, ReplicaSymmetric>, RunError> {
+        let engine = Engine::new(self.student, self.algorithm.clone())?;
+        let engine = engine.options(self.options.clone());
+        Ok(match &self.warm {
+            Some(messages) => engine.start_from(messages.clone()),
+            None => engine,
+        })
+    }
+
+    /// The free entropy at the messages a run would start from, without a sweep.
+    ///
+    /// # Errors
+    /// An option out of range, or a potential that cannot be computed.
+    pub fn initial_free_entropy(&self) -> Result<Objective, RunError> {
+        self.engine()?.initial_objective()
     }
 }
 

@@ -109,11 +109,19 @@ impl Pieces {
             return Ok(());
         }
         let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
-            (0..self.count()).map(|i| self.shares[i] * f(precision(i))).sum()
+            (0..self.count())
+                .map(|i| self.shares[i] * f(precision(i)))
+                .sum()
         };
         let v = sum(&|ai| 1.0 / (ai + a));
         // a_i/(a_i + a) is 1 for a pinned piece
-        let known = |ai: f64| if ai == f64::INFINITY { 1.0 } else { ai / (ai + a) };
+        let known = |ai: f64| {
+            if ai == f64::INFINITY {
+                1.0
+            } else {
+                ai / (ai + a)
+            }
+        };
         out.precision.set_scalar(sum(&known) / v);
         for i in 0..self.count() {
             let (ai, from) = (precision(i), piece(i));
@@ -122,7 +130,13 @@ impl Pieces {
                 (1.0 / v, -1.0)
             } else {
                 let c = 1.0 / ((ai + a) * v);
-                let gap = |aj: f64| if aj == f64::INFINITY { 1.0 } else { (aj - ai) / (aj + a) };
+                let gap = |aj: f64| {
+                    if aj == f64::INFINITY {
+                        1.0
+                    } else {
+                        (aj - ai) / (aj + a)
+                    }
+                };
                 (c, c * sum(&gap))
             };
             self.each_run(i, |to, at| {
@@ -144,7 +158,9 @@ impl Pieces {
         }
         let place = &incoming.get(self.whole).linear;
         let precision = |i: usize| incoming.get(self.first + i).precision.scalar();
-        let mean: f64 = (0..self.count()).map(|i| self.shares[i] * precision(i)).sum();
+        let mean: f64 = (0..self.count())
+            .map(|i| self.shares[i] * precision(i))
+            .sum();
         for i in 0..self.count() {
             let (gap, from) = (mean - precision(i), incoming.get(self.first + i));
             self.each_run(i, |to, at| {
@@ -214,7 +230,11 @@ impl Pieces {
             (tau0, share, noise, 1.0 / a)
         };
         let chosen: Vec<(f64, (f64, f64, f64, f64))> = if target == self.whole {
-            self.shares.iter().enumerate().map(|(i, p)| (*p, piece(i))).collect()
+            self.shares
+                .iter()
+                .enumerate()
+                .map(|(i, p)| (*p, piece(i)))
+                .collect()
         } else {
             vec![(1.0, piece(target - self.first))]
         };
@@ -245,7 +265,13 @@ impl Pieces {
         if whole == f64::INFINITY {
             return mean(&|ai| ai);
         }
-        let known = |ai: f64| if ai == f64::INFINITY { 1.0 } else { ai / (ai + whole) };
+        let known = |ai: f64| {
+            if ai == f64::INFINITY {
+                1.0
+            } else {
+                ai / (ai + whole)
+            }
+        };
         mean(&known) / mean(&|ai| 1.0 / (ai + whole))
     }
 }

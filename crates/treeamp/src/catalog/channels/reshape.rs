@@ -111,7 +111,11 @@ impl Factor for Reshape {
             }
             Target::Complex => match input.shape.split_last() {
                 Some((2, shape)) if input.element == Element::Real => SignalSpec::complex(shape),
-                _ => return Err(refuse("a real signal whose last axis is (re, im)".to_owned())),
+                _ => {
+                    return Err(refuse(
+                        "a real signal whose last axis is (re, im)".to_owned(),
+                    ));
+                }
             },
         };
         Ok(vec![output])
@@ -140,4 +144,5 @@ impl GenerativeRule for Reshape {
     }
 }
 
-gaussian_ensemble_rule!(Reshape, |_, a, target| a[1 - target]);
+gaussian_ensemble_rule!(Reshape, |_, a, target| a[1 - target], |_, a| (a[0] + a[1])
+    .ln());

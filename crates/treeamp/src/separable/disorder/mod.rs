@@ -19,12 +19,14 @@ mod breaks;
 mod channel;
 mod circular;
 mod circular_channel;
+mod entropy;
 mod gaussian;
 mod likelihood;
 mod line;
 mod modulus;
 mod panels;
 mod prior;
+mod rules;
 
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
@@ -48,6 +50,7 @@ const MASS_TOLERANCE: f64 = 1e-7;
 /// What the student and the teacher say about one value of the field: $A, r, v$ and $r_0, v_0$.
 #[derive(Debug, Clone, Copy)]
 struct Point {
+    /// $A$, or its excess.
     log_z: f64,
     r: f64,
     v: f64,
@@ -119,7 +122,7 @@ impl Sums {
             return Overlaps {
                 m,
                 v,
-                err: m * v / tau0,
+                err: m * (v / tau0),
                 tau0,
             };
         }
@@ -148,6 +151,8 @@ struct Field {
     bayes: bool,
     /// The factor of $r_0$ in $d = r - k r_0$.
     k: f64,
+    /// The potential is averaged less that of the tilt: $E[X]$ in the place of $E[A]$.
+    excess: bool,
 }
 
 impl Field {
@@ -179,6 +184,7 @@ impl Field {
             tau0_hat,
             bayes,
             k,
+            excess: false,
         })
     }
 
@@ -201,7 +207,11 @@ impl Field {
 /// be zero up to rounding, and the Bayes-optimal case needs the first four only.
 fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
     let mut floor = [0.0; COUNT];
-    floor[POTENTIAL] = 1e-5 * (at.a.abs() + at.m_hat.abs()) * tau0;
+    floor[POTENTIAL] = if at.excess {
+        1.0
+    } else {
+        1e-5 * (at.a.abs() + at.m_hat.abs()) * tau0
+    };
     if at.bayes {
         floor[M..].fill(f64::INFINITY);
     } else {
