@@ -419,3 +419,24 @@ fn complex_matrices_on_real_signals_in_the_limit() {
     let complex = source(CircularGaussian::new(1.0).unwrap().limit()) >> var("x");
     assert!((complex >> ensemble >> var("z")).build().is_err());
 }
+
+/// What a law leaves unknown per real component is the limit of $a v$.
+#[test]
+fn unknown_dimensions_are_limits() {
+    let check = |factor: &dyn Factor, tau0_hat: f64| {
+        let (o, _) = average(factor, &[bayes(1e9, tau0_hat)], &[tau0_hat], 0);
+        let limit = 1e9 * o.v;
+        let rule = factor.ensemble().unwrap();
+        let d = rule.unknown_dimension(&[tau0_hat], 0).unwrap();
+        // logarithms over the precision, or the width of a transition
+        assert!((d - limit).abs() < 1e-3, "{}: {d} {limit}", factor.name());
+    };
+    check(&CircularGaussian::new(1.3).unwrap().limit(), 0.0);
+    check(&CircularGaussBernoulli::new(0.2, 1.3).unwrap().limit(), 0.0);
+    check(
+        &PartsPrior::new(GaussBernoulli::new(0.2, 0.1, 1.3).unwrap()).limit(),
+        0.0,
+    );
+    check(&ModulusLikelihood.unspecified(), 0.8);
+    check(&PhaseLikelihood.unspecified(), 0.8);
+}
