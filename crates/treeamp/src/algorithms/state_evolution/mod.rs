@@ -3,6 +3,7 @@
 
 mod bayes_optimal;
 mod conjugate;
+mod divergence;
 mod evolution;
 mod gibbs;
 mod heuristic;

@@ -11,7 +11,7 @@ use crate::model::Tree;
 use crate::scalar::{OutputMeasure, ScalarView};
 
 /// The precision that an informed start gives, in units of $1/\tau_0$.
-const INFORMED: f64 = 1e8;
+pub(super) const INFORMED: f64 = 1e8;
 
 /// Variances below this fraction of the least noise are perfect recovery.
 const BELOW_NOISE: f64 = 1e-6;

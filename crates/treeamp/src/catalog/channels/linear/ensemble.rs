@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Linear;
 use super::average::{Average, prior_potential, second_moment};
-use crate::belief::{Element, Overlaps, SignalSpec};
+use crate::belief::{Element, OverlapFields, Overlaps, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{Arity, Averaged, EnsembleRule, Factor};
 use crate::math::spectrum::Spectrum;
@@ -168,6 +168,18 @@ macro_rules! ensemble_rule_from_spectrum {
                 let average = Average::new(known(self)?, at);
                 average.check()?;
                 Ok(Some(average.extrinsic(target)))
+            }
+
+            fn towards_known(
+                &self,
+                at: Averaged<'_>,
+                target: usize,
+            ) -> Result<Option<OverlapFields>, FactorError> {
+                let average = Average::new(known(self)?, at);
+                average.check()?;
+                Ok((target == 1)
+                    .then(|| average.towards_known_output())
+                    .flatten())
             }
 
             fn entropic_potential(
