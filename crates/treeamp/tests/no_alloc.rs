@@ -113,3 +113,26 @@ fn a_tree_with_everything_does_not_allocate() {
     .unwrap();
     assert_eq!(allocations(&model, 1, 6), 0);
 }
+
+#[test]
+fn complex_sweeps_do_not_allocate() {
+    use treeamp::operator::ComplexDense;
+    let (m, n) = (60, 40);
+    let (re, im) = (
+        common::gaussian_matrix(m, n, 1),
+        common::gaussian_matrix(m, n, 2),
+    );
+    let w = ComplexMatrix::from_parts(&re, &im).unwrap();
+    let chain = source(CircularGaussBernoulli::new(0.5, 1.0).unwrap().iid(n))
+        >> var("x")
+        >> Linear::of(ComplexDense::new(w))
+        >> var("z");
+    let seen = chain.clone() >> GaussianNoise::new(0.1).unwrap() >> var("y");
+    let model = seen.build().unwrap();
+    let y = model.sample(0).unwrap().get("y").unwrap().to_vec();
+    assert_eq!(allocations(&model.condition("y", &y).unwrap(), 1, 20), 0);
+    let noisy = chain >> Modulus >> var("u") >> GaussianNoise::new(0.1).unwrap() >> var("y");
+    let model = noisy.build().unwrap();
+    let y = model.sample(0).unwrap().get("y").unwrap().to_vec();
+    assert_eq!(allocations(&model.condition("y", &y).unwrap(), 1, 6), 0);
+}
