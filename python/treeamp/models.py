@@ -437,7 +437,7 @@ def _gradient_shape(x_shape: Any) -> tuple[int, ...]:
 def sparse_gradient_regression(
     A: Any, y: Any, x_shape: Any, grad_rho: float, noise_var: float, prior_var: float
 ) -> Model:
-    r"""Regression :math:`y = A x + \xi` on a signal whose gradient is sparse (inference needs a gradient rule)."""
+    r"""Regression :math:`y = A x + \xi` on a signal whose gradient is sparse."""
     prior = GaussBernoulliPrior(size=_gradient_shape(x_shape), rho=grad_rho)
     return _with_gradient(A, x_shape, prior_var, GaussianLikelihood(y=y, var=noise_var), prior)
 

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use treeamp::operator::Filter;
 use treeamp::prelude::*;
 
 /// The arrays of one run.
@@ -198,6 +199,25 @@ fn decoders(at: &impl Fn(&'static str) -> Record) {
     tell("vae_inpaint_uniform50", &model.build().unwrap(), 0.5, 100);
 }
 
+fn operators(at: &impl Fn(&'static str) -> Record) {
+    let y = at("deconv2d_gaussian").get("y");
+    let prior = GaussianPrior::new(0.0, 1.0)
+        .unwrap()
+        .shaped(y.shape.clone());
+    let blur = Convolution::new(Filter::GaussianBlur(vec![2.0, 2.0]));
+    let model = source(prior) >> var("x") >> blur >> var("z") >> gaussian(0.1, &y);
+    tell("deconv2d_gaussian", &model.build().unwrap(), 0.0, 100);
+    let y = at("sparse_gradient").get("y");
+    let n = y.data.len();
+    let jumps = GaussBernoulli::new(0.04, 0.0, 1.0).unwrap().shaped([1, n]);
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
+        >> var("x")
+        >> (branch(gaussian(0.01, &y)) + (branch(Gradient::periodic()) + jumps >> var("z")));
+    let model = model.build().unwrap();
+    tell("sparse_gradient", &model, 0.1, 1000);
+    tell("sparse_gradient_tol1e-6", &model, 0.3, 1000);
+}
+
 fn own_models(at: &impl Fn(&'static str) -> Record) {
     for k in ["own_0", "own_1", "own_2", "own_3"] {
         let arrays = at(k);
@@ -229,5 +249,6 @@ fn main() {
         linear_models(&at);
         deep_models(&at);
         decoders(&at);
+        operators(&at);
     }
 }

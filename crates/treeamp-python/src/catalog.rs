@@ -1,8 +1,9 @@
 //! The modules by name: one line each.
 
-use numpy::PyReadonlyArray2;
+use numpy::{PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use treeamp::catalog::channels::Region;
+use treeamp::operator::Filter;
 use treeamp::prelude::*;
 
 use crate::array::matrix;
@@ -103,6 +104,15 @@ pub fn channel(law: &str, parameters: Vec<Vec<f64>>) -> PyResult<PyFactor> {
         "bias" => checked(Bias::new(p.list(0)?)),
         "sum" => checked(Sum::new(p.count(0)?)),
         "duplicate" => checked(Duplicate::new(p.count(0)?)),
+        "laplacian" => checked(Ok(Convolution::laplacian())),
+        "gaussian_blur" => checked(Ok(Convolution::new(Filter::GaussianBlur(
+            p.list(0)?.to_vec(),
+        )))),
+        "real_dft" => checked(Ok(RealDft)),
+        "mask" => checked(Ok(Mask::new(
+            p.list(0)?.iter().map(|x| *x != 0.0).collect(),
+        ))),
+        "concatenate" => checked(Concatenate::along(p.count(0)?, p.count(1)?)),
         "gradient" => checked(Ok(Gradient::periodic())),
         other => Err(model_message(format!("there is no channel `{other}`"))),
     }
@@ -127,6 +137,20 @@ pub fn piecewise(name: &str, regions: Vec<(f64, f64, f64, f64)>) -> PyResult<PyF
 #[pyfunction]
 pub fn linear(w: PyReadonlyArray2<'_, f64>) -> PyResult<PyFactor> {
     checked(Linear::new(matrix(&w)?))
+}
+
+/// $x_n = \sum_m h_m z_{n-m}$, circular, the origin of the kernel at index 0 of every axis.
+#[pyfunction]
+pub fn convolution(kernel: PyReadonlyArrayDyn<'_, f64>) -> PyResult<PyFactor> {
+    let shape = kernel.shape().to_vec();
+    let entries: Vec<f64> = kernel.as_array().iter().copied().collect();
+    checked(Ok(Convolution::new(Filter::Kernel { shape, entries })))
+}
+
+/// The same components in another shape.
+#[pyfunction]
+pub fn reshape(shape: Vec<usize>) -> PyResult<PyFactor> {
+    checked(Ok(Reshape::to(shape)))
 }
 
 /// $x = R z$ with $R^T R = 1$.

@@ -43,9 +43,23 @@ impl Factor {
         model_message(format!("factor `{}` has no {rule} rule", self.name()))
     }
 
-    fn rule(&self) -> PyResult<&dyn PosteriorRule> {
-        let rule = self.inner.posterior();
+    fn rule<'a>(&self, bound: &'a Arc<dyn AnyFactor>) -> PyResult<&'a dyn PosteriorRule> {
+        let rule = bound.posterior();
         rule.ok_or_else(|| self.missing("expectation propagation (posterior)"))
+    }
+
+    fn wrong(&self, port: usize, expected: &str, got: &str) -> PyErr {
+        let name = self.name();
+        model_message(format!(
+            "factor `{name}`, port {port}: expected {expected}, got {got}"
+        ))
+    }
+
+    /// The factor for signals of given shapes, as a tree would hold it.
+    fn bound(&self, inputs: &[SignalSpec]) -> PyResult<Arc<dyn AnyFactor>> {
+        let bound = self.inner.bind(inputs);
+        let bound = bound.map_err(|e| self.wrong(e.port, &e.expected, &e.got))?;
+        Ok(bound.unwrap_or_else(|| Arc::clone(&self.inner)))
     }
 
     fn average(&self) -> PyResult<&dyn EnsembleRule> {
@@ -57,25 +71,20 @@ impl Factor {
     fn incoming(
         &self,
         messages: &[(f64, Shaped<'_>)],
-    ) -> PyResult<(Vec<SignalSpec>, Vec<Gaussian>)> {
+    ) -> PyResult<(Arc<dyn AnyFactor>, Vec<SignalSpec>, Vec<Gaussian>)> {
         self.check_ports(&[messages.len()], 0)?;
         let specs: Vec<SignalSpec> = messages
             .iter()
             .map(|(_, b)| SignalSpec::real(b.shape()))
             .collect();
         let inputs = self.inner.arity().inputs;
-        let wrong = |port: usize, expected: &str, got: &str| {
-            let name = self.name();
-            model_message(format!(
-                "factor `{name}`, port {port}: expected {expected}, got {got}"
-            ))
-        };
-        let outputs = self.inner.output_specs(&specs[..inputs]);
-        let outputs = outputs.map_err(|e| wrong(e.port, &e.expected, &e.got))?;
+        let bound = self.bound(&specs[..inputs])?;
+        let outputs = bound.output_specs(&specs[..inputs]);
+        let outputs = outputs.map_err(|e| self.wrong(e.port, &e.expected, &e.got))?;
         for (port, (expected, got)) in outputs.iter().zip(&specs[inputs..]).enumerate() {
             if expected.ratio.is_none() && expected.len() != got.len() {
                 let (expected, got) = (format!("shape {expected}"), format!("shape {got}"));
-                return Err(wrong(inputs + port, &expected, &got));
+                return Err(self.wrong(inputs + port, &expected, &got));
             }
         }
         let read = |((a, b), spec): (&(f64, Shaped<'_>), &SignalSpec)| {
@@ -87,7 +96,7 @@ impl Factor {
             Ok(message)
         };
         let read: PyResult<_> = messages.iter().zip(&specs).map(read).collect();
-        Ok((specs, read?))
+        Ok((bound, specs, read?))
     }
 
     /// Refuses lists that are not one per port, and ports that are not there.
@@ -105,11 +114,13 @@ impl Factor {
     }
 
     /// What the rule needs besides messages: slots and a workspace.
-    fn bench(&self, specs: &[SignalSpec]) -> PyResult<(Vec<usize>, Vec<f64>)> {
-        self.inner
-            .prepare()
-            .map_err(|e| factor_error(self.name(), &e))?;
-        let work = vec![0.0; self.inner.workspace_len(specs)];
+    fn bench(
+        &self,
+        bound: &Arc<dyn AnyFactor>,
+        specs: &[SignalSpec],
+    ) -> PyResult<(Vec<usize>, Vec<f64>)> {
+        bound.prepare().map_err(|e| factor_error(self.name(), &e))?;
+        let work = vec![0.0; bound.workspace_len(specs)];
         Ok(((0..specs.len()).collect(), work))
     }
 }
@@ -239,9 +250,9 @@ impl Factor {
 
     /// $A$ at isotropic messages `(a, b)`, one per port: a sum over components.
     fn log_partition(&self, messages: Vec<(f64, Shaped<'_>)>) -> PyResult<f64> {
-        let (specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&specs)?;
-        self.rule()?
+        let (bound, specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&bound, &specs)?;
+        self.rule(&bound)?
             .log_partition(Incoming::new(&messages, &slots), &mut work)
             .map_err(|e| factor_error(self.name(), &e))
     }
@@ -254,10 +265,10 @@ impl Factor {
         port: usize,
     ) -> PyResult<(Array<'py>, f64)> {
         self.check_ports(&[messages.len()], port)?;
-        let (specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&specs)?;
+        let (bound, specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&bound, &specs)?;
         let mut out = Moments::zeros(&specs[port]);
-        self.rule()?
+        self.rule(&bound)?
             .moments(Incoming::new(&messages, &slots), port, &mut out, &mut work)
             .map_err(|e| factor_error(self.name(), &e))?;
         let variance = out.average_variance();
@@ -272,13 +283,24 @@ impl Factor {
         port: usize,
     ) -> PyResult<(f64, Array<'py>)> {
         self.check_ports(&[messages.len()], port)?;
-        let (specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&specs)?;
+        let (bound, specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&bound, &specs)?;
         let mut out = messages[port].clone();
-        self.rule()?
+        self.rule(&bound)?
             .message(Incoming::new(&messages, &slots), port, &mut out, &mut work)
             .map_err(|e| factor_error(self.name(), &e))?;
         Ok((out.precision.scalar(), flat(py, out.linear)))
+    }
+
+    /// The factor for inputs of given shapes, where its work depends on them.
+    fn bind(&self, shapes: Vec<Vec<usize>>) -> PyResult<Self> {
+        let specs: Vec<SignalSpec> = shapes.into_iter().map(SignalSpec::real).collect();
+        if specs.len() != self.inner.arity().inputs {
+            let (name, n) = (self.name(), self.inner.arity().inputs);
+            return Err(model_message(format!("factor `{name}` takes {n} inputs")));
+        }
+        let inner = self.bound(&specs)?;
+        Ok(Self { inner })
     }
 
     /// The likelihood of an observed output (`None`: observed, and not told).

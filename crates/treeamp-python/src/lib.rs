@@ -22,7 +22,9 @@ use pyo3::prelude::*;
 #[pymodule(name = "_lib")]
 mod module {
     #[pymodule_export]
-    use super::catalog::{channel, linear, linear_ensemble, piecewise, prior, rotation};
+    use super::catalog::{
+        channel, convolution, linear, linear_ensemble, piecewise, prior, reshape, rotation,
+    };
     #[pymodule_export]
     use super::custom::custom;
     #[pymodule_export]
