@@ -55,7 +55,7 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "ragged lists": (lambda: unordered([[1.0, 2.0], [3.0]]), VALUE, "different lengths"),
     "a dict": (lambda: unordered({"W": 1}), TYPE, "`W`"),
     "None": (lambda: unordered(None), TYPE, "`W`"),
-    "complex numbers": (lambda: unordered(np.array([[1j]])), NOT, "complex"),
+    "complex numbers": (lambda: unordered(np.array([[1j]])), TYPE, "first axis"),
     "dates": (lambda: unordered(np.array([["2020-01-01"]], dtype="datetime64[D]")), TYPE, "datetime64"),
     "a vector for a matrix": (lambda: unordered([1.0, 2.0]), VALUE, "must be a matrix, got an array of shape (2,)"),
     "an empty matrix": (lambda: unordered(np.zeros((0, 3))), MODEL, "matrix"),
@@ -251,8 +251,12 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     ),
     # --- what does not exist yet
     "maximum a posteriori": (lambda: ta.MAP(chain()), NOT, "not available yet"),
-    "a complex channel": (lambda: ta.ComplexLinearChannel(W), NOT, "complex"),
-    "a Fourier transform": (lambda: ta.DFTChannel(real=True), NOT, "complex"),
+    "a matrix that is not unitary": (lambda: ta.UnitaryChannel(W), MODEL, "unitary"),
+    "a complex signal without parts": (
+        lambda: (ta.GaussianPrior(3) @ ta.V("x") @ ta.ComplexLinearChannel(W) @ ta.V("z")).to_model(), MODEL, "size=(2, ...)",
+    ),
+    "a modulus without parts": (lambda: ta.ModulusLikelihood([1.0]).compute_backward_posterior(1.0, [1.0]), MODEL, "parts"),
+    "a modulus that is negative": (lambda: ta.ModulusLikelihood([-1.0]), MODEL, "-1"),
     "a soft threshold": (lambda: ta.MAP_L1NormPrior(3, gamma=1), NOT, "a posteriori"),
     "low rank": (lambda: ta.LowRankGramChannel(3, 1), NOT, "low-rank"),
     # --- modules of one's own

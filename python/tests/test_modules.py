@@ -53,6 +53,8 @@ def test_scalar_laws(oracle: Path) -> None:
     compared = 0
     for record in records(oracle, "modules_ep.json", "records"):
         point, truth = record["point"], record["truth"]
+        if record["cls"] == "ModulusLikelihood":
+            continue  # complex: test_complex.py
         more = {"prior": {"size": 1}, "likelihood": {"y": None}, "channel": {}}[record["group"]]
         module = make(record["cls"], record["params"], **more)
         if module is None:
@@ -79,7 +81,7 @@ def test_linear_channels(oracle: Path) -> None:
     compared = 0
     for record in records(oracle, "modules_ep.json", "linear"):
         name = record["cls"].split("(")[0]
-        if not hasattr(ta, name) or name == "DuplicateChannel":
+        if not hasattr(ta, name) or name in ("DuplicateChannel", "DFTChannel", "ComplexLinearChannel", "UnitaryChannel"):
             continue
         known = {*inspect.signature(getattr(ta, name)).parameters, "prev", "next"}
         params = {k: v for k, v in {**record.get("params", {}), **record["data"]}.items() if k in known}

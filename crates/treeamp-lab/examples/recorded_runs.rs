@@ -7,7 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
-use treeamp::operator::Filter;
+use treeamp::belief::Element;
+use treeamp::operator::{ComplexDense, Filter};
 use treeamp::prelude::*;
 
 /// The arrays of one run.
@@ -46,26 +47,28 @@ fn hash(values: &[f64]) -> u64 {
     })
 }
 
-fn tell(name: &str, model: &Tree, damping: f64, sweeps: usize) {
+fn tell(run: &str, model: &Tree, damping: f64, sweeps: usize) {
     let engine = ExpectationPropagation.on(model).unwrap();
     let report = engine
         .damping(damping)
         .max_sweeps(sweeps)
         .run(&mut ())
         .unwrap();
-    for variable in report.variables() {
-        let (mean, v) = (
-            report.mean(variable).unwrap(),
-            report.variance(variable).unwrap(),
+    for (variable, name) in model.variables().iter().zip(report.variables()) {
+        let (mut mean, v) = (
+            report.mean(name).unwrap().to_vec(),
+            report.variance(name).unwrap(),
         );
-        let (sweeps, mean) = (report.sweeps, hash(mean));
-        println!(
-            "{name}\t{variable}\t{sweeps}\t{:016x}\t{mean:016x}",
-            v.to_bits()
-        );
+        if variable.spec.element == Element::Complex {
+            // all real parts first, as arrays of other languages have them
+            let part = |k: usize| mean.iter().skip(k).step_by(2).copied();
+            mean = part(0).chain(part(1)).collect();
+        }
+        let (sweeps, mean) = (report.sweeps, hash(&mean));
+        println!("{run}\t{name}\t{sweeps}\t{:016x}\t{mean:016x}", v.to_bits());
     }
     let evidence = report.log_evidence().map_or(0, f64::to_bits);
-    println!("{name}\tevidence\t{}\t{evidence:016x}\t", report.sweeps);
+    println!("{run}\tevidence\t{}\t{evidence:016x}\t", report.sweeps);
 }
 
 fn linear(a: &Array) -> Linear {
@@ -199,6 +202,20 @@ fn decoders(at: &impl Fn(&'static str) -> Record) {
     tell("vae_inpaint_uniform50", &model.build().unwrap(), 0.5, 100);
 }
 
+fn complex_models(at: &impl Fn(&'static str) -> Record) {
+    let arrays = at("phase_retrieval_complex");
+    let part = |name: &str| {
+        let a = arrays.get(name);
+        Matrix::from_rows(a.shape[0], a.shape[1], &a.data).unwrap()
+    };
+    let f = ComplexMatrix::from_parts(&part("F_re"), &part("F_im")).unwrap();
+    let prior = PartsPrior::new(GaussBernoulli::new(0.5, 0.01, 1.0).unwrap()).iid(f.cols());
+    let modulus = ModulusLikelihood.observed(arrays.get("y").data).unwrap();
+    let channel = Linear::of(ComplexDense::new(f));
+    let model = source(prior) >> var("x") >> channel >> var("z") >> modulus;
+    tell("phase_retrieval_complex", &model.build().unwrap(), 0.3, 200);
+}
+
 fn operators(at: &impl Fn(&'static str) -> Record) {
     let y = at("deconv2d_gaussian").get("y");
     let prior = GaussianPrior::new(0.0, 1.0)
@@ -250,5 +267,6 @@ fn main() {
         deep_models(&at);
         decoders(&at);
         operators(&at);
+        complex_models(&at);
     }
 }

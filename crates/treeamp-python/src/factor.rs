@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use treeamp::algorithms::state_evolution::gibbs;
-use treeamp::belief::{Gaussian, Moments, OverlapFields, SignalSpec};
+use treeamp::belief::{Element, Gaussian, Moments, OverlapFields, SignalSpec};
 use treeamp::factor::{Averaged, EnsembleRule, Factor as AnyFactor, Incoming, PosteriorRule};
 use treeamp::scalar::Tilt;
 
-use crate::array::{flat, slice};
+use crate::array::{flat, halves, pairs, signal, slice};
 use crate::error::{factor_error, model_message, run_error};
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;
@@ -26,13 +26,28 @@ type Fields = (f64, f64, f64);
 #[derive(Clone)]
 pub struct Factor {
     pub inner: Arc<dyn AnyFactor>,
+    /// Which ports are complex; none if it is empty.
+    complex: Vec<bool>,
 }
 
 impl Factor {
     pub fn new(factor: impl AnyFactor) -> Self {
         Self {
             inner: Arc::new(factor),
+            complex: Vec::new(),
         }
+    }
+
+    /// A module with complex signals at some of its ports.
+    pub fn complex(factor: impl AnyFactor, ports: &[bool]) -> Self {
+        Self {
+            inner: Arc::new(factor),
+            complex: ports.to_vec(),
+        }
+    }
+
+    fn is_complex(&self, port: usize) -> bool {
+        self.complex.get(port).copied().unwrap_or(false)
     }
 
     fn name(&self) -> &str {
@@ -55,6 +70,15 @@ impl Factor {
         ))
     }
 
+    /// The components at a port as Python has them.
+    fn parts(&self, port: usize, values: Vec<f64>) -> Vec<f64> {
+        if self.is_complex(port) {
+            halves(&values)
+        } else {
+            values
+        }
+    }
+
     /// The factor for signals of given shapes, as a tree would hold it.
     fn bound(&self, inputs: &[SignalSpec]) -> PyResult<Arc<dyn AnyFactor>> {
         let bound = self.inner.bind(inputs);
@@ -73,10 +97,11 @@ impl Factor {
         messages: &[(f64, Shaped<'_>)],
     ) -> PyResult<(Arc<dyn AnyFactor>, Vec<SignalSpec>, Vec<Gaussian>)> {
         self.check_ports(&[messages.len()], 0)?;
-        let specs: Vec<SignalSpec> = messages
-            .iter()
-            .map(|(_, b)| SignalSpec::real(b.shape()))
+        let shapes = messages.iter().map(|(_, b)| b.shape()).enumerate();
+        let specs: PyResult<Vec<SignalSpec>> = shapes
+            .map(|(port, shape)| signal(shape, self.is_complex(port)))
             .collect();
+        let specs = specs?;
         let inputs = self.inner.arity().inputs;
         let bound = self.bound(&specs[..inputs])?;
         let outputs = bound.output_specs(&specs[..inputs]);
@@ -92,7 +117,11 @@ impl Factor {
             message.precision.set_scalar(*a);
             let values = b.as_slice();
             let values = values.map_err(|_| PyValueError::new_err("expected contiguous arrays"))?;
-            message.linear.copy_from_slice(values);
+            if spec.element == Element::Complex {
+                message.linear = pairs(values);
+            } else {
+                message.linear.copy_from_slice(values);
+            }
             Ok(message)
         };
         let read: PyResult<_> = messages.iter().zip(&specs).map(read).collect();
@@ -272,7 +301,7 @@ impl Factor {
             .moments(Incoming::new(&messages, &slots), port, &mut out, &mut work)
             .map_err(|e| factor_error(self.name(), &e))?;
         let variance = out.average_variance();
-        Ok((flat(py, out.mean), variance))
+        Ok((flat(py, self.parts(port, out.mean)), variance))
     }
 
     /// The message `(a, b)` to the variable at `port`; an infinite `a` pins it at `b`.
@@ -289,30 +318,40 @@ impl Factor {
         self.rule(&bound)?
             .message(Incoming::new(&messages, &slots), port, &mut out, &mut work)
             .map_err(|e| factor_error(self.name(), &e))?;
-        Ok((out.precision.scalar(), flat(py, out.linear)))
+        let linear = self.parts(port, out.linear);
+        Ok((out.precision.scalar(), flat(py, linear)))
     }
 
     /// The factor for inputs of given shapes, where its work depends on them.
     fn bind(&self, shapes: Vec<Vec<usize>>) -> PyResult<Self> {
-        let specs: Vec<SignalSpec> = shapes.into_iter().map(SignalSpec::real).collect();
+        let shapes = shapes.iter().enumerate();
+        let specs: PyResult<Vec<SignalSpec>> = shapes
+            .map(|(port, shape)| signal(shape, self.is_complex(port)))
+            .collect();
+        let specs = specs?;
         if specs.len() != self.inner.arity().inputs {
             let (name, n) = (self.name(), self.inner.arity().inputs);
             return Err(model_message(format!("factor `{name}` takes {n} inputs")));
         }
-        let inner = self.bound(&specs)?;
-        Ok(Self { inner })
+        Ok(Self {
+            inner: self.bound(&specs)?,
+            complex: self.complex.clone(),
+        })
     }
 
     /// The likelihood of an observed output (`None`: observed, and not told).
     #[pyo3(signature = (y))]
     fn observe(&self, y: Option<Input<'_>>) -> PyResult<Option<Self>> {
+        let inputs = self.inner.arity().inputs;
         let observed = match &y {
+            Some(y) if self.is_complex(inputs) => self.inner.observe(&pairs(slice(y)?)),
             Some(y) => self.inner.observe(slice(y)?),
             None => self.inner.observe_unspecified(),
         };
         let observed =
             observed.map_err(|e| model_message(format!("{}: observation: {e}", self.name())))?;
-        Ok(observed.map(|inner| Self { inner }))
+        let complex = self.complex.iter().take(inputs).copied().collect();
+        Ok(observed.map(|inner| Self { inner, complex }))
     }
 
     /// Outputs drawn given inputs, of the lengths given.
@@ -325,10 +364,22 @@ impl Factor {
     ) -> PyResult<Vec<Array<'py>>> {
         let missing = || self.missing("generative");
         let rule = self.inner.generator().ok_or_else(missing)?;
-        let inputs = inputs.iter().map(slice).collect::<PyResult<Vec<_>>>()?;
+        let inputs = inputs.iter().enumerate().map(|(port, x)| {
+            let x = slice(x)?;
+            Ok(if self.is_complex(port) {
+                pairs(x)
+            } else {
+                x.to_vec()
+            })
+        });
+        let inputs = inputs.collect::<PyResult<Vec<Vec<f64>>>>()?;
+        let given: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
         let mut outputs: Vec<Vec<f64>> = lengths.iter().map(|n| vec![0.0; *n]).collect();
-        rule.sample(&inputs, &mut outputs, &mut ChaCha8Rng::seed_from_u64(seed));
-        Ok(outputs.into_iter().map(|x| flat(py, x)).collect())
+        rule.sample(&given, &mut outputs, &mut ChaCha8Rng::seed_from_u64(seed));
+        let outputs = outputs.into_iter().enumerate();
+        Ok(outputs
+            .map(|(k, x)| flat(py, self.parts(given.len() + k, x)))
+            .collect())
     }
 
     /// $E x_0^2$ at `port`, this factor being the teacher's.

@@ -23,7 +23,8 @@ use pyo3::prelude::*;
 mod module {
     #[pymodule_export]
     use super::catalog::{
-        channel, convolution, linear, linear_ensemble, piecewise, prior, reshape, rotation,
+        channel, complex_gaussian_likelihood, complex_linear, convolution, linear, linear_ensemble,
+        piecewise, prior, reshape, rotation,
     };
     #[pymodule_export]
     use super::custom::custom;

@@ -11,14 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .absent import (
-    ComplexLinearChannel,
-    DFTChannel,
-    LowRankFactorization,
-    LowRankGramChannel,
-    ModulusChannel,
-    UnitaryChannel,
-)
+from .absent import LowRankFactorization, LowRankGramChannel
 from .activations import (
     AbsChannel,
     AsymmetricAbsChannel,
@@ -37,6 +30,7 @@ from .activations import (
 from .base import (
     Channel,
 )
+from .complex import ComplexLinearChannel, DFTChannel, ModulusChannel, UnitaryChannel
 from .linear import (
     AnalyticalLinearChannel,
     BiasChannel,

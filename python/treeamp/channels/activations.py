@@ -34,6 +34,7 @@ class GaussianChannel(Channel):
     (1.0, array([1.]))
     """
 
+    _complex = (None, None)
     repr_parameters = ("var",)
     _law, _native_parameters = "gaussian_noise", ("var",)
 

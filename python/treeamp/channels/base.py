@@ -20,6 +20,7 @@ class Channel(Factor):
 
     n_prev = 1
     n_next = 1
+    _complex: tuple[bool | None, bool | None] = (False, False)
 
     #: Catalogue name of the channel, and its parameters.
     _law: str = ""

@@ -151,6 +151,7 @@ class BiasChannel(Channel):
 class SumChannel(Channel):
     r"""Sum :math:`x = z_1 + \dots + z_n`: means and variances add."""
 
+    _complex = (None, None)
     repr_parameters = ("n_prev",)
     _law, _native_parameters = "sum", ("n_prev",)
 
@@ -162,6 +163,7 @@ class SumChannel(Channel):
 class DuplicateChannel(Channel):
     r"""Copies :math:`x_1 = \dots = x_n = z`: natural parameters add."""
 
+    _complex = (None, None)
     repr_parameters = ("n_next",)
     _law, _native_parameters = "duplicate", ("n_next",)
 

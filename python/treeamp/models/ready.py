@@ -9,6 +9,7 @@ import numpy as np
 from .._arrays import check_seed, count, number
 from ..base import Factor, Piece, Variable
 from ..channels import (
+    ComplexLinearChannel,
     GaussianChannel,
     GradientChannel,
     LinearChannel,
@@ -84,8 +85,12 @@ def glm_generative(
     size = {"N": N} if ensemble_type in ("rotation", "unitary") else {"M": M, "N": N}
     law = get_ensemble(ensemble_type, **size, **ensemble)
     F = law.generate(seed=check_seed(seed))
+    # a complex signal has its parts on the first axis
+    complex_matrix = np.iscomplexobj(F)
+    channel = ComplexLinearChannel(F, name="F") if complex_matrix else LinearChannel(F, name="F")
+    signal = get_prior((2, N) if complex_matrix else N, prior_type, **prior)
     model = (
-        get_prior(N, prior_type, **prior) @ Variable("x") @ LinearChannel(F, name="F") @ Variable("z")
+        signal @ Variable("x") @ channel @ Variable("z")
         @ get_channel(output_type, **output) @ Variable("y")
     ).to_model()
     model.matrix_seed = law.seed  # type: ignore[attr-defined]
