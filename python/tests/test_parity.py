@@ -18,8 +18,6 @@ import treeamp as ta
 
 #: Records of models with modules that treeamp does not have yet.
 WAITING = {
-    "sparse_fft": "a law on conjugate pairs (RealDFTChannel is the way here)",
-    "sparse_fft_tol1e-6": "a law on conjugate pairs (RealDFTChannel is the way here)",
     "tv_denoise_L21": "MAP_L21NormPrior",
     "low_rank_gram": "LowRankGramChannel",
     "low_rank_uv": "LowRankFactorization",
@@ -152,6 +150,17 @@ def inpaint(arrays: Any, oracle: Path) -> ta.Model:
     return (decoder(oracle) @ ta.LinearChannel(mask) @ ta.V("zz") @ output).to_model()
 
 
+def sparse_fourier(arrays: Any) -> ta.Model:
+    """The law of the record on the N real coordinates, each sqrt 2 times a part."""
+    y = arrays["y"]
+    waves = ta.GaussBernoulliPrior(size=y.size, rho=0.02, var=2 * 18.75)
+    return (
+        ta.GaussianPrior(size=y.size) @ ta.V("x") @ (
+            ta.GaussianLikelihood(y, 0.1) + (ta.RealDFTChannel() + waves) @ ta.V("z")
+        )
+    ).to_model()
+
+
 def phase_retrieval(arrays: Any) -> ta.Model:
     F = arrays["F_re"] + 1j * arrays["F_im"]
     prior = ta.GaussBernoulliPrior(size=(2, F.shape[1]), rho=0.5, mean=0.01)
@@ -207,6 +216,8 @@ RECORDS: dict[str, tuple[str, Callable[[Any, Path], ta.Model], float, int]] = {
     "committee_sgn_damp0.3": ("committee_sgn", lambda a, _: committee(a), 0.3, 100),
     "phase_retrieval_complex": ("phase_retrieval_complex", lambda a, _: phase_retrieval(a), 0.3, 200),
     "deconv2d_gaussian": ("deconv2d_gaussian", lambda a, _: deconvolution(a), 0, 100),
+    "sparse_fft": ("sparse_fft", lambda a, _: sparse_fourier(a), 0.1, 1000),
+    "sparse_fft_tol1e-6": ("sparse_fft", lambda a, _: sparse_fourier(a), 0.0, 1000),
     "sparse_gradient": ("sparse_gradient", lambda a, _: sparse_gradient(a), 0.1, 1000),
     "sparse_gradient_tol1e-6": ("sparse_gradient", lambda a, _: sparse_gradient(a), 0.3, 1000),
     "vae_denoise_delta4": ("vae_denoise_delta4", denoise, 0.5, 60),

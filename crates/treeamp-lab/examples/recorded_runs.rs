@@ -232,6 +232,15 @@ fn operators(at: &impl Fn(&'static str) -> Record) {
         >> (branch(gaussian(0.01, &y)) + (branch(Gradient::periodic()) + jumps >> var("z")));
     let model = model.build().unwrap();
     tell("sparse_gradient", &model, 0.1, 1000);
+    let z = at("sparse_fft").get("y");
+    let waves = GaussBernoulli::new(0.02, 0.0, 2.0 * 18.75).unwrap();
+    let waves = waves.iid(z.data.len());
+    let fourier = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(z.data.len()))
+        >> var("x")
+        >> (branch(gaussian(0.1, &z)) + (branch(RealDft) + waves >> var("z")));
+    let fourier = fourier.build().unwrap();
+    tell("sparse_fft", &fourier, 0.1, 1000);
+    tell("sparse_fft_tol1e-6", &fourier, 0.0, 1000);
     tell("sparse_gradient_tol1e-6", &model, 0.3, 1000);
 }
 

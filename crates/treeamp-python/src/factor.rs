@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use treeamp::algorithms::state_evolution::gibbs;
-use treeamp::belief::{Element, Gaussian, Moments, OverlapFields, SignalSpec};
-use treeamp::factor::{Averaged, EnsembleRule, Factor as AnyFactor, Incoming, PosteriorRule};
+use treeamp::belief::{Moments, OverlapFields, SignalSpec};
+use treeamp::factor::{Averaged, Factor as AnyFactor, Incoming};
 use treeamp::scalar::Tilt;
 
-use crate::array::{flat, halves, pairs, signal, slice};
+use crate::array::{flat, pairs, signal, slice};
 use crate::error::{factor_error, model_message, run_error};
+use crate::ports::Shaped;
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Input<'py> = PyReadonlyArray1<'py, f64>;
-type Shaped<'py> = PyReadonlyArrayDyn<'py, f64>;
 /// $(\hat m, \hat q, \hat\tau)$ of one port.
 type Fields = (f64, f64, f64);
 
@@ -27,7 +27,7 @@ type Fields = (f64, f64, f64);
 pub struct Factor {
     pub inner: Arc<dyn AnyFactor>,
     /// Which ports are complex; none if it is empty.
-    complex: Vec<bool>,
+    pub complex: Vec<bool>,
 }
 
 impl Factor {
@@ -44,113 +44,6 @@ impl Factor {
             inner: Arc::new(factor),
             complex: ports.to_vec(),
         }
-    }
-
-    fn is_complex(&self, port: usize) -> bool {
-        self.complex.get(port).copied().unwrap_or(false)
-    }
-
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn missing(&self, rule: &str) -> PyErr {
-        model_message(format!("factor `{}` has no {rule} rule", self.name()))
-    }
-
-    fn rule<'a>(&self, bound: &'a Arc<dyn AnyFactor>) -> PyResult<&'a dyn PosteriorRule> {
-        let rule = bound.posterior();
-        rule.ok_or_else(|| self.missing("expectation propagation (posterior)"))
-    }
-
-    fn wrong(&self, port: usize, expected: &str, got: &str) -> PyErr {
-        let name = self.name();
-        model_message(format!(
-            "factor `{name}`, port {port}: expected {expected}, got {got}"
-        ))
-    }
-
-    /// The components at a port as Python has them.
-    fn parts(&self, port: usize, values: Vec<f64>) -> Vec<f64> {
-        if self.is_complex(port) {
-            halves(&values)
-        } else {
-            values
-        }
-    }
-
-    /// The factor for signals of given shapes, as a tree would hold it.
-    fn bound(&self, inputs: &[SignalSpec]) -> PyResult<Arc<dyn AnyFactor>> {
-        let bound = self.inner.bind(inputs);
-        let bound = bound.map_err(|e| self.wrong(e.port, &e.expected, &e.got))?;
-        Ok(bound.unwrap_or_else(|| Arc::clone(&self.inner)))
-    }
-
-    fn average(&self) -> PyResult<&dyn EnsembleRule> {
-        let rule = self.inner.ensemble();
-        rule.ok_or_else(|| self.missing("state evolution (ensemble)"))
-    }
-
-    /// Messages of the shapes given, checked against what the factor takes and gives.
-    fn incoming(
-        &self,
-        messages: &[(f64, Shaped<'_>)],
-    ) -> PyResult<(Arc<dyn AnyFactor>, Vec<SignalSpec>, Vec<Gaussian>)> {
-        self.check_ports(&[messages.len()], 0)?;
-        let shapes = messages.iter().map(|(_, b)| b.shape()).enumerate();
-        let specs: PyResult<Vec<SignalSpec>> = shapes
-            .map(|(port, shape)| signal(shape, self.is_complex(port)))
-            .collect();
-        let specs = specs?;
-        let inputs = self.inner.arity().inputs;
-        let bound = self.bound(&specs[..inputs])?;
-        let outputs = bound.output_specs(&specs[..inputs]);
-        let outputs = outputs.map_err(|e| self.wrong(e.port, &e.expected, &e.got))?;
-        for (port, (expected, got)) in outputs.iter().zip(&specs[inputs..]).enumerate() {
-            if expected.ratio.is_none() && expected.len() != got.len() {
-                let (expected, got) = (format!("shape {expected}"), format!("shape {got}"));
-                return Err(self.wrong(inputs + port, &expected, &got));
-            }
-        }
-        let read = |((a, b), spec): (&(f64, Shaped<'_>), &SignalSpec)| {
-            let mut message = Gaussian::flat(spec);
-            message.precision.set_scalar(*a);
-            let values = b.as_slice();
-            let values = values.map_err(|_| PyValueError::new_err("expected contiguous arrays"))?;
-            if spec.element == Element::Complex {
-                message.linear = pairs(values);
-            } else {
-                message.linear.copy_from_slice(values);
-            }
-            Ok(message)
-        };
-        let read: PyResult<_> = messages.iter().zip(&specs).map(read).collect();
-        Ok((bound, specs, read?))
-    }
-
-    /// Refuses lists that are not one per port, and ports that are not there.
-    fn check_ports(&self, lists: &[usize], port: usize) -> PyResult<()> {
-        let arity = self.inner.arity();
-        let ports = arity.inputs + arity.outputs;
-        if port < ports && lists.iter().all(|n| *n == ports) {
-            return Ok(());
-        }
-        let text = format!(
-            "factor `{}` has {ports} ports, got {lists:?} and {port}",
-            self.name()
-        );
-        Err(model_message(text))
-    }
-
-    /// What the rule needs besides messages: slots and a workspace.
-    fn bench(
-        &self,
-        bound: &Arc<dyn AnyFactor>,
-        specs: &[SignalSpec],
-    ) -> PyResult<(Vec<usize>, Vec<f64>)> {
-        bound.prepare().map_err(|e| factor_error(self.name(), &e))?;
-        let work = vec![0.0; bound.workspace_len(specs)];
-        Ok(((0..specs.len()).collect(), work))
     }
 }
 

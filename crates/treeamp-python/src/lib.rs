@@ -13,6 +13,7 @@ mod error;
 mod evolution;
 mod factor;
 mod options;
+mod ports;
 mod posterior;
 mod tree;
 mod watch;
