@@ -18,7 +18,22 @@ True
 True
 """
 
-from . import algos, base, beliefs, channels, custom, ensembles, errors, likelihoods, models, priors, testing, utils, variables
+from . import (
+    algos,
+    base,
+    beliefs,
+    channels,
+    custom,
+    ensembles,
+    errors,
+    experiments,
+    likelihoods,
+    models,
+    priors,
+    testing,
+    utils,
+    variables,
+)
 from ._lib import __version__
 from .algos import *  # noqa: F403
 from .algos import __all__ as _algos
@@ -54,6 +69,7 @@ __all__ = [
     "custom",
     "ensembles",
     "errors",
+    "experiments",
     "likelihoods",
     "mean_squared_error",
     "models",

@@ -87,7 +87,7 @@ pub fn custom(
 fn twin(name: &str, is_prior: bool, shape: Option<&[usize]>, theory: Theory) -> Arc<dyn AnyFactor> {
     let law = Function::new(name, theory.law);
     if is_prior {
-        let landmark = |(place, width): (f64, f64)| Landmark { place, width };
+        let landmark = |(place, width): (f64, f64)| Landmark::spread(place, width);
         let landmarks = theory.landmarks.into_iter().map(landmark).collect();
         let prior = PythonPrior { law, landmarks };
         return match shape {

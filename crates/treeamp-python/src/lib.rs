@@ -15,6 +15,7 @@ mod factor;
 mod options;
 mod ports;
 mod posterior;
+mod sweep;
 mod tree;
 mod watch;
 
@@ -37,6 +38,8 @@ mod module {
     use super::factor::Factor;
     #[pymodule_export]
     use super::posterior::{Posterior, expectation_propagation, objective_at};
+    #[pymodule_export]
+    use super::sweep::{Journal, Sweep, write_whole};
     #[pymodule_export]
     use super::tree::{Tree, build};
     #[pymodule_export]

@@ -233,6 +233,15 @@ fn noiseless_outputs_have_their_differential_entropy() {
         }
     });
     assert!((ours - exact).abs() < 1e-10, "{ours} {exact}");
+    // a signal that is recovered leaves outputs without a density
+    let tree = glm(sparse(0.2), 0.9, noise(0.0));
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    assert!(evolution.mse("x").unwrap() < 1e-12);
+    let text = evolution.information(&tree).unwrap_err().to_string();
+    assert!(
+        text.contains("diverges") && text.contains("noiseless"),
+        "{text}"
+    );
 }
 
 /// Hidden channels: noise behind noise, copies, sums.
@@ -301,4 +310,53 @@ fn mutual_information_belongs_to_the_true_fixed_point() {
             }
         }
     }
+}
+
+/// Behind a deterministic network everything is known about a variable that is known about all of them.
+#[test]
+fn deterministic_layers_lose_nothing() {
+    let model = source(sparse(0.3))
+        >> var("x")
+        >> LinearEnsemble::gaussian(2.0).unwrap()
+        >> var("u")
+        >> PiecewiseLinear::relu()
+        >> var("h")
+        >> noise(1e-2)
+        >> var("y");
+    let tree = model.build().unwrap().expect("y").unwrap();
+    let all = total(&tree);
+    // a known output of a channel is resolved to 1e-8 of its size, and leaves that much of its atoms open
+    for (variable, allowed) in [("x", 1e-10), ("u", 1e-10), ("h", 1e-6)] {
+        let about = mutual_information(&tree, variable).unwrap().value;
+        println!("I({variable}) - I = {:e}", about - all);
+        assert!((about - all).abs() < allowed, "{variable}: {about} {all}");
+    }
+}
+
+/// Pieces of a whole: the definition, with their shares.
+#[test]
+fn concatenated_signals_have_their_entropy() {
+    let prior = |n: usize, v: f64| source(GaussianPrior::new(0.0, v).unwrap().iid(n));
+    let pieces = (prior(10, 1.0) >> var("u")) + (prior(20, 4.0) >> var("w"));
+    let model = pieces >> Concatenate::new(2).unwrap() >> var("x") >> noise(0.1) >> var("y");
+    let tree = model.build().unwrap().expect("y").unwrap();
+    let node = tree.factors().iter().find(|f| f.edges.len() == 3).unwrap();
+    let (factor, rule) = (node.factor.as_ref(), node.factor.ensemble().unwrap());
+    let tau0_hat = [1.0, 0.25, 0.0];
+    let shares = [1.0 / 3.0, 2.0 / 3.0, 1.0];
+    let fields = fields(&[0.3, 2.0, 5.0], &tau0_hat);
+    let at = Averaged {
+        fields: &fields,
+        tau0_hat: &tau0_hat,
+    };
+    let ports: Vec<(f64, f64)> = (0..3)
+        .map(|p| (shares[p], rule.second_moment(&tau0_hat, p).unwrap()))
+        .collect();
+    let signal: f64 = (0..3)
+        .map(|p| 0.5 * ports[p].0 * fields[p].m_hat * ports[p].1)
+        .sum();
+    let exact =
+        signal - rule.potential(factor, at).unwrap() + rule.prior_potential(&tau0_hat).unwrap();
+    let ours = rule.entropic_potential(factor, at, &ports).unwrap();
+    assert!((ours - exact).abs() < 1e-13, "{ours} {exact}");
 }

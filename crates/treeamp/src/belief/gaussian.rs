@@ -162,6 +162,10 @@ impl Message for Gaussian {
         self.linear.copy_from_slice(&other.linear);
     }
 
+    fn set_flat(&mut self) {
+        Gaussian::set_flat(self);
+    }
+
     /// A pin absorbs whatever is added to it.
     fn add_assign(&mut self, other: &Self) {
         if self.is_pinned() {

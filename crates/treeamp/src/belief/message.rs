@@ -7,6 +7,8 @@
 pub trait Message: Clone + Send + Sync + std::fmt::Debug {
     /// Copies in place, without allocating.
     fn copy_from(&mut self, other: &Self);
+    /// Becomes the message that says nothing.
+    fn set_flat(&mut self);
     /// Adds natural parameters.
     fn add_assign(&mut self, other: &Self);
     /// `(1 - damping) * self + damping * previous`.

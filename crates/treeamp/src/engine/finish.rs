@@ -41,6 +41,12 @@ impl<A: Algorithm> Engine<'_, A> {
         let edges = ends.zip(state.store).map(|((f, v), m)| (f, v, m)).collect();
         Report {
             names,
+            elements: self
+                .tree
+                .variables()
+                .iter()
+                .map(|v| v.spec.element)
+                .collect(),
             marginals: state.marginals,
             termination,
             sweeps: trace.len(),
@@ -55,7 +61,7 @@ impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
         let mut factors = Vec::new();
         for (f, node) in self.tree.factors().iter().enumerate() {
-            self.plan.refresh(f, &mut state.store, &state.flat);
+            self.plan.refresh(f, &mut state.store);
             let incoming = self.plan.at_factor(f, &state.store);
             let work = &mut state.work[f];
             let Potential { value, excess } = self
@@ -74,9 +80,11 @@ impl<A: Algorithm> Engine<'_, A> {
         let mut variables = Vec::new();
         for (i, variable) in self.tree.variables().iter().enumerate() {
             let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
-            let Potential { value, excess } =
-                self.algorithm
-                    .variable_potential(variable, incoming, &mut state.scratch[i]);
+            let Potential { value, excess } = self.algorithm.variable_potential(
+                variable,
+                incoming,
+                &mut state.scratch[state.class[i]],
+            );
             variables.push(Term {
                 name: variable.name.clone(),
                 value,
@@ -88,7 +96,7 @@ impl<A: Algorithm> Engine<'_, A> {
             let variable = &self.tree.variables()[edge.variable];
             let slots = [e, self.plan.to_factor[e]];
             let incoming = Incoming::new(&state.store, &slots);
-            let total = &mut state.scratch[edge.variable];
+            let total = &mut state.scratch[state.class[edge.variable]];
             let Potential { value, excess } =
                 self.algorithm.variable_potential(variable, incoming, total);
             let arrow = match edge.direction {

@@ -76,6 +76,8 @@ pub struct Options {
     pub damping: Damping,
     /// Messages before the first sweep.
     pub initial: Initial,
+    /// A diverging run goes back to its last good state, at the memory of one message per edge.
+    pub rollback: bool,
 }
 
 impl Default for Options {
@@ -86,6 +88,7 @@ impl Default for Options {
             perfect: 1e-14,
             damping: Damping::None,
             initial: Initial::Flat,
+            rollback: true,
         }
     }
 }

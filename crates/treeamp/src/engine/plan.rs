@@ -102,13 +102,13 @@ impl Plan {
     }
 
     /// Refreshes the cavities that factor `factor` reads: sums of the other messages.
-    pub(super) fn refresh<M: Message>(&self, factor: usize, store: &mut [M], flat: &[M]) {
+    pub(super) fn refresh<M: Message>(&self, factor: usize, store: &mut [M]) {
         for (slot, edge) in &self.cavities[factor] {
             let variable = self.slot_variable[*slot];
             // the cavity slots lie behind the message slots
             let (messages, cavities) = store.split_at_mut(self.to_factor.len());
             let cavity = &mut cavities[slot - messages.len()];
-            cavity.copy_from(&flat[variable]);
+            cavity.set_flat();
             for other in self.at_variable[variable].iter().filter(|e| *e != edge) {
                 cavity.add_assign(&messages[*other]);
             }

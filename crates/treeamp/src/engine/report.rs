@@ -1,6 +1,7 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
 use super::{Algorithm, EdgeMessage, Objective};
+use crate::belief::Element;
 use crate::error::{ModelError, RunError};
 use crate::model::{Direction, Tree};
 
@@ -122,6 +123,7 @@ impl<M> Messages<M> {
 #[derive(Debug, Clone)]
 pub struct Report<A: Algorithm> {
     pub(super) names: Vec<String>,
+    pub(super) elements: Vec<Element>,
     pub(super) marginals: Vec<A::Marginal>,
     /// How it ended.
     pub termination: Termination,
@@ -161,6 +163,16 @@ impl<A: Algorithm> Report<A> {
                 }
             })?;
         Ok(&self.marginals[index])
+    }
+
+    /// What a variable is made of.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn element(&self, variable: &str) -> Result<Element, ModelError> {
+        self.marginal(variable)?;
+        let index = self.names.iter().position(|n| n == variable);
+        Ok(index.map_or(Element::Real, |i| self.elements[i]))
     }
 
     /// The residual of the last sweep.

@@ -7,26 +7,22 @@ use rand_distr::{Distribution, StandardNormal};
 use super::report::{check_len, find_edge};
 use super::state::State;
 use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages};
+use crate::belief::Structure;
 use crate::error::RunError;
-use crate::model::Direction;
+use crate::model::{Direction, Variable};
 
 impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn start(&self) -> Result<State<A>, RunError> {
         let variables = self.tree.variables();
-        let flat: Vec<A::Message> = variables
-            .iter()
-            .map(|v| self.algorithm.flat(&v.spec))
-            .collect();
-        let blank: Vec<A::Marginal> = variables
-            .iter()
-            .map(|v| self.algorithm.blank(&v.spec))
-            .collect();
-        let mut store: Vec<A::Message> = self
-            .plan
-            .slot_variable
-            .iter()
-            .map(|v| flat[*v].clone())
-            .collect();
+        let class = classes(variables);
+        let of_class = |c: usize| {
+            let member = class.iter().position(|k| *k == c).unwrap_or(0);
+            &variables[member].spec
+        };
+        let count = class.iter().max().map_or(0, |c| c + 1);
+        let flat = |v: usize| self.algorithm.flat(&variables[v].spec);
+        let slots = self.plan.slot_variable.iter();
+        let mut store: Vec<A::Message> = slots.map(|v| flat(*v)).collect();
         let held = self.initialise(&mut store)?;
         let mut damping = vec![0.0; self.tree.edges().len()];
         match &self.options.damping {
@@ -48,20 +44,33 @@ impl<A: Algorithm> Engine<'_, A> {
                 vec![0.0; self.tree.factors()[f].factor.workspace_len(&ports)]
             })
             .collect();
+        let kept = if self.options.rollback {
+            self.tree.edges().len()
+        } else {
+            0
+        };
+        let n = variables.len();
         Ok(State {
-            good_messages: store[..self.tree.edges().len()].to_vec(),
-            good_marginals: blank.clone(),
+            good_messages: store[..kept].to_vec(),
             has_good: false,
-            scratch: flat.clone(),
-            flat,
+            scratch: (0..count)
+                .map(|c| self.algorithm.flat(of_class(c)))
+                .collect(),
+            spare: (0..count)
+                .map(|c| self.algorithm.blank(of_class(c)))
+                .collect(),
+            marginals: variables
+                .iter()
+                .map(|v| self.algorithm.blank(&v.spec))
+                .collect(),
+            class,
             store,
             held,
             work,
             damping,
-            previous: blank.clone(),
-            known: vec![false; blank.len()],
-            scale: vec![f64::INFINITY; blank.len()],
-            marginals: blank,
+            changes: vec![0.0; n],
+            known: vec![false; n],
+            scale: vec![f64::INFINITY; n],
         })
     }
 
@@ -129,6 +138,19 @@ impl<A: Algorithm> Engine<'_, A> {
         }
         Ok(held)
     }
+}
+
+/// Numbers variables so that those with beliefs of the same size share one.
+fn classes(variables: &[Variable]) -> Vec<usize> {
+    let mut kinds: Vec<(usize, Structure)> = Vec::new();
+    let number = |v: &Variable| {
+        let kind = (v.spec.len(), v.spec.structure);
+        kinds.iter().position(|k| *k == kind).unwrap_or_else(|| {
+            kinds.push(kind);
+            kinds.len() - 1
+        })
+    };
+    variables.iter().map(number).collect()
 }
 
 fn given_twice(option: &'static str, factor: &str, variable: &str) -> RunError {

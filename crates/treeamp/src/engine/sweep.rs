@@ -96,6 +96,14 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// Whether a diverging run goes back to its last good state (yes). Without a way back it saves the
+    /// memory of one message per edge, and reports the state it ended in.
+    #[must_use]
+    pub fn rollback(mut self, rollback: bool) -> Self {
+        self.options.rollback = rollback;
+        self
+    }
+
     /// Starts from the final messages of an earlier run, matched by the names of their ends; edges
     /// that the earlier tree did not have start as the options say.
     #[must_use]
@@ -137,7 +145,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         for sweep in 1..=self.options.max_sweeps {
             let (improper, first) = match self.sweep(&mut state, sweep)? {
                 Pass::Broken(divergence) => {
-                    state.restore();
+                    self.restore(&mut state);
                     termination = Termination::Diverging(divergence);
                     break;
                 }
@@ -154,12 +162,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             if let Some(mut divergence) = first.filter(|_| improper_run >= IMPROPER_LIMIT) {
                 divergence.reason =
                     format!("improper for {improper_run} sweeps: {}", divergence.reason);
-                state.restore();
+                self.restore(&mut state);
                 termination = Termination::Diverging(divergence);
                 break;
             }
             if residual > GROWTH_LIMIT * smallest.max(GROWTH_FLOOR) && residual.is_finite() {
-                state.restore();
+                self.restore(&mut state);
                 termination = Termination::Diverging(Divergence {
                     reason: format!(
                         "the residual {residual:.2e} is over {GROWTH_LIMIT} times its minimum"
@@ -207,9 +215,8 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             let node = &self.tree.factors()[step.factor];
             let variable = self.tree.edges()[step.edge].variable;
-            self.plan
-                .refresh(step.factor, &mut state.store, &state.flat);
-            let out = &mut state.scratch[variable];
+            self.plan.refresh(step.factor, &mut state.store);
+            let out = &mut state.scratch[state.class[variable]];
             let result = self.algorithm.update(
                 step.factor,
                 node.factor.as_ref(),
@@ -248,15 +255,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 }
             }
         }
-        std::mem::swap(&mut state.marginals, &mut state.previous);
         for (i, variable) in self.tree.variables().iter().enumerate() {
-            let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
-            let (total, out) = (&mut state.scratch[i], &mut state.marginals[i]);
-            match self.algorithm.marginal(variable, incoming, total, out) {
-                Ok(()) => {}
+            match self.marginal(state, i) {
+                Ok(()) => state.accept(i),
                 Err(error) if error.is_recoverable() => {
                     improper += 1;
-                    out.copy_from(&state.previous[i]);
+                    state.changes[i] = 0.0;
                     if first.is_none() {
                         let mut divergence = self.blame(variable.edges[0], sweep, &error);
                         divergence.factor = None;
@@ -271,6 +275,30 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
         }
         Ok(Pass::Done { improper, first })
+    }
+
+    /// The marginal of variable `i` at the present messages, into its class's spare.
+    fn marginal(&self, state: &mut State<A>, i: usize) -> Result<(), FactorError> {
+        let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
+        let (total, out) = (
+            &mut state.scratch[state.class[i]],
+            &mut state.spare[state.class[i]],
+        );
+        let variable = &self.tree.variables()[i];
+        self.algorithm.marginal(variable, incoming, total, out)
+    }
+
+    /// Back to the last good messages and the marginals they make.
+    fn restore(&self, state: &mut State<A>) {
+        state.restore();
+        if !state.has_good || !self.options.rollback {
+            return;
+        }
+        for i in 0..state.marginals.len() {
+            if self.marginal(state, i).is_ok() {
+                std::mem::swap(&mut state.spare[state.class[i]], &mut state.marginals[i]);
+            }
+        }
     }
 
     fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {

@@ -67,6 +67,19 @@ pub trait EnsembleRule: Send + Sync {
         Ok(None)
     }
 
+    /// The extrinsic fields towards a `target` that is known exactly, of infinite field: the limit of what is sent
+    /// as its field grows. `None` if nothing is known of it.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn towards_known(
+        &self,
+        _at: Averaged<'_>,
+        _target: usize,
+    ) -> Result<Option<OverlapFields>, FactorError> {
+        Ok(None)
+    }
+
     /// $\bar A = E\,A(a, b; y)$, this factor being the student's.
     ///
     /// # Errors

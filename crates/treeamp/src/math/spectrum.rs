@@ -5,6 +5,8 @@
 //! the nodes of a quadrature rule that is fine enough near $\lambda = 0$ for resolvents
 //! $1/(a_z + a_x\lambda)$ at any ratio of precisions.
 
+mod product;
+
 use super::matrix::Matrix;
 use crate::error::{FactorError, ModelError, parameter};
 use crate::math::decomposition::Decomposition;

@@ -135,6 +135,10 @@ impl SingularSystem for Dense {
         columns * self.w.rows().max(self.w.cols())
     }
 
+    fn keeps_coordinates(&self) -> bool {
+        true
+    }
+
     fn spare_len(&self, columns: usize) -> usize {
         columns * (self.w.rows() + self.w.cols())
     }

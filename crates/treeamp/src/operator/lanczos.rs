@@ -16,16 +16,14 @@ use crate::error::{FactorError, ModelError, parameter};
 use crate::math::spectrum::Spectrum;
 
 /// Inputs up to this size: all eigenvalues, from the dense Gram matrix.
-const EXACT: usize = 128;
-/// Lanczos vectors are kept orthogonal as long as they fit in so many numbers.
-const KEPT: usize = 1 << 23;
+const EXACT: usize = 512;
 /// Eigenvalues below this fraction of the largest are zero.
 const ZERO: f64 = 1e-12;
 
 /// How a spectrum is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LanczosOptions {
-    /// Random probes; 0 for as many as make $20\,000$ random signs in all, at least 4, at most 64.
+    /// Random probes; 0 for as many as make $160\,000$ random signs in all, at least 8, at most 256.
     pub probes: usize,
     /// Lanczos steps per probe (100).
     pub steps: usize,
@@ -54,7 +52,7 @@ impl LanczosOptions {
     }
 }
 
-/// The estimated spectrum of $W^T W$; exact for up to 128 inputs.
+/// The estimated spectrum of $W^T W$; exact for up to 512 inputs.
 ///
 /// # Errors
 /// Products that are not finite, or an eigenproblem that does not converge.
@@ -68,7 +66,7 @@ pub fn estimated_spectrum(
         exact(&mut gram, n)?
     } else {
         let probes = match options.probes {
-            0 => (20_000 / n).clamp(4, 64),
+            0 => (160_000 / n).clamp(8, 256),
             given => given,
         };
         let mut nodes = Vec::new();
@@ -100,21 +98,45 @@ pub fn estimated_spectrum(
     Spectrum::from_nodes(nodes, alpha).map_err(|e| FactorError::Failed(e.to_string()))
 }
 
-/// With fewer outputs than inputs the mass of zeros is at least $1 - \alpha$; where the estimate found
-/// just that up to its noise, it is made exact.
-fn settle(nodes: &mut [(f64, f64)], alpha: f64) {
-    let seen: f64 = nodes.iter().filter(|(l, _)| *l > 0.0).map(|(_, w)| w).sum();
-    let zeros = nodes.iter().any(|(l, _)| *l == 0.0);
-    if alpha >= 1.0 || !zeros || (seen - alpha).abs() > 0.1 * alpha {
+/// With fewer outputs than inputs, $1 - \alpha$ of the eigenvalues are exactly zero: the smallest nodes are
+/// cut off there. Where the estimate has more zeros than that by no more than its noise, they are
+/// made as many.
+fn settle(nodes: &mut Vec<(f64, f64)>, alpha: f64) {
+    if alpha >= 1.0 {
         return;
     }
-    for (l, w) in nodes {
-        *w *= if *l > 0.0 {
-            alpha / seen
-        } else {
-            (1.0 - alpha) / (1.0 - seen)
-        };
+    nodes.sort_by(|x, y| x.0.total_cmp(&y.0));
+    let zeros: f64 = nodes
+        .iter()
+        .filter(|(l, _)| *l == 0.0)
+        .map(|(_, w)| w)
+        .sum();
+    let mut missing = 1.0 - alpha - zeros;
+    if missing <= 0.0 {
+        if -missing <= 0.1 * alpha {
+            for (l, w) in nodes {
+                *w *= if *l > 0.0 {
+                    alpha / (1.0 - zeros)
+                } else {
+                    (1.0 - alpha) / zeros
+                };
+            }
+        }
+        return;
     }
+    let mut rest = None;
+    for node in nodes.iter_mut().filter(|n| n.0 > 0.0) {
+        if node.1 > missing {
+            rest = Some((node.0, node.1 - missing));
+            node.1 = missing;
+        }
+        missing -= node.1;
+        node.0 = 0.0;
+        if missing <= 0.0 {
+            break;
+        }
+    }
+    nodes.extend(rest);
 }
 
 /// Products with $W^T W$.
@@ -161,6 +183,9 @@ fn exact(gram: &mut Gram<'_>, n: usize) -> Result<Vec<(f64, f64)>, FactorError> 
 }
 
 /// The Gauss rule of the spectral measure of one probe; its weights add up to one.
+///
+/// The Lanczos vectors lose their orthogonality to rounding; that splits nodes into copies that share
+/// their weight, and harms no average.
 fn quadrature(
     gram: &mut Gram<'_>,
     mut v: Vec<f64>,
@@ -169,8 +194,6 @@ fn quadrature(
     let n = v.len();
     let size = dot(&v, &v).sqrt();
     v.iter_mut().for_each(|v| *v /= size);
-    let keep = n * steps <= KEPT;
-    let mut basis: Vec<Vec<f64>> = Vec::new();
     let (mut previous, mut next) = (vec![0.0; n], vec![0.0; n]);
     let (mut diagonal, mut off) = (Vec::new(), Vec::new());
     let mut beta = 0.0;
@@ -181,32 +204,75 @@ fn quadrature(
             *w -= alpha * v + beta * p;
         }
         diagonal.push(alpha);
-        if keep {
-            basis.push(v.clone());
-            for b in &basis {
-                let c = dot(b, &next);
-                next.iter_mut().zip(b).for_each(|(w, b)| *w -= c * b);
-            }
-        }
         beta = dot(&next, &next).sqrt();
+        off.push(beta);
         let scale = diagonal.iter().fold(0.0_f64, |m, a| m.max(a.abs()));
         if !(beta > 1e-13 * scale) {
             break;
         }
-        off.push(beta);
         std::mem::swap(&mut previous, &mut v);
         std::mem::swap(&mut v, &mut next);
         v.iter_mut().for_each(|v| *v /= beta);
     }
-    let k = diagonal.len();
-    let matrix = Mat::from_fn(k, k, |i, j| match i.abs_diff(j) {
-        0 => diagonal[i],
-        1 => off[i.min(j)],
-        _ => 0.0,
-    });
-    let eigen = eigen(&matrix)?;
-    let (values, vectors) = (eigen.S().column_vector(), eigen.U());
-    Ok((0..k)
-        .map(|j| (values[j], vectors[(0, j)].powi(2)))
+    gauss_rule(diagonal, off)
+}
+
+/// Eigenvalues of a symmetric tridiagonal matrix and the squared first components of its
+/// eigenvectors (Golub and Welsch), by implicit QL steps. `off[i]` couples `i` and `i + 1`; the last
+/// one is not used.
+fn gauss_rule(mut d: Vec<f64>, mut e: Vec<f64>) -> Result<Vec<(f64, f64)>, FactorError> {
+    let n = d.len();
+    e[n - 1] = 0.0;
+    let mut first = vec![0.0; n];
+    first[0] = 1.0;
+    for l in 0..n {
+        let mut turns = 0;
+        while let Some(m) = coupled(&d, &e, l) {
+            turns += 1;
+            if turns > 60 {
+                let what = "the eigenproblem of its Lanczos matrix did not converge";
+                return Err(FactorError::Failed(what.to_owned()));
+            }
+            let mut g = (d[l + 1] - d[l]) / (2.0 * e[l]);
+            g = d[m] - d[l] + e[l] / (g + g.hypot(1.0).copysign(g));
+            let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
+            let mut split = false;
+            for i in (l..m).rev() {
+                let (f, b) = (s * e[i], c * e[i]);
+                let r = f.hypot(g);
+                e[i + 1] = r;
+                if r == 0.0 {
+                    d[i + 1] -= p;
+                    e[m] = 0.0;
+                    split = true;
+                    break;
+                }
+                s = f / r;
+                c = g / r;
+                g = d[i + 1] - p;
+                let r = (d[i] - g) * s + 2.0 * c * b;
+                p = s * r;
+                d[i + 1] = g + p;
+                g = c * r - b;
+                let (low, high) = (first[i], first[i + 1]);
+                first[i + 1] = s * low + c * high;
+                first[i] = c * low - s * high;
+            }
+            if !split {
+                d[l] -= p;
+                e[l] = g;
+                e[m] = 0.0;
+            }
+        }
+    }
+    Ok(d.into_iter()
+        .zip(first.into_iter().map(|f| f * f))
         .collect())
+}
+
+/// The end of the block that starts at `l`, if it is longer than one.
+fn coupled(d: &[f64], e: &[f64], l: usize) -> Option<usize> {
+    let small = |m: usize| e[m].abs() <= f64::EPSILON * (d[m].abs() + d[m + 1].abs());
+    let m = (l..d.len() - 1).find(|m| small(*m)).unwrap_or(d.len() - 1);
+    (m > l).then_some(m)
 }

@@ -132,6 +132,12 @@ pub trait SingularSystem: Debug + Send + Sync {
         0
     }
 
+    /// Coordinates are dear: a channel keeps those of both messages beside the ones it works on. Where
+    /// they cost a transform it works in place, two arrays instead of three, four transforms a sweep.
+    fn keeps_coordinates(&self) -> bool {
+        false
+    }
+
     /// `out = V^T z`.
     fn analyse_input(&self, z: &[f64], out: &mut [f64], scratch: &mut [f64]);
 

@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use rand::Rng;
 
 use super::{
-    Elem, Landmark, ScalarLikelihood, ScalarView, Symmetry, Tilt, TiltedPair, excess_by_difference,
+    Elem, Landmark, Parity, ScalarLikelihood, ScalarView, Symmetry, Tilt, TiltedPair,
+    excess_by_difference,
 };
 
 /// A channel acting on each component:
@@ -79,7 +80,7 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
             .filter_map(|s| Some((map(mean + s * deviation)? - centre).abs() / s.abs()))
             .fold(0.0, f64::max);
         let ends = [-9.0, 9.0].iter().filter_map(|s| map(mean + s * deviation));
-        let mut marks: Vec<Landmark> = ends.map(Landmark::at).collect();
+        let mut marks: Vec<Landmark> = ends.map(Landmark::edge).collect();
         marks.push(Landmark::spread(centre, width));
         marks
     }
@@ -88,6 +89,11 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
     /// none.
     fn symmetry(&self) -> Symmetry {
         Symmetry::default_for(Self::In::REAL_LEN.max(Self::Out::REAL_LEN))
+    }
+
+    /// The symmetry of the output under a change of the sign of the input, if it has one (real laws).
+    fn parity(&self) -> Option<Parity> {
+        None
     }
 
     /// $E|x|^2$ per real component when $z$ is a centred Gaussian of second moment `tau_z`.

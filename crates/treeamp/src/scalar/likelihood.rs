@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use rand::Rng;
 
 use super::{
-    Elem, Landmark, OutputMeasure, ScalarView, Symmetry, Tilt, Tilted, excess_by_difference,
+    Elem, Landmark, OutputMeasure, Parity, ScalarView, Symmetry, Tilt, Tilted, excess_by_difference,
 };
 
 /// An observed output: $A(a, b; y) = \ln \int dz\, p(y \mid z)\, e^{-\frac12 a|z|^2 + \mathrm{Re}(\bar b z)}$.
@@ -65,6 +65,11 @@ pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static
     /// laws). The ends of the support are known anyway.
     fn landmarks(&self, _y: Self::Output) -> Vec<Landmark> {
         Vec::new()
+    }
+
+    /// The symmetry of the output under a change of the sign of the input, if it has one (real laws).
+    fn parity(&self) -> Option<Parity> {
+        None
     }
 
     /// $\Delta$ if the output is $y = z + \sqrt\Delta\,\xi$.

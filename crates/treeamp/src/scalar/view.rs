@@ -2,27 +2,51 @@
 
 use super::{Elem, Tilt, Tilted, TiltedPair};
 
-/// A place where a law lives or changes its form, with a width of its own: zero for an atom, a knee or
-/// the end of a support, the standard deviation for a component of a mixture.
+/// A place where a law lives or changes its form, with a width of its own: zero for an atom, a knee, an edge
+/// or the end of a support, the standard deviation for a component of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Landmark {
     /// Where, on the axis of $x$ (priors) or $z$ (likelihoods, channels).
     pub place: f64,
     /// How wide.
     pub width: f64,
+    /// A density ends or jumps here, and there is no mass in the place itself.
+    pub edge: bool,
+}
+
+/// How a function behaves under a change of the sign of its argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parity {
+    /// $\varphi(-z) = \varphi(z)$.
+    Even,
+    /// $\varphi(-z) = -\varphi(z)$.
+    Odd,
 }
 
 impl Landmark {
     /// An atom, a knee or an end.
     #[must_use]
     pub fn at(place: f64) -> Self {
-        Self { place, width: 0.0 }
+        Self::spread(place, 0.0)
+    }
+
+    /// The edge of a density.
+    #[must_use]
+    pub fn edge(place: f64) -> Self {
+        Self {
+            edge: true,
+            ..Self::at(place)
+        }
     }
 
     /// A component of this centre and standard deviation.
     #[must_use]
     pub fn spread(place: f64, width: f64) -> Self {
-        Self { place, width }
+        Self {
+            place,
+            width,
+            edge: false,
+        }
     }
 }
 
@@ -104,7 +128,7 @@ pub(crate) fn excess_by_difference<E: Elem>(log_z: f64, a: f64, b: E) -> f64 {
 
 /// The same for a pair, over the tilts of the marked ends.
 #[must_use]
-pub(crate) fn pair_excess_by_difference(log_z: f64, z: Tilt, x: Tilt, over: [bool; 2]) -> f64 {
+fn pair_excess_by_difference(log_z: f64, z: Tilt, x: Tilt, over: [bool; 2]) -> f64 {
     let ends = [z, x].into_iter().zip(over).filter(|(_, marked)| *marked);
     ends.fold(log_z, |excess, (t, _)| {
         excess_by_difference(excess, t.a, t.b)
@@ -181,6 +205,12 @@ pub trait ScalarView: Send + Sync {
 
     /// The deterministic part of an output or of a channel.
     fn map(&self, _z: f64) -> Option<f64> {
+        None
+    }
+
+    /// The symmetry of the output of a likelihood or channel, if it has one. Averages are taken over half of
+    /// the fields then.
+    fn parity(&self) -> Option<Parity> {
         None
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::prior::listed;
 use super::{chunked_sum, fill_moments, gaussian_excess};
-use crate::belief::{Gaussian, Moments, SignalSpec};
+use crate::belief::{Element, Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, EnsembleRule, Factor, Incoming, PosteriorRule, message_from_moments};
 use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry};
@@ -149,6 +149,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
             expected,
             got: format!("shape {z}"),
         })
+    }
+
+    fn observed_element(&self) -> Option<Element> {
+        (!L::ON_PARTS).then_some(L::Output::ELEMENT)
     }
 
     fn noise_entropy(&self) -> Option<f64> {

@@ -2,8 +2,8 @@
 
 use super::{SeparableLikelihood, SeparablePrior};
 use crate::scalar::{
-    Elem, Landmark, OutputMeasure, ScalarChannel, ScalarLikelihood, ScalarPrior, ScalarView,
-    Symmetry, Tilt, Tilted, TiltedPair,
+    Elem, Landmark, OutputMeasure, Parity, ScalarChannel, ScalarLikelihood, ScalarPrior,
+    ScalarView, Symmetry, Tilt, Tilted, TiltedPair,
 };
 
 impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
@@ -91,6 +91,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
         marks
     }
 
+    fn parity(&self) -> Option<Parity> {
+        self.law().parity()
+    }
+
     #[allow(clippy::float_cmp)] // one point is one point
     fn quadratic(&self, y: f64) -> bool {
         let y = L::Output::from_real(y);
@@ -123,6 +127,10 @@ impl<C: ScalarChannel> ScalarView for C {
 
     fn tabulated(&self, a: [f64; 2], reach: f64) -> Option<Box<dyn ScalarView>> {
         ScalarChannel::tabulated(self, a, reach)
+    }
+
+    fn parity(&self) -> Option<Parity> {
+        ScalarChannel::parity(self)
     }
 
     fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {

@@ -13,6 +13,10 @@ impl Message for Conjugate {
         *self = *other;
     }
 
+    fn set_flat(&mut self) {
+        self.0 = 0.0;
+    }
+
     fn add_assign(&mut self, other: &Self) {
         self.0 += other.0;
     }
@@ -28,9 +32,20 @@ impl Message for Conjugate {
     }
 }
 
+/// The field of a variable that is known exactly.
+pub(super) const KNOWN: OverlapFields = OverlapFields {
+    m_hat: f64::INFINITY,
+    q_hat: f64::INFINITY,
+    tau_hat: 0.0,
+};
+
 impl Message for OverlapFields {
     fn copy_from(&mut self, other: &Self) {
         *self = *other;
+    }
+
+    fn set_flat(&mut self) {
+        *self = Self::default();
     }
 
     fn add_assign(&mut self, other: &Self) {
@@ -40,12 +55,16 @@ impl Message for OverlapFields {
     }
 
     fn blend(&mut self, previous: &Self, damping: f64) {
+        if !(self.a().is_finite() && previous.a().is_finite()) {
+            return; // a known variable is not damped
+        }
         self.m_hat += damping * (previous.m_hat - self.m_hat);
         self.q_hat += damping * (previous.q_hat - self.q_hat);
         self.tau_hat += damping * (previous.tau_hat - self.tau_hat);
     }
 
     fn is_finite(&self) -> bool {
-        self.m_hat.is_finite() && self.q_hat.is_finite() && self.tau_hat.is_finite()
+        *self == KNOWN
+            || self.m_hat.is_finite() && self.q_hat.is_finite() && self.tau_hat.is_finite()
     }
 }

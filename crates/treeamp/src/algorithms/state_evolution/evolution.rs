@@ -50,6 +50,8 @@ pub struct Evolution<A: Algorithm<Marginal = Prediction>> {
     pub teacher: Teacher,
     /// $A_N$, the log-normalisation of the student's law; 0 for a Bayesian network.
     pub normalisation: f64,
+    /// Why the prediction is a heuristic, factor by factor; empty where it is exact in the limit.
+    pub heuristics: Vec<String>,
 }
 
 impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
@@ -87,6 +89,12 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
     #[must_use]
     pub fn is_converged(&self) -> bool {
         self.report.termination.is_converged()
+    }
+
+    /// The prediction is not exact in the limit; [`heuristics`](Self::heuristics) says why.
+    #[must_use]
+    pub fn is_heuristic(&self) -> bool {
+        !self.heuristics.is_empty()
     }
 
     /// The averaged Bethe objective $\bar A$ per component of the first variable, with its tree

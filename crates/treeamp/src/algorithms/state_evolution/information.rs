@@ -10,7 +10,7 @@ use super::bayes_optimal::KNOWN;
 use super::teacher::{not_reached, rule, weights};
 use super::{BayesOptimal, Evolution, Teacher};
 use crate::belief::OverlapFields;
-use crate::engine::Term;
+use crate::engine::{Term, Termination};
 use crate::error::RunError;
 use crate::factor::Averaged;
 use crate::model::{FactorNode, Tree};
@@ -128,12 +128,11 @@ impl Evolution<BayesOptimal> {
     /// Entropies at the fixed point.
     ///
     /// # Errors
-    /// [`RunError::NotReached`] when the run ended elsewhere; a factor that cannot compute its potential.
+    /// [`RunError::NotReached`] when the run ended elsewhere; [`RunError::NotDefined`] where the signal is recovered
+    /// exactly through a noiseless continuous output, whose entropy diverges; a factor that cannot compute its
+    /// potential.
     pub fn information(&self, tree: &Tree) -> Result<Information, RunError> {
-        if !self.is_converged() {
-            let what = "the fixed point that entropies belong to";
-            return Err(not_reached(what, self.termination()));
-        }
+        self.check_defined(tree)?;
         let (factor_weights, variable_weights) = weights(tree);
         let fields = Fields {
             tree,
@@ -173,5 +172,27 @@ impl Evolution<BayesOptimal> {
             noise,
             entropy,
         })
+    }
+
+    /// There is a fixed point, and it has entropies.
+    fn check_defined(&self, tree: &Tree) -> Result<(), RunError> {
+        let Termination::Converged { perfect_recovery } = self.termination() else {
+            let what = "the fixed point that entropies belong to";
+            return Err(not_reached(what, self.termination()));
+        };
+        let outputs = tree.factors().iter().filter(|f| f.inputs == f.edges.len());
+        let noiseless = outputs
+            .into_iter()
+            .find(|f| f.factor.noise_entropy().is_none());
+        match noiseless.filter(|_| *perfect_recovery) {
+            None => Ok(()),
+            Some(output) => Err(RunError::NotDefined {
+                what: "the entropy of the measurements".to_owned(),
+                why: format!(
+                    "it diverges where the signal is recovered through the noiseless output `{}`",
+                    output.name
+                ),
+            }),
+        }
     }
 }

@@ -3,8 +3,10 @@
 
 mod bayes_optimal;
 mod conjugate;
+mod divergence;
 mod evolution;
 mod gibbs;
+mod heuristic;
 mod information;
 mod mutual_information;
 pub mod phases;

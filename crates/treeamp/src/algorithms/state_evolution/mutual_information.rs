@@ -12,6 +12,8 @@ use crate::model::Tree;
 
 /// Noise, relative to its signal, next to which [`CERTAIN`] is certain.
 const FAR_BELOW: f64 = 1e-14;
+/// The precision, in units of $1/\tau_0$, that averages over both ends of a channel can follow.
+const FOLLOWED: f64 = 1e17;
 
 /// The start from which a fixed point is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +61,11 @@ pub fn mutual_information_at(
     points: &FixedPoints,
 ) -> Result<MutualInformation, RunError> {
     let index = tree.variable(variable)?;
+    check_noise(tree)?;
     let names: Vec<&str> = tree.variables().iter().map(|v| v.name.as_str()).collect();
     let low = points.uninformed(tree, &names)?;
     let high = points.informed(tree, &names)?;
     let (uninformed, informed) = (low.information(tree)?, high.information(tree)?);
-    // refuses noiseless outputs
-    uninformed.mutual_information()?;
     let one = names.iter().try_fold(true, |one, name| {
         let (x, y) = (low.mse(name)?, high.mse(name)?);
         Ok::<_, RunError>(one && points.same(x, y, low.overlaps(name)?.tau0))
@@ -76,9 +77,7 @@ pub fn mutual_information_at(
     } else {
         Start::Uninformed
     };
-    // far below any noise
-    let noise = least_noise(tree, &low.teacher).unwrap_or(1.0);
-    let precision = CERTAIN * (FAR_BELOW / noise).max(1.0);
+    let precision = pinning(tree, least_noise(tree, &low.teacher).unwrap_or(1.0));
     let seen = tree.with_pseudo_observation(variable, low.teacher.tau0[index] / precision)?;
     let alone = seen.without_observations(variable)?;
     let entropy = |tree: &Tree| -> Result<f64, RunError> {
@@ -96,4 +95,33 @@ pub fn mutual_information_at(
         start,
         attained: uninformed.entropy - given,
     })
+}
+
+/// The precision, in units of $1/\tau_0$, of an observation that leaves nothing to learn: far above the least noise, and
+/// no more than hidden channels that are averaged need.
+fn pinning(tree: &Tree, noise: f64) -> f64 {
+    let averaged = tree.factors().iter().any(|f| {
+        let inner = f.inputs > 0 && f.inputs < f.edges.len();
+        inner && f.factor.scalar().is_some() && f.factor.gaussian_average().is_none()
+    });
+    if averaged {
+        FOLLOWED.max(1e8 / noise)
+    } else {
+        CERTAIN * (FAR_BELOW / noise).max(1.0)
+    }
+}
+
+/// Refuses noiseless continuous outputs.
+fn check_noise(tree: &Tree) -> Result<(), RunError> {
+    let outputs = tree.factors().iter().filter(|f| f.inputs == f.edges.len());
+    let noiseless = outputs
+        .into_iter()
+        .find(|f| f.factor.noise_entropy().is_none());
+    match noiseless {
+        None => Ok(()),
+        Some(output) => Err(RunError::NotDefined {
+            what: "the mutual information with the measurements".to_owned(),
+            why: format!("`{}` is a noiseless output", output.name),
+        }),
+    }
 }

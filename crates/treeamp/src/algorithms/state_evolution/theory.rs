@@ -1,5 +1,6 @@
 //! State evolution of a tree, ready to run: options, starts, runs.
 
+use super::heuristic::heuristics;
 use super::teacher::not_reached;
 use super::{BayesOptimal, Conjugate, Evolution, Teacher};
 use crate::engine::{
@@ -10,7 +11,7 @@ use crate::model::Tree;
 use crate::scalar::{OutputMeasure, ScalarView};
 
 /// The precision that an informed start gives, in units of $1/\tau_0$.
-const INFORMED: f64 = 1e8;
+pub(super) const INFORMED: f64 = 1e8;
 
 /// Variances below this fraction of the least noise are perfect recovery.
 const BELOW_NOISE: f64 = 1e-6;
@@ -166,6 +167,7 @@ impl<'t> StateEvolution<'t> {
             report,
             teacher: self.teacher.clone(),
             normalisation: self.teacher.normalisation,
+            heuristics: heuristics(self.tree),
         })
     }
 

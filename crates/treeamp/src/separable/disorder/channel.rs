@@ -6,7 +6,10 @@
 use super::breaks::Breaks;
 use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, entropy, floors, is_same};
+use super::{
+    COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, entropy, floors, is_same,
+    is_symmetric,
+};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
@@ -31,6 +34,8 @@ struct Pair<'a> {
     /// The weight is formed from the excess over the tilt of this end.
     sharp: [bool; 2],
     bayes: bool,
+    /// Only one sign of $b_z$ need be looked at.
+    symmetric: bool,
 }
 
 impl Pair<'_> {
@@ -227,6 +232,9 @@ impl Pair<'_> {
         for mark in self.student.landmarks(None) {
             breaks.bend(at.a * mark.place, at.a.abs().sqrt());
         }
+        if self.symmetric {
+            breaks.clip(0.0, f64::INFINITY);
+        }
         let breaks = breaks.sorted();
         // which inner averages matter: one pass without refinement
         let mut floor = needed;
@@ -247,11 +255,9 @@ impl Pair<'_> {
             tolerance: OUTER,
             empty: 0.0,
         };
-        integrate(
-            &mut |bz| Sample::plain(self.inner(bz, floor)),
-            &breaks,
-            effort,
-        )
+        let node = &mut |bz| Sample::plain(self.inner(bz, floor));
+        let both = if self.symmetric { 2.0 } else { 1.0 };
+        integrate(node, &breaks, effort).map(|x| both * x)
     }
 }
 
@@ -318,6 +324,7 @@ pub(super) fn averages(
             !f.is_silent() && f.m_hat * f.m_hat * tau0[i] > SHARP * f.q_hat
         }),
         bayes,
+        symmetric: is_symmetric(student, teacher),
     };
     if student.symmetry() == Symmetry::Circular {
         let pair = circular_channel::Pair {
@@ -371,6 +378,7 @@ pub(super) fn entropic(channel: &dyn ScalarView, at: Averaged<'_>) -> Result<f64
         tau0,
         sharp: clear,
         bayes: true,
+        symmetric: is_symmetric(channel, channel),
     };
     let table = pair.tabulated(channel, true);
     if let Some(table) = &table {

@@ -26,7 +26,7 @@ pub(super) const SHARPEST: f64 = 1e16;
 pub(super) const DISCRETE: f64 = 1e12;
 
 /// Fields that are sharp enough for the logarithmic growth.
-const SHARP: f64 = 1e12;
+const SHARP: f64 = 1e11;
 
 /// What the tilt at an end adds: $\frac12\hat m\tau - E[\frac{b^2}{2a} + \frac12\ln\frac{2\pi}a]$.
 pub(super) fn of_tilt(at: &Field, tau0: f64) -> f64 {
@@ -49,14 +49,17 @@ pub(super) fn of_line(
     Ok(log_z0 - sums.0[POTENTIAL] + of_tilt(&at, tau0))
 }
 
-/// The fields, none of them above `sharpest` in units of $1/\tau_0$. Ends that are both sharp keep their ratio, unless
-/// one would fall below [`SHARP`].
-fn cut(at: Averaged<'_>, tau0: &[f64], sharpest: f64) -> Vec<OverlapFields> {
-    let ports = || at.fields.iter().zip(tau0);
-    let excess = ports().map(|(f, tau0)| f.m_hat * tau0 / sharpest);
-    let factor = excess.fold(1.0, f64::max);
-    let fields = ports().map(|(f, tau0)| {
-        let m_hat = f.m_hat.min((f.m_hat / factor).max(SHARP / tau0));
+/// How much the sharpest end is above `sharpest` in units of $1/\tau_0$; one if it is not.
+fn excess(at: Averaged<'_>, tau0: &[f64], sharpest: f64) -> f64 {
+    let ports = at.fields.iter().zip(tau0);
+    let excess = ports.map(|(f, tau0)| f.m_hat * tau0 / sharpest);
+    excess.fold(1.0, f64::max)
+}
+
+/// The fields divided by a factor, except that none falls below `floor` in units of $1/\tau_0$.
+fn divided(at: Averaged<'_>, tau0: &[f64], factor: f64, floor: f64) -> Vec<OverlapFields> {
+    let fields = at.fields.iter().zip(tau0).map(|(f, tau0)| {
+        let m_hat = f.m_hat.min((f.m_hat / factor).max(floor / tau0));
         OverlapFields {
             m_hat,
             q_hat: m_hat,
@@ -75,7 +78,8 @@ pub(super) fn extended(
     within: impl Fn(Averaged<'_>) -> Result<f64, FactorError>,
     dimension: impl Fn(usize) -> Result<f64, FactorError>,
 ) -> Result<f64, FactorError> {
-    let fields = cut(at, tau0, sharpest);
+    let factor = excess(at, tau0, sharpest);
+    let fields = divided(at, tau0, factor, SHARP);
     let mut entropy = within(Averaged {
         fields: &fields,
         tau0_hat: at.tau0_hat,
@@ -92,7 +96,7 @@ pub(super) fn extended(
     Ok(entropy)
 }
 
-/// $2\,\partial H/\partial\ln\hat m = \hat m v$ of an end beyond [`SHARPEST`], by a difference there.
+/// $2\,\partial H/\partial\ln\hat m = \hat m v$ of an end when the sharpest is at [`SHARPEST`], by a difference there.
 pub(super) fn slope(
     at: Averaged<'_>,
     tau0: &[f64],
@@ -101,8 +105,12 @@ pub(super) fn slope(
 ) -> Result<f64, FactorError> {
     // entropies are good to 1e-9 or so
     const STEP: f64 = 0.02;
+    let factor = excess(at, tau0, SHARPEST);
+    // next to the sharpest end the others keep their share
+    let sharpest = at.fields[end].m_hat * tau0[end] >= factor * SHARPEST;
+    let floor = if sharpest { 0.0 } else { SHARP };
     let shifted = |step: f64| {
-        let mut fields = cut(at, tau0, SHARPEST);
+        let mut fields = divided(at, tau0, factor, floor);
         fields[end].m_hat *= step.exp();
         fields[end].q_hat = fields[end].m_hat;
         within(Averaged {

@@ -11,7 +11,8 @@ use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{
-    COUNT, Field, POTENTIAL, Point, Sums, V, circular, entropy, floors, is_same, recovered,
+    COUNT, Field, POTENTIAL, Point, Sums, V, circular, entropy, floors, is_same, is_symmetric,
+    recovered,
 };
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -292,8 +293,18 @@ impl Pair<'_> {
                 for y in atoms {
                     sums.add(&self.atom(y)?);
                 }
+                let symmetric = is_symmetric(self.student, self.teacher);
                 for (low, high) in curves {
-                    sums.add(&self.curve(low, high, &corners)?);
+                    // the positive half, twice
+                    let (low, both) = if symmetric {
+                        (low.max(0.0), 2.0)
+                    } else {
+                        (low, 1.0)
+                    };
+                    if low < high {
+                        let half = self.curve(low, high, &corners)?;
+                        sums.add(&half.map(|x| both * x));
+                    }
                 }
             }
         }

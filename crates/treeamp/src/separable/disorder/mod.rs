@@ -47,6 +47,9 @@ const D2: usize = 8;
 /// Largest deviation of the mass of the disorder from one.
 const MASS_TOLERANCE: f64 = 1e-7;
 
+/// Variance, in units of $\tau_0$, below which a signal is certain, and accuracy is absolute.
+const CERTAIN: f64 = 1e-16;
+
 /// What the student and the teacher say about one value of the field: $A, r, v$ and $r_0, v_0$.
 #[derive(Debug, Clone, Copy)]
 struct Point {
@@ -207,6 +210,7 @@ impl Field {
 /// be zero up to rounding, and the Bayes-optimal case needs the first four only.
 fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
     let mut floor = [0.0; COUNT];
+    floor[V] = CERTAIN * tau0;
     floor[POTENTIAL] = if at.excess {
         1.0
     } else {
@@ -228,6 +232,11 @@ fn per_component(view: &dyn ScalarView) -> f64 {
     } else {
         0.5
     }
+}
+
+/// Teacher and student share a symmetry: fields of either sign contribute alike.
+fn is_symmetric(student: &dyn ScalarView, teacher: &dyn ScalarView) -> bool {
+    student.parity().is_some() && student.parity() == teacher.parity()
 }
 
 /// Both views are one object.

@@ -1,6 +1,7 @@
 //! The outgoing messages of the linear channel through a singular system.
 
 use super::resolvent::{Resolvent, Work, each_mode};
+use super::{X, Z};
 use crate::belief::Gaussian;
 use crate::error::FactorError;
 use crate::operator::{LinearOperator, SingularSystem};
@@ -30,16 +31,16 @@ pub(super) fn to_input(
     if r.sees_input() && (r.strong || r.az <= 0.0) {
         // b = V [w s b_x + (w - v) b_z] / v; w - v does not cancel here
         let unit = 1.0 / to_w;
-        each_mode(r, &mut work, |s, bz, bx| {
+        let (modes, scratch) = each_mode(r, &mut work, Z, |s, bz, bx| {
             let w = r.w(s) * unit;
             (w * s * bx + (w - v) * bz) / v
         });
-        system.to_input(work.modes, &mut out.linear, work.scratch);
+        system.to_input(modes, &mut out.linear, scratch);
     } else {
-        each_mode(r, &mut work, |s, bz, bx| {
+        let (modes, scratch) = each_mode(r, &mut work, Z, |s, bz, bx| {
             r.w(s) * s * r.innovation(s, bz, bx) / v
         });
-        system.to_input(work.modes, &mut out.linear, work.scratch);
+        system.to_input(modes, &mut out.linear, scratch);
         let scale = a_out / r.az;
         for (o, b) in out.linear.iter_mut().zip(&z.linear) {
             *o += scale * b;
@@ -60,12 +61,13 @@ pub(super) fn solve(
     work: Work<'_>,
 ) -> Result<(), FactorError> {
     let Work {
+        z_modes,
         x_modes,
         modes,
         scratch,
         spare,
-        ..
     } = work;
+    let modes = if modes.is_empty() { z_modes } else { modes };
     let lanes = r.modes.lanes() * r.columns;
     let divide = |modes: &mut [f64]| {
         for (i, row) in modes.chunks_exact_mut(lanes).enumerate() {
@@ -124,11 +126,11 @@ pub(super) fn to_output(
             return;
         }
         let mean = r.sum(|s| r.w(s)) / r.rows;
-        each_mode(r, &mut work, |s, bz, mx| {
+        let (modes, scratch) = each_mode(r, &mut work, X, |s, bz, mx| {
             let w = r.w(s);
             w * s * bz + r.az * (mean - w) * mx
         });
-        system.to_output(work.modes, &mut out.linear, work.scratch);
+        system.to_output(modes, &mut out.linear, scratch);
         out.precision.set_scalar(r.az * mean);
         return;
     }
@@ -143,7 +145,7 @@ pub(super) fn to_output(
     let beyond = r.rows - r.columns as f64 * r.modes.total();
     let d_x = (r.sum(|s| r.az_w(s)) + beyond) / r.rows;
     let direct = r.modes.spans_output() && r.strong;
-    each_mode(r, &mut work, |s, bz, bx| {
+    let (modes, scratch) = each_mode(r, &mut work, X, |s, bz, bx| {
         let w = r.w(s) / to_w;
         let from_z = w * s * bz; // a_z w s ẑ
         let from_x = if direct {
@@ -153,7 +155,7 @@ pub(super) fn to_output(
         };
         (from_z + from_x) / v
     });
-    system.to_output(work.modes, &mut out.linear, work.scratch);
+    system.to_output(modes, &mut out.linear, scratch);
     if !direct {
         for (o, b) in out.linear.iter_mut().zip(&x.linear) {
             *o -= b;
@@ -168,7 +170,7 @@ fn in_range(residual: f64, scale: f64) -> Result<(), FactorError> {
         return Ok(());
     }
     Err(FactorError::Contradiction(format!(
-        "the exactly known output lies outside the range of the operator: expected a residual of \
+        "the exactly known output lies outside the range of the matrix: expected a residual of \
          zero, got {:.1e} of its norm",
         (residual / scale).sqrt()
     )))

@@ -219,7 +219,8 @@ impl Factor for Linear {
                     .scratch_len(columns)
                     .max(self.operator().scratch_len(columns));
                 let modes = columns * system.modes().layout_len();
-                2 * KEY + 3 * modes + scratch + system.spare_len(columns)
+                let arrays = if system.keeps_coordinates() { 3 } else { 2 };
+                2 * KEY + arrays * modes + scratch + system.spare_len(columns)
             }
             _ => Iterative::workspace_len(self.operator()),
         }
@@ -293,12 +294,13 @@ fn changed(key: &mut [f64], x: &[f64]) -> bool {
 }
 
 impl Linear {
-    /// Splits the workspace and refreshes the coordinates of the incoming messages.
+    /// Splits the workspace and refreshes the coordinates of the incoming messages. Those of the port
+    /// that is written to are forgotten when the work is done in their place.
     fn refresh<'w>(
         &self,
         system: &dyn SingularSystem,
-        z: &Gaussian,
-        x: &Gaussian,
+        [z, x]: [&Gaussian; 2],
+        target: Option<usize>,
         work: &'w mut [f64],
     ) -> Work<'w> {
         let columns = self.columns(z.len());
@@ -306,7 +308,8 @@ impl Linear {
         let (keys, rest) = work.split_at_mut(2 * KEY);
         let (z_modes, rest) = rest.split_at_mut(k);
         let (x_modes, rest) = rest.split_at_mut(k);
-        let (modes, rest) = rest.split_at_mut(k);
+        let own = if system.keeps_coordinates() { k } else { 0 };
+        let (modes, rest) = rest.split_at_mut(own);
         let (spare, scratch) = rest.split_at_mut(system.spare_len(columns));
         let (z_key, x_key) = keys.split_at_mut(KEY);
         if changed(z_key, &z.linear) {
@@ -314,6 +317,11 @@ impl Linear {
         }
         if changed(x_key, &x.linear) {
             system.analyse_output(&x.linear, x_modes, scratch);
+        }
+        if own == 0
+            && let Some(port) = target
+        {
+            [z_key, x_key][port].fill(0.0);
         }
         Work {
             z_modes,
@@ -388,7 +396,7 @@ impl PosteriorRule for Linear {
         if !r.is_proper() {
             return Err(r.improper());
         }
-        let work = self.refresh(system, z, x, work);
+        let work = self.refresh(system, [z, x], Some(target), work);
         match target {
             Z if r.ax == f64::INFINITY && r.sees_input() => {
                 solve(self.operator(), system, &r, x, out, work)
@@ -423,7 +431,7 @@ impl PosteriorRule for Linear {
             let own = z.own_potential() + x.own_potential();
             return Ok(self.excess(incoming, work)? + own);
         }
-        let work = self.refresh(system, z, x, work);
+        let work = self.refresh(system, [z, x], None, work);
         let to_w = if r.strong { r.ax } else { 1.0 };
         let fit = r.sum_modes(&work, &|s, bz, bx| (bz + s * bx).powi(2) * r.w(s) / to_w);
         let mut value = 0.5 * fit + 0.5 * r.sum(|s| (TAU * r.w(s) / to_w).ln());
@@ -459,7 +467,7 @@ impl PosteriorRule for Linear {
         if !r.is_proper() || (x.is_pinned() && !r.reaches_output()) {
             return Ok(f64::INFINITY);
         }
-        let work = self.refresh(system, z, x, work);
+        let work = self.refresh(system, [z, x], None, work);
         Ok(r.excess(&work, || {
             let mut modes = work.x_modes.to_vec();
             let mut inside = vec![0.0; x.len()];

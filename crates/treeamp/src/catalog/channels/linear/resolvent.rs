@@ -11,6 +11,7 @@ pub(super) struct Work<'a> {
     /// $V^T b_z$ and $U^T b_x$.
     pub z_modes: &'a mut [f64],
     pub x_modes: &'a mut [f64],
+    /// Where new coordinates are made; empty when they take the place of the target's.
     pub modes: &'a mut [f64],
     pub scratch: &'a mut [f64],
     /// An input and an output, where solutions are refined; else empty.
@@ -174,17 +175,33 @@ impl Resolvent<'_> {
     }
 }
 
-/// Fills the modes with `f(s, b_z, b_x)`.
-pub(super) fn each_mode(r: &Resolvent<'_>, work: &mut Work<'_>, f: impl Fn(f64, f64, f64) -> f64) {
+/// `f(s, b_z, b_x)` mode by mode, in a place of its own or in that of the target's coordinates. Gives
+/// it together with the scratch.
+pub(super) fn each_mode<'w>(
+    r: &Resolvent<'_>,
+    work: &'w mut Work<'_>,
+    target: usize,
+    f: impl Fn(f64, f64, f64) -> f64,
+) -> (&'w mut [f64], &'w mut [f64]) {
     let lanes = r.modes.lanes() * r.columns;
-    let inputs = work
-        .z_modes
-        .chunks_exact(lanes)
-        .zip(work.x_modes.chunks_exact(lanes));
-    for (i, (out, (z, x))) in work.modes.chunks_exact_mut(lanes).zip(inputs).enumerate() {
+    let (z, x) = (&mut *work.z_modes, &mut *work.x_modes);
+    if !work.modes.is_empty() {
+        let pairs = z.chunks_exact(lanes).zip(x.chunks_exact(lanes));
+        for (i, (out, (z, x))) in work.modes.chunks_exact_mut(lanes).zip(pairs).enumerate() {
+            let s = r.modes.value(i);
+            for (out, (bz, bx)) in out.iter_mut().zip(z.iter().zip(x)) {
+                *out = f(s, *bz, *bx);
+            }
+        }
+        return (work.modes, work.scratch);
+    }
+    let pairs = z.chunks_exact_mut(lanes).zip(x.chunks_exact_mut(lanes));
+    for (i, (z, x)) in pairs.enumerate() {
         let s = r.modes.value(i);
-        for (out, (bz, bx)) in out.iter_mut().zip(z.iter().zip(x)) {
-            *out = f(s, *bz, *bx);
+        for (bz, bx) in z.iter_mut().zip(x) {
+            let out = f(s, *bz, *bx);
+            *(if target == 0 { bz } else { bx }) = out;
         }
     }
+    (if target == 0 { z } else { x }, work.scratch)
 }
