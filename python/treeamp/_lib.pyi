@@ -37,6 +37,9 @@ __all__ = [
     "objective_at",
     "state_evolution",
     "evolution_objective_at",
+    "Sweep",
+    "Journal",
+    "write_whole",
 ]
 
 @final
@@ -191,6 +194,7 @@ def evolution_objective_at(
     tree: Tree, messages: Sequence[_Plain], teacher: Tree | None = None
 ) -> dict[str, Any]: ...
 
+@final
 class Sweep:
     def __new__(cls, axes: Sequence[tuple[str, Sequence[Any]]], seeds: Sequence[int]) -> Sweep: ...
     @property
@@ -198,6 +202,7 @@ class Sweep:
     def table(self, journal: Journal) -> tuple[list[str], list[list[Any]]]: ...
     def csv(self, journal: Journal) -> str: ...
 
+@final
 class Journal:
     def __new__(cls, path: str | None = None, configuration: str = "{}") -> Journal: ...
     def has(self, key: str) -> bool: ...
