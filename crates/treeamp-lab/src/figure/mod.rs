@@ -18,6 +18,7 @@
 mod axis;
 mod band;
 mod panel;
+mod picture;
 mod scale;
 mod series;
 mod svg;
@@ -29,6 +30,7 @@ use std::path::Path;
 
 pub use axis::Axis;
 pub use panel::Panel;
+pub use picture::Picture;
 pub use series::{Ink, Mark, Series};
 use svg::{Anchor, Svg, Text};
 
@@ -37,11 +39,18 @@ const MARGIN: f64 = 18.0;
 /// Height of the figure's title.
 const TITLE: f64 = 26.0;
 
-/// A row of panels under a title.
+/// What stands in a row.
+#[derive(Debug, Clone)]
+enum Cell {
+    Chart(Panel),
+    Picture(Picture),
+}
+
+/// A row of panels and pictures under a title.
 #[derive(Debug, Clone)]
 pub struct Figure {
     title: String,
-    panels: Vec<Panel>,
+    panels: Vec<Cell>,
     panel_size: (f64, f64),
 }
 
@@ -59,7 +68,14 @@ impl Figure {
     /// Adds a panel to the right.
     #[must_use]
     pub fn panel(mut self, panel: Panel) -> Self {
-        self.panels.push(panel);
+        self.panels.push(Cell::Chart(panel));
+        self
+    }
+
+    /// Adds a picture to the right.
+    #[must_use]
+    pub fn picture(mut self, picture: Picture) -> Self {
+        self.panels.push(Cell::Picture(picture));
         self
     }
 
@@ -81,7 +97,11 @@ impl Figure {
         svg.text(total / 2.0, MARGIN + 10.0, &title, &self.title);
         for (i, panel) in self.panels.iter().enumerate() {
             let x = MARGIN + i as f64 * (width + MARGIN);
-            panel.draw(&mut svg, (x, MARGIN + TITLE), self.panel_size);
+            let at = (x, MARGIN + TITLE);
+            match panel {
+                Cell::Chart(panel) => panel.draw(&mut svg, at, self.panel_size),
+                Cell::Picture(picture) => picture.draw(&mut svg, at, self.panel_size),
+            }
         }
         svg.finish()
     }

@@ -148,6 +148,18 @@ impl Svg {
         ));
     }
 
+    /// A PNG image, given in base 64, with sharp pixels.
+    pub fn image(&mut self, at: (f64, f64), size: (f64, f64), data: &str) {
+        self.push(format_args!(
+            "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
+             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>",
+            Px(at.0),
+            Px(at.1),
+            Px(size.0),
+            Px(size.1)
+        ));
+    }
+
     /// A path from its drawing commands; nothing when there are none.
     pub fn path(&mut self, commands: &str, stroke: Stroke, fill: &str) {
         if commands.is_empty() {
