@@ -5,8 +5,9 @@ pub use crate::algorithms::{
 };
 pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 pub use crate::catalog::channels::{
-    Activation, Bias, Concatenate, Convolution, Dft, Duplicate, Factorization, GaussianNoise, Gradient, Linear,
-    LinearEnsemble, Mask, MaskedDft, PiecewiseLinear, RealDft, Reshape, Rotation, Split, Sum,
+    Activation, Bias, Concatenate, Convolution, Dft, Duplicate, Factorization, GaussianNoise,
+    Gradient, Linear, LinearEnsemble, Mask, MaskedDft, PiecewiseLinear, RealDft, Reshape, Rotation,
+    Split, Sum,
 };
 pub use crate::catalog::likelihoods::{GaussianLikelihood, PiecewiseLikelihood};
 pub use crate::catalog::priors::{

@@ -74,7 +74,8 @@ fn b_sparse_gradient_builds_and_runs() {
     let model = (source(prior(16))
         >> var("x")
         >> ((branch(linear(8, 16, 1)) >> var("z") >> likelihood(8))
-            + (branch(Gradient::periodic()) + GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().shaped([1, 16])
+            + (branch(Gradient::periodic())
+                + GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().shaped([1, 16])
                 >> var("x'"))))
     .build()
     .unwrap();
@@ -84,7 +85,11 @@ fn b_sparse_gradient_builds_and_runs() {
     );
     let engine = ExpectationPropagation.on(&model).unwrap().damping(0.5);
     let report = engine.run(&mut ()).unwrap();
-    assert!(report.variance("x'").unwrap() > 0.0, "{}", report.termination);
+    assert!(
+        report.variance("x'").unwrap() > 0.0,
+        "{}",
+        report.termination
+    );
     says(
         &message(&model.sample(1).unwrap_err()),
         &["x'", "2 sources"],

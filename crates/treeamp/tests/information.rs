@@ -237,7 +237,8 @@ fn a_teacher_with_two_priors_is_normalised() {
 
 #[test]
 fn missing_rules_and_unreached_points_are_said() {
-    let part = |name: &str| source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2])) >> var(name);
+    let part =
+        |name: &str| source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2])) >> var(name);
     let model = (part("u") + part("v"))
         >> Factorization::new(2).unwrap()
         >> var("z")

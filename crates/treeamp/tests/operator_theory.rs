@@ -12,14 +12,27 @@ fn gaussian(shape: Vec<usize>) -> SeparablePrior<GaussianPrior> {
 
 /// Variances of a Gaussian model do not depend on the data: theory and run agree to rounding.
 fn exact_on_gaussian_models(name: &str, chain: Fragment) {
-    let model = (chain >> GaussianNoise::new(0.2).unwrap() >> var("y")).build().unwrap();
+    let model = (chain >> GaussianNoise::new(0.2).unwrap() >> var("y"))
+        .build()
+        .unwrap();
     let y = model.sample(1).unwrap().get("y").unwrap().to_vec();
-    let run = ExpectationPropagation.on(&model.condition("y", &y).unwrap()).unwrap().run(&mut ()).unwrap();
+    let run = ExpectationPropagation
+        .on(&model.condition("y", &y).unwrap())
+        .unwrap()
+        .run(&mut ())
+        .unwrap();
     let tree = model.expect("y").unwrap();
     let theory = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
     for v in tree.variables() {
-        let (ours, exact) = (theory.variance(&v.name).unwrap(), run.variance(&v.name).unwrap());
-        assert!((ours / exact - 1.0).abs() < 1e-9, "{name}, {}: {ours} {exact}", v.name);
+        let (ours, exact) = (
+            theory.variance(&v.name).unwrap(),
+            run.variance(&v.name).unwrap(),
+        );
+        assert!(
+            (ours / exact - 1.0).abs() < 1e-9,
+            "{name}, {}: {ours} {exact}",
+            v.name
+        );
     }
     assert!(!theory.is_heuristic(), "{name}: {:?}", theory.heuristics);
 }
@@ -28,15 +41,30 @@ fn exact_on_gaussian_models(name: &str, chain: Fragment) {
 fn gaussian_models_are_exact() {
     let start = |shape: &[usize]| source(gaussian(shape.to_vec())) >> var("x");
     let mask: Vec<bool> = (0..24).map(|i| (i * i) % 7 < 3).collect();
-    exact_on_gaussian_models("blur", start(&[6, 4]) >> Convolution::gaussian_blur(0.6).unwrap() >> var("z"));
-    exact_on_gaussian_models("gradient", start(&[6, 4]) >> Gradient::periodic() >> var("z"));
-    exact_on_gaussian_models("mask", start(&[6, 4]) >> Mask::new(mask.clone()) >> var("z"));
+    exact_on_gaussian_models(
+        "blur",
+        start(&[6, 4]) >> Convolution::gaussian_blur(0.6).unwrap() >> var("z"),
+    );
+    exact_on_gaussian_models(
+        "gradient",
+        start(&[6, 4]) >> Gradient::periodic() >> var("z"),
+    );
+    exact_on_gaussian_models(
+        "mask",
+        start(&[6, 4]) >> Mask::new(mask.clone()) >> var("z"),
+    );
     exact_on_gaussian_models("real dft", start(&[6, 4]) >> RealDft >> var("z"));
     let parts = MaskedDft::new(mask);
-    exact_on_gaussian_models("masked dft", start(&[24]) >> parts >> var("c") >> Reshape::parts() >> var("z"));
+    exact_on_gaussian_models(
+        "masked dft",
+        start(&[24]) >> parts >> var("c") >> Reshape::parts() >> var("z"),
+    );
     exact_on_gaussian_models("reshape", start(&[6, 4]) >> Reshape::to([24]) >> var("z"));
     let two = (source(gaussian(vec![3])) >> var("a")) + (source(gaussian(vec![5])) >> var("b"));
-    exact_on_gaussian_models("concatenate", two >> Concatenate::new(2).unwrap() >> var("z"));
+    exact_on_gaussian_models(
+        "concatenate",
+        two >> Concatenate::new(2).unwrap() >> var("z"),
+    );
 }
 
 fn sparse_prior(n: usize, rho: f64) -> SeparablePrior<GaussBernoulli> {
@@ -48,24 +76,50 @@ fn sparse_prior(n: usize, rho: f64) -> SeparablePrior<GaussBernoulli> {
 fn structured_operators_are_labelled() {
     let n = 2000;
     let mut rng = common::rng(5);
-    let mask: Vec<bool> = (0..n).map(|_| rand::RngExt::random::<f64>(&mut rng) < 0.6).collect();
-    let chain = source(sparse_prior(n, 0.2)) >> var("x") >> RealDft >> var("c") >> Mask::new(mask) >> var("z");
-    let model = (chain >> GaussianNoise::new(0.01).unwrap() >> var("y")).build().unwrap();
-    let theory = StateEvolution::new(&model.expect("y").unwrap()).unwrap().fixed_point().unwrap();
+    let mask: Vec<bool> = (0..n)
+        .map(|_| rand::RngExt::random::<f64>(&mut rng) < 0.6)
+        .collect();
+    let chain = source(sparse_prior(n, 0.2))
+        >> var("x")
+        >> RealDft
+        >> var("c")
+        >> Mask::new(mask)
+        >> var("z");
+    let model = (chain >> GaussianNoise::new(0.01).unwrap() >> var("y"))
+        .build()
+        .unwrap();
+    let theory = StateEvolution::new(&model.expect("y").unwrap())
+        .unwrap()
+        .fixed_point()
+        .unwrap();
     assert!(theory.is_heuristic());
-    assert!(theory.heuristics.iter().any(|h| h.contains("`real_dft`")), "{:?}", theory.heuristics);
+    assert!(
+        theory.heuristics.iter().any(|h| h.contains("`real_dft`")),
+        "{:?}",
+        theory.heuristics
+    );
     let errors: Vec<f64> = (0..4)
         .map(|seed| {
             let truth = model.sample(seed).unwrap();
             let tree = model.condition("y", truth.get("y").unwrap()).unwrap();
-            let run = ExpectationPropagation.on(&tree).unwrap().run(&mut ()).unwrap();
+            let run = ExpectationPropagation
+                .on(&tree)
+                .unwrap()
+                .run(&mut ())
+                .unwrap();
             common::mse(run.mean("x").unwrap(), truth.get("x").unwrap())
         })
         .collect();
     let mean = errors.iter().sum::<f64>() / 4.0;
-    println!("masked Fourier: errors {errors:.4?}, predicted {:.2e}", theory.mse("x").unwrap());
+    println!(
+        "masked Fourier: errors {errors:.4?}, predicted {:.2e}",
+        theory.mse("x").unwrap()
+    );
     // four draws of 2000 components scatter by some percent
-    assert!((mean / theory.mse("x").unwrap() - 1.0).abs() < 0.15, "{mean}");
+    assert!(
+        (mean / theory.mse("x").unwrap() - 1.0).abs() < 0.15,
+        "{mean}"
+    );
 }
 
 /// Two activations that are summed, and a chain in which matrices separate everything.
@@ -74,15 +128,34 @@ fn laws_that_meet_are_labelled() {
     let n = 30;
     let linear = |seed| Linear::new(common::gaussian_matrix(n, n, seed)).unwrap();
     let expert = |k: u64| {
-        source(sparse_prior(n, 0.3)) >> var(&format!("x{k}")) >> linear(k) >> var(&format!("z{k}"))
-            >> PiecewiseLinear::relu() >> var(&format!("a{k}"))
+        source(sparse_prior(n, 0.3))
+            >> var(&format!("x{k}"))
+            >> linear(k)
+            >> var(&format!("z{k}"))
+            >> PiecewiseLinear::relu()
+            >> var(&format!("a{k}"))
     };
     let noise = || GaussianNoise::new(0.1).unwrap();
-    let committee = (expert(1) + expert(2) >> Sum::new(2).unwrap() >> var("s") >> noise() >> var("y")).build().unwrap();
-    let theory = StateEvolution::new(&committee.expect("y").unwrap()).unwrap().run().unwrap();
-    assert!(theory.heuristics.len() == 1 && theory.heuristics[0].contains("rotationally"), "{:?}", theory.heuristics);
-    let one = (expert(1) >> linear(3) >> var("s") >> noise() >> var("y")).build().unwrap();
-    let theory = StateEvolution::new(&one.expect("y").unwrap()).unwrap().run().unwrap();
+    let committee =
+        (expert(1) + expert(2) >> Sum::new(2).unwrap() >> var("s") >> noise() >> var("y"))
+            .build()
+            .unwrap();
+    let theory = StateEvolution::new(&committee.expect("y").unwrap())
+        .unwrap()
+        .run()
+        .unwrap();
+    assert!(
+        theory.heuristics.len() == 1 && theory.heuristics[0].contains("rotationally"),
+        "{:?}",
+        theory.heuristics
+    );
+    let one = (expert(1) >> linear(3) >> var("s") >> noise() >> var("y"))
+        .build()
+        .unwrap();
+    let theory = StateEvolution::new(&one.expect("y").unwrap())
+        .unwrap()
+        .run()
+        .unwrap();
     assert!(!theory.is_heuristic(), "{:?}", theory.heuristics);
 }
 
@@ -106,7 +179,10 @@ fn gradient_trees_have_teacher_moments() {
         let theory = StateEvolution::new(&tree).unwrap().run().unwrap();
         println!(
             "{n}: tau0 {:?}, A_N {}, {} with v_x {:.3e}",
-            teacher.tau0, teacher.normalisation, theory.termination(), theory.variance("x").unwrap()
+            teacher.tau0,
+            teacher.normalisation,
+            theory.termination(),
+            theory.variance("x").unwrap()
         );
         assert!(theory.is_heuristic());
         // the sparse law pulls the second moment below the prior's, and seeing pulls it further

@@ -27,7 +27,11 @@ fn matrix_of(operator: &dyn LinearOperator) -> Matrix {
 fn message(len: usize, precision: f64, seed: u64) -> Gaussian {
     let mut m = Gaussian::flat(&SignalSpec::real([len]));
     m.precision.set_scalar(precision);
-    let scale = if precision == f64::INFINITY { 1.0 } else { precision.abs().sqrt() };
+    let scale = if precision == f64::INFINITY {
+        1.0
+    } else {
+        precision.abs().sqrt()
+    };
     m.linear = normals(len, seed).iter().map(|b| scale * b).collect();
     m
 }
@@ -35,7 +39,10 @@ fn message(len: usize, precision: f64, seed: u64) -> Gaussian {
 /// Both outgoing messages, and the log-partition.
 fn messages(channel: &Linear, incoming: &[Gaussian; 2]) -> ([Gaussian; 2], f64) {
     let rule = channel.posterior().unwrap();
-    let specs = [channel.operator().input().clone(), channel.operator().output().clone()];
+    let specs = [
+        channel.operator().input().clone(),
+        channel.operator().output().clone(),
+    ];
     let mut work = vec![0.0; channel.workspace_len(&specs)];
     let view = Incoming::new(incoming, &[0, 1]);
     let out = [0, 1].map(|port| {
@@ -62,7 +69,12 @@ fn check(name: &str, operator: impl LinearOperator) {
     let (channel, reference) = (Linear::of(operator), Linear::new(w).unwrap());
     let spectrum = channel.spectrum().unwrap();
     assert!((spectrum.alpha() - exact.alpha()).abs() < 1e-12, "{name}");
-    assert!((spectrum.rank() - exact.rank()).abs() < 1e-12, "{name}: {} {}", spectrum.rank(), exact.rank());
+    assert!(
+        (spectrum.rank() - exact.rank()).abs() < 1e-12,
+        "{name}: {} {}",
+        spectrum.rank(),
+        exact.rank()
+    );
     for gamma in [0.1, 3.0, 100.0] {
         let gap = spectrum.shannon(gamma) - exact.shannon(gamma);
         assert!(gap.abs() < 1e-10, "{name}: spectrum off by {gap:e}");
@@ -80,13 +92,25 @@ fn check(name: &str, operator: impl LinearOperator) {
             let (a, mean) = belief(&incoming[port], &ours[port]);
             let (b, place) = belief(&incoming[port], &theirs[port]);
             let gap = common::relative_gap(&mean, &place);
-            assert!(gap < tolerance, "{name}, port {port} at {az}, {ax}: means off by {gap:e}");
-            assert!((a / b - 1.0).abs() < tolerance, "{name}, port {port} at {az}, {ax}: {a} {b}");
+            assert!(
+                gap < tolerance,
+                "{name}, port {port} at {az}, {ax}: means off by {gap:e}"
+            );
+            assert!(
+                (a / b - 1.0).abs() < tolerance,
+                "{name}, port {port} at {az}, {ax}: {a} {b}"
+            );
             let gap = common::relative_gap(&ours[port].linear, &theirs[port].linear);
-            assert!(gap < 1e3 * tolerance, "{name}, port {port} at {az}, {ax}: messages off by {gap:e}");
+            assert!(
+                gap < 1e3 * tolerance,
+                "{name}, port {port} at {az}, {ax}: messages off by {gap:e}"
+            );
         }
         let scale = expected.abs().max(1.0);
-        assert!((value - expected).abs() < tolerance * scale, "{name}: {value} {expected}");
+        assert!(
+            (value - expected).abs() < tolerance * scale,
+            "{name}: {value} {expected}"
+        );
     }
     conforms(name, &channel);
     if direct {
@@ -95,8 +119,14 @@ fn check(name: &str, operator: impl LinearOperator) {
 }
 
 fn conforms(name: &str, channel: &Linear) {
-    let specs = [channel.operator().input().clone(), channel.operator().output().clone()];
-    let incoming: Vec<Gaussian> = specs.iter().zip([0.8, 1.3]).zip([3, 4])
+    let specs = [
+        channel.operator().input().clone(),
+        channel.operator().output().clone(),
+    ];
+    let incoming: Vec<Gaussian> = specs
+        .iter()
+        .zip([0.8, 1.3])
+        .zip([3, 4])
         .map(|((s, a), seed)| message(s.len(), a, seed))
         .collect();
     // A is quadratic: central differences are exact up to rounding
@@ -105,7 +135,10 @@ fn conforms(name: &str, channel: &Linear) {
 
 /// A noiseless output: the same exact posterior as with the dense matrix.
 fn knows_its_output(name: &str, channel: &Linear, reference: &Linear) {
-    let (n, m) = (channel.operator().input().len(), channel.operator().output().len());
+    let (n, m) = (
+        channel.operator().input().len(),
+        channel.operator().output().len(),
+    );
     let mut pin = message(m, f64::INFINITY, 0);
     pin.linear = applied(channel.operator(), &normals(n, 5));
     let incoming = [message(n, 0.6, 6), pin];
@@ -114,7 +147,10 @@ fn knows_its_output(name: &str, channel: &Linear, reference: &Linear) {
         let mut work = vec![0.0; c.workspace_len(&specs)];
         let mut out = incoming[port].clone();
         let view = Incoming::new(&incoming, &[0, 1]);
-        c.posterior().unwrap().message(view, port, &mut out, &mut work).unwrap();
+        c.posterior()
+            .unwrap()
+            .message(view, port, &mut out, &mut work)
+            .unwrap();
         out
     };
     for port in [0, 1] {
@@ -122,7 +158,10 @@ fn knows_its_output(name: &str, channel: &Linear, reference: &Linear) {
         let (a, b) = (ours.precision.scalar(), theirs.precision.scalar());
         assert!(a == b || (a / b - 1.0).abs() < 1e-9, "{name}: {a} {b}");
         let gap = common::relative_gap(&ours.linear, &theirs.linear);
-        assert!(gap < 1e-8 || theirs.is_flat(), "{name}, port {port}: off by {gap:e}");
+        assert!(
+            gap < 1e-8 || theirs.is_flat(),
+            "{name}, port {port}: off by {gap:e}"
+        );
     }
 }
 

@@ -78,7 +78,9 @@ pub fn kernel(signal: &SignalSpec) -> Result<CircularConvolution, ModelError> {
 pub fn complex_kernel() -> Result<CircularConvolution, ModelError> {
     let filter = Filter::ComplexKernel {
         shape: vec![2, 2],
-        entries: (0..4).map(|i| Complex64::new(entry(i), entry(i + 5))).collect(),
+        entries: (0..4)
+            .map(|i| Complex64::new(entry(i), entry(i + 5)))
+            .collect(),
     };
     CircularConvolution::new(&SignalSpec::complex([3, 4]), &filter)
 }
@@ -129,8 +131,9 @@ pub fn masked_dft(signal: &SignalSpec) -> Result<SubSampledDft, ModelError> {
 /// # Errors
 /// Never.
 pub fn sparse() -> Result<SparseMatrix, ModelError> {
-    let triplets: Vec<(usize, usize, f64)> =
-        (0..18).map(|k| (k % 7, (k * k + 2) % 9, entry(k))).collect();
+    let triplets: Vec<(usize, usize, f64)> = (0..18)
+        .map(|k| (k % 7, (k * k + 2) % 9, entry(k)))
+        .collect();
     SparseMatrix::from_triplets(7, 9, &triplets)
 }
 
@@ -143,7 +146,11 @@ fn shared(operator: impl LinearOperator) -> Arc<dyn LinearOperator> {
 /// # Errors
 /// Never.
 pub fn block_diagonal() -> Result<BlockDiagonal, ModelError> {
-    let parts = vec![shared(dense(3, 4, false)?), shared(diagonal()?), shared(mask(&SignalSpec::real([6]))?)];
+    let parts = vec![
+        shared(dense(3, 4, false)?),
+        shared(diagonal()?),
+        shared(mask(&SignalSpec::real([6]))?),
+    ];
     BlockDiagonal::new(parts)
 }
 
@@ -165,7 +172,11 @@ pub fn composition() -> Result<Composition, ModelError> {
     let signal = SignalSpec::real([4, 5]);
     let third = SignalSpec::real([some(20).iter().filter(|s| **s).count()]);
     let scale = DiagonalScaling::new(&third, (0..third.len()).map(|i| 1.0 + entry(i)).collect())?;
-    Composition::new(vec![shared(blur(&signal, &[0.7])?), shared(mask(&signal)?), shared(scale)])
+    Composition::new(vec![
+        shared(blur(&signal, &[0.7])?),
+        shared(mask(&signal)?),
+        shared(scale),
+    ])
 }
 
 /// Two views of one signal.
@@ -175,7 +186,11 @@ pub fn composition() -> Result<Composition, ModelError> {
 pub fn stack() -> Result<Stack, ModelError> {
     let signal = SignalSpec::real([9]);
     let sub = mask(&signal)?;
-    Stack::new(vec![shared(sparse()?), shared(sub), shared(blur(&signal, &[1.1])?)])
+    Stack::new(vec![
+        shared(sparse()?),
+        shared(sub),
+        shared(blur(&signal, &[1.1])?),
+    ])
 }
 
 /// Two functions: the cumulative sum and its adjoint.
@@ -194,7 +209,9 @@ pub fn matrix_free() -> Result<MatrixFree, ModelError> {
         &signal,
         move |z, out| {
             let mut sum = 0.0;
-            out.iter_mut().zip(z).for_each(|(o, z)| *o = running(z, &mut sum));
+            out.iter_mut()
+                .zip(z)
+                .for_each(|(o, z)| *o = running(z, &mut sum));
         },
         move |x, out| {
             let mut sum = 0.0;

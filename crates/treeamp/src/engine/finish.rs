@@ -74,9 +74,11 @@ impl<A: Algorithm> Engine<'_, A> {
         let mut variables = Vec::new();
         for (i, variable) in self.tree.variables().iter().enumerate() {
             let incoming = Incoming::new(&state.store, &self.plan.at_variable[i]);
-            let Potential { value, excess } =
-                self.algorithm
-                    .variable_potential(variable, incoming, &mut state.scratch[state.class[i]]);
+            let Potential { value, excess } = self.algorithm.variable_potential(
+                variable,
+                incoming,
+                &mut state.scratch[state.class[i]],
+            );
             variables.push(Term {
                 name: variable.name.clone(),
                 value,

@@ -53,9 +53,16 @@ impl<A: Algorithm> Engine<'_, A> {
         Ok(State {
             good_messages: store[..kept].to_vec(),
             has_good: false,
-            scratch: (0..count).map(|c| self.algorithm.flat(of_class(c))).collect(),
-            spare: (0..count).map(|c| self.algorithm.blank(of_class(c))).collect(),
-            marginals: variables.iter().map(|v| self.algorithm.blank(&v.spec)).collect(),
+            scratch: (0..count)
+                .map(|c| self.algorithm.flat(of_class(c)))
+                .collect(),
+            spare: (0..count)
+                .map(|c| self.algorithm.blank(of_class(c)))
+                .collect(),
+            marginals: variables
+                .iter()
+                .map(|v| self.algorithm.blank(&v.spec))
+                .collect(),
             class,
             store,
             held,

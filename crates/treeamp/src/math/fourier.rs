@@ -49,7 +49,9 @@ pub struct Fourier {
 
 impl fmt::Debug for Fourier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fourier").field("shape", &self.shape).finish_non_exhaustive()
+        f.debug_struct("Fourier")
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
     }
 }
 
@@ -72,7 +74,9 @@ impl Fourier {
         } else {
             let forward = planner.plan_fft_forward(row);
             let inverse = planner.plan_fft_inverse(row);
-            let complex = forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len());
+            let complex = forward
+                .get_inplace_scratch_len()
+                .max(inverse.get_inplace_scratch_len());
             (Rows::Complex { forward, inverse }, 2 * complex)
         };
         let mut scratch_len = row_scratch;
@@ -81,14 +85,25 @@ impl Fourier {
         for &len in shape[..shape.len() - 1].iter().rev() {
             let forward = planner.plan_fft(len, FftDirection::Forward);
             let inverse = planner.plan_fft(len, FftDirection::Inverse);
-            let inner = forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len());
+            let inner = forward
+                .get_inplace_scratch_len()
+                .max(inverse.get_inplace_scratch_len());
             scratch_len = scratch_len.max(2 * (BLOCK * len + inner));
-            axes.push(Axis { len, stride, forward, inverse });
+            axes.push(Axis {
+                len,
+                stride,
+                forward,
+                inverse,
+            });
             stride *= len;
         }
         let alone = |k: usize| !real || k == 0 || 2 * k == row;
         let weight = |k: usize| if real && alone(k) { 1.0 } else { 2.0 };
-        let pattern = if real { (0..kept).map(weight).collect() } else { vec![2.0] };
+        let pattern = if real {
+            (0..kept).map(weight).collect()
+        } else {
+            vec![2.0]
+        };
         Self {
             shape,
             row,
@@ -157,10 +172,18 @@ impl Fourier {
         for i in 0..self.count() {
             f(i, &frequency);
             for axis in (0..axes).rev() {
-                let limit = if axis == axes - 1 { self.kept } else { self.shape[axis] };
+                let limit = if axis == axes - 1 {
+                    self.kept
+                } else {
+                    self.shape[axis]
+                };
                 k[axis] = (k[axis] + 1) % limit;
                 let (n, at) = (self.shape[axis], k[axis]);
-                let signed = if 2 * at > n { at as f64 - n as f64 } else { at as f64 };
+                let signed = if 2 * at > n {
+                    at as f64 - n as f64
+                } else {
+                    at as f64
+                };
                 frequency[axis] = signed / n as f64;
                 if k[axis] != 0 {
                     break;
@@ -210,7 +233,7 @@ impl Fourier {
                 for (y, out) in rows.zip(out.chunks_exact_mut(self.row)) {
                     // these are real but for rounding, and the plan insists
                     y[1] = 0.0;
-                    if self.row % 2 == 0 {
+                    if self.row.is_multiple_of(2) {
                         y[2 * self.kept - 1] = 0.0;
                     }
                     let y = bytemuck::cast_slice_mut(y);

@@ -23,7 +23,10 @@ fn joined<'a>(
     signals: impl Iterator<Item = &'a SignalSpec> + Clone,
 ) -> Result<SignalSpec, ModelError> {
     let count: usize = signals.clone().map(SignalSpec::count).sum();
-    let complex = signals.clone().filter(|s| s.element == Element::Complex).count();
+    let complex = signals
+        .clone()
+        .filter(|s| s.element == Element::Complex)
+        .count();
     match (complex, signals.count()) {
         (0, _) => Ok(SignalSpec::real([count])),
         (k, n) if k == n => Ok(SignalSpec::complex([count])),
@@ -118,13 +121,29 @@ impl LinearOperator for Composition {
     fn apply(&self, z: &[f64], out: &mut [f64], scratch: &mut [f64]) {
         let mut steps = self.parts.iter();
         let len = |p: &dyn LinearOperator| p.output().len();
-        relay(z, out, scratch, self.widest, &mut steps, |p, z, o, s| p.apply(z, o, s), len);
+        relay(
+            z,
+            out,
+            scratch,
+            self.widest,
+            &mut steps,
+            LinearOperator::apply,
+            len,
+        );
     }
 
     fn adjoint(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
         let mut steps = self.parts.iter().rev();
         let len = |p: &dyn LinearOperator| p.input().len();
-        relay(x, out, scratch, self.widest, &mut steps, |p, x, o, s| p.adjoint(x, o, s), len);
+        relay(
+            x,
+            out,
+            scratch,
+            self.widest,
+            &mut steps,
+            LinearOperator::adjoint,
+            len,
+        );
     }
 }
 
@@ -244,7 +263,11 @@ impl BlockDiagonal {
         let (mut start, mut end) = (0, 0);
         for part in &self.parts {
             let (n, m) = lens(part.as_ref());
-            f(part.as_ref(), &from[start..start + n], &mut to[end..end + m]);
+            f(
+                part.as_ref(),
+                &from[start..start + n],
+                &mut to[end..end + m],
+            );
             start += n;
             end += m;
         }
@@ -284,8 +307,12 @@ fn joined_modes(parts: &Parts, outputs: usize) -> Result<Option<Modes>, FactorEr
         weights.extend((0..modes.count()).map(|i| modes.multiplicity(i)));
     }
     // a single value would stand for all modes
-    let joined = Modes::new(values, lanes.unwrap_or(1), weights, outputs);
-    Ok(Some(if square { joined } else { joined.without_output_zeros(outputs) }))
+    let joined = Modes::new(values, lanes.unwrap_or(1), &weights, outputs);
+    Ok(Some(if square {
+        joined
+    } else {
+        joined.without_output_zeros(outputs)
+    }))
 }
 
 impl LinearOperator for BlockDiagonal {

@@ -7,8 +7,8 @@ use std::f64::consts::{PI, TAU};
 
 use num_complex::Complex64;
 
-use super::diagonal::phase;
 use super::dft::{not_empty, plain};
+use super::diagonal::phase;
 use super::{LinearOperator, Modes, SingularSystem, multiply};
 use crate::belief::{Element, SignalSpec};
 use crate::error::{FactorError, ModelError, parameter};
@@ -79,7 +79,7 @@ impl CircularConvolution {
         let positive = response.iter().all(|h| h.im == 0.0 && h.re >= 0.0);
         let phases = (!positive).then(|| response.iter().map(|h| phase(*h)).collect());
         let values = response.iter().map(|h| h.norm()).collect();
-        let modes = Modes::new(values, 2, fourier.pattern().to_vec(), signal.len());
+        let modes = Modes::new(values, 2, fourier.pattern(), signal.len());
         Ok(Self {
             signal: plain(signal),
             fourier,
@@ -248,7 +248,7 @@ impl Filter {
 pub(super) fn difference(f: f64) -> Complex64 {
     let s = (PI * f).sin();
     // at the highest frequency sin(2πf) is zero, not its rounding
-    let im = if f.abs() == 0.5 { 0.0 } else { (TAU * f).sin() };
+    let im = if f.abs() >= 0.5 { 0.0 } else { (TAU * f).sin() };
     Complex64::new(-2.0 * s * s, im)
 }
 
@@ -258,11 +258,16 @@ fn check_kernel(
     entries: usize,
     finite: bool,
 ) -> Result<(), ModelError> {
-    let fits = shape.len() == signal.shape.len()
-        && shape.iter().zip(&signal.shape).all(|(k, n)| k <= n);
+    let fits =
+        shape.len() == signal.shape.len() && shape.iter().zip(&signal.shape).all(|(k, n)| k <= n);
     if !fits || shape.contains(&0) {
         let expected = format!("no larger than the signal {signal} on any axis");
-        return Err(parameter(NAME, "kernel", expected, format!("shape {shape:?}")));
+        return Err(parameter(
+            NAME,
+            "kernel",
+            expected,
+            format!("shape {shape:?}"),
+        ));
     }
     let count: usize = shape.iter().product();
     if entries != count {

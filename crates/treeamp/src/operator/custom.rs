@@ -62,7 +62,12 @@ impl MatrixFree {
         let alpha = self.output.len() as f64 / self.input.len() as f64;
         if (spectrum.alpha() - alpha).abs() > 1e-9 * alpha {
             let expected = format!("of aspect ratio {alpha}");
-            return Err(parameter(&self.name, "spectrum", expected, spectrum.alpha()));
+            return Err(parameter(
+                &self.name,
+                "spectrum",
+                expected,
+                spectrum.alpha(),
+            ));
         }
         self.spectrum = Some(spectrum);
         Ok(self)

@@ -38,7 +38,7 @@ impl DiagonalScaling {
         }
         let values = factors.iter().map(|d| d.abs()).collect();
         Ok(Self {
-            modes: Modes::new(values, 1, vec![1.0], signal.len()),
+            modes: Modes::new(values, 1, &[1.0], signal.len()),
             signal: plain(signal),
             scale: Scale::Real(factors),
         })
@@ -57,7 +57,7 @@ impl DiagonalScaling {
         let values = factors.iter().map(|d| d.norm()).collect();
         let phases = factors.iter().map(|d| phase(*d)).collect();
         Ok(Self {
-            modes: Modes::new(values, 2, vec![2.0], signal.len()),
+            modes: Modes::new(values, 2, &[2.0], signal.len()),
             signal: plain(signal),
             scale: Scale::Complex(factors, phases),
         })
@@ -95,7 +95,12 @@ fn check(signal: &SignalSpec, factors: usize, finite: bool) -> Result<(), ModelE
     not_empty(DiagonalScaling::NAME, signal)?;
     if factors != signal.count() {
         let expected = format!("{} of them, as a signal of shape {signal}", signal.count());
-        return Err(parameter(DiagonalScaling::NAME, "factors", expected, factors));
+        return Err(parameter(
+            DiagonalScaling::NAME,
+            "factors",
+            expected,
+            factors,
+        ));
     }
     if !finite {
         let got = "NaN or infinity";

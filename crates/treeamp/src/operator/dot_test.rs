@@ -24,9 +24,8 @@ pub fn dot_test(operator: &dyn LinearOperator, seed: u64) -> Result<(), ModelErr
     for pair in 0..PAIRS {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(pair);
-        let mut draw = |n: usize| -> Vec<f64> {
-            (0..n).map(|_| StandardNormal.sample(&mut rng)).collect()
-        };
+        let mut draw =
+            |n: usize| -> Vec<f64> { (0..n).map(|_| StandardNormal.sample(&mut rng)).collect() };
         let (z, x) = (draw(n), draw(m));
         operator.apply(&z, &mut forward, &mut scratch);
         operator.adjoint(&x, &mut backward, &mut scratch);

@@ -95,7 +95,11 @@ impl FiniteDifference {
         for axis in 0..self.input.shape.len() {
             let inner: usize = self.input.shape[axis + 1..].iter().product();
             let stride = inner * lanes;
-            f(axis * self.input.len(), stride, stride * self.input.shape[axis]);
+            f(
+                axis * self.input.len(),
+                stride,
+                stride * self.input.shape[axis],
+            );
         }
     }
 }
@@ -120,7 +124,7 @@ impl System {
                 phases.push(phase(difference(f[0])));
             }
         });
-        let modes = Modes::new(values, 2, fourier.pattern().to_vec(), output.len());
+        let modes = Modes::new(values, 2, fourier.pattern(), output.len());
         Self {
             modes,
             fourier,
@@ -217,7 +221,9 @@ impl LinearOperator for FiniteDifference {
                     *d += match self.boundary {
                         Boundary::Periodic if period == stride => 0.0,
                         Boundary::Periodic => 2.0,
-                        Boundary::Neumann => f64::from(u8::from(!first)) + f64::from(u8::from(!last)),
+                        Boundary::Neumann => {
+                            f64::from(u8::from(!first)) + f64::from(u8::from(!last))
+                        }
                         Boundary::Zero => 1.0 + f64::from(u8::from(!first)),
                     };
                 }

@@ -106,12 +106,20 @@ fn settle(nodes: &mut Vec<(f64, f64)>, alpha: f64) {
         return;
     }
     nodes.sort_by(|x, y| x.0.total_cmp(&y.0));
-    let zeros: f64 = nodes.iter().filter(|(l, _)| *l == 0.0).map(|(_, w)| w).sum();
+    let zeros: f64 = nodes
+        .iter()
+        .filter(|(l, _)| *l == 0.0)
+        .map(|(_, w)| w)
+        .sum();
     let mut missing = 1.0 - alpha - zeros;
     if missing <= 0.0 {
         if -missing <= 0.1 * alpha {
             for (l, w) in nodes {
-                *w *= if *l > 0.0 { alpha / (1.0 - zeros) } else { (1.0 - alpha) / zeros };
+                *w *= if *l > 0.0 {
+                    alpha / (1.0 - zeros)
+                } else {
+                    (1.0 - alpha) / zeros
+                };
             }
         }
         return;
@@ -257,7 +265,9 @@ fn gauss_rule(mut d: Vec<f64>, mut e: Vec<f64>) -> Result<Vec<(f64, f64)>, Facto
             }
         }
     }
-    Ok(d.into_iter().zip(first.into_iter().map(|f| f * f)).collect())
+    Ok(d.into_iter()
+        .zip(first.into_iter().map(|f| f * f))
+        .collect())
 }
 
 /// The end of the block that starts at `l`, if it is longer than one.

@@ -70,7 +70,12 @@ pub(super) fn observed(
     let seen: Vec<usize> = seen.map(|(i, _)| i).collect();
     if seen.is_empty() {
         let got = "nothing observed";
-        return Err(parameter(module, "mask", "with at least one observed entry", got));
+        return Err(parameter(
+            module,
+            "mask",
+            "with at least one observed entry",
+            got,
+        ));
     }
     Ok(seen)
 }

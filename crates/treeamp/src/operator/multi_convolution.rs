@@ -50,11 +50,20 @@ impl MultiChannelConvolution {
         let inputs = input.shape.first().copied().unwrap_or(0);
         if outputs == 0 || kernels.iter().any(|k| k.len() != inputs) {
             let expected = format!("outputs by {inputs}, for an input of shape {input}");
-            let got = format!("{outputs} by {:?}", kernels.iter().map(Vec::len).collect::<Vec<_>>());
+            let got = format!(
+                "{outputs} by {:?}",
+                kernels.iter().map(Vec::len).collect::<Vec<_>>()
+            );
             return Err(parameter(NAME, "kernels", expected, got));
         }
         let real = input.element == Element::Real;
-        let signal = |shape: Vec<usize>| if real { SignalSpec::real(shape) } else { SignalSpec::complex(shape) };
+        let signal = |shape: Vec<usize>| {
+            if real {
+                SignalSpec::real(shape)
+            } else {
+                SignalSpec::complex(shape)
+            }
+        };
         let place = signal(input.shape[1..].to_vec());
         check_kernels(&place, kernel_shape, kernels)?;
         let fourier = Fourier::new(&place.shape, real);
@@ -97,16 +106,21 @@ impl MultiChannelConvolution {
             values.extend(svd.S().column_vector().iter().map(|s| s.re));
             let (u, v) = (svd.U(), svd.V());
             let rank = self.rank;
-            self.left.extend((0..outputs * rank).map(|e| u[(e / rank, e % rank)]));
-            self.right.extend((0..inputs * rank).map(|e| v[(e / rank, e % rank)]));
+            self.left
+                .extend((0..outputs * rank).map(|e| u[(e / rank, e % rank)]));
+            self.right
+                .extend((0..inputs * rank).map(|e| v[(e / rank, e % rank)]));
         }
         for w in self.fourier.pattern() {
             pattern.extend(std::iter::repeat_n(*w, self.rank));
         }
         // rounding leaves nothing exactly zero
         let cut = values.iter().fold(0.0_f64, |m, s| m.max(*s)) * 1e-14;
-        values.iter_mut().filter(|s| **s <= cut).for_each(|s| *s = 0.0);
-        self.modes = Modes::new(values, 2, pattern, self.output.len());
+        values
+            .iter_mut()
+            .filter(|s| **s <= cut)
+            .for_each(|s| *s = 0.0);
+        self.modes = Modes::new(values, 2, &pattern, self.output.len());
         Ok(())
     }
 
@@ -173,10 +187,16 @@ fn check_kernels(
     kernels: &[Vec<Vec<f64>>],
 ) -> Result<(), ModelError> {
     let count: usize = shape.iter().product();
-    let fits = shape.len() == place.shape.len() && shape.iter().zip(&place.shape).all(|(k, n)| k <= n);
+    let fits =
+        shape.len() == place.shape.len() && shape.iter().zip(&place.shape).all(|(k, n)| k <= n);
     if !fits || count == 0 {
         let expected = format!("no larger than the signal {place} on any axis");
-        return Err(parameter(NAME, "kernels", expected, format!("shape {shape:?}")));
+        return Err(parameter(
+            NAME,
+            "kernels",
+            expected,
+            format!("shape {shape:?}"),
+        ));
     }
     for kernel in kernels.iter().flatten() {
         if kernel.len() != count {

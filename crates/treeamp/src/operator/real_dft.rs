@@ -33,7 +33,10 @@ impl OrthogonalDft {
         if signal.element == Element::Complex {
             return Err(parameter(Self::NAME, "input", "real", signal));
         }
-        let outer = signal.shape.split_last().map_or(&[][..], |(_, outer)| outer);
+        let outer = signal
+            .shape
+            .split_last()
+            .map_or(&[][..], |(_, outer)| outer);
         let rows: usize = outer.iter().product();
         let opposite = (0..rows).map(|row| {
             let (mut rest, mut at, mut stride) = (row, 0, 1);
@@ -109,7 +112,11 @@ impl LinearOperator for OrthogonalDft {
         let (n, kept) = self.fourier.row();
         self.each_pair(|at, first, second, scale| {
             wide[2 * at] = x[first] / scale;
-            wide[2 * at + 1] = if first == second { 0.0 } else { x[second] / scale };
+            wide[2 * at + 1] = if first == second {
+                0.0
+            } else {
+                x[second] / scale
+            };
             let mirror = second / n * kept + second % n;
             if scale > 1.0 {
                 wide[2 * mirror] = wide[2 * at];

@@ -35,7 +35,12 @@ impl SparseMatrix {
         for (i, j, w) in sorted {
             if i >= rows {
                 let expected = format!("with rows below {rows}");
-                return Err(parameter(Self::NAME, "triplets", expected, format!("row {i}")));
+                return Err(parameter(
+                    Self::NAME,
+                    "triplets",
+                    expected,
+                    format!("row {i}"),
+                ));
             }
             if previous == Some((i, j)) {
                 let last = entries.len() - 1;

@@ -36,7 +36,12 @@ fn mixes(factor: &dyn Factor) -> bool {
 /// Groups of variables without a mixing map between them, that more than one such law touches.
 fn meetings(tree: &Tree) -> impl Iterator<Item = String> + '_ {
     let mut group: Vec<usize> = (0..tree.variables().len()).collect();
-    let ends = |f: usize| tree.factors()[f].edges.iter().map(|e| tree.edges()[*e].variable);
+    let ends = |f: usize| {
+        tree.factors()[f]
+            .edges
+            .iter()
+            .map(|e| tree.edges()[*e].variable)
+    };
     for (f, node) in tree.factors().iter().enumerate() {
         // structured operators are named on their own
         if node.factor.spectrum().is_some() || mixes(node.factor.as_ref()) {
@@ -57,7 +62,9 @@ fn meetings(tree: &Tree) -> impl Iterator<Item = String> + '_ {
         let names: Vec<String> = curved.map(|(_, node)| format!("`{}`", node.name)).collect();
         (names.len() > 1).then(|| {
             let names = names.join(", ");
-            format!("factors {names}: not Gaussian, with no rotationally invariant map between them")
+            format!(
+                "factors {names}: not Gaussian, with no rotationally invariant map between them"
+            )
         })
     })
 }

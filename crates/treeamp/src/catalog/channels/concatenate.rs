@@ -75,7 +75,12 @@ impl Split {
     pub fn along(axis: usize, sizes: Vec<usize>) -> Result<Self, ModelError> {
         if sizes.is_empty() || sizes.contains(&0) {
             let expected = "at least one, all positive";
-            return Err(parameter(Self::NAME, "sizes", expected, format!("{sizes:?}")));
+            return Err(parameter(
+                Self::NAME,
+                "sizes",
+                expected,
+                format!("{sizes:?}"),
+            ));
         }
         Ok(Self {
             sizes,
@@ -144,7 +149,10 @@ impl Factor for Split {
         let input = &inputs[0];
         let total: usize = self.sizes.iter().sum();
         if input.ratio.is_some() || input.shape.get(self.axis) != Some(&total) {
-            let expected = format!("{total} along axis {}, for pieces {:?}", self.axis, self.sizes);
+            let expected = format!(
+                "{total} along axis {}, for pieces {:?}",
+                self.axis, self.sizes
+            );
             return Err(ShapeError {
                 port: 0,
                 expected,
@@ -257,7 +265,8 @@ macro_rules! rules_of_pieces {
                     fields: &fields,
                     tau0_hat,
                 };
-                let potential = |g: GaussianFactor, at: Averaged<'_>| g.prior_potential(at.tau0_hat);
+                let potential =
+                    |g: GaussianFactor, at: Averaged<'_>| g.prior_potential(at.tau0_hat);
                 self.known()?.mean(at, potential)
             }
 

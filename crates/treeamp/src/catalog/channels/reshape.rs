@@ -111,7 +111,11 @@ impl Factor for Reshape {
             }
             Target::Complex => match input.shape.split_last() {
                 Some((2, shape)) if input.element == Element::Real => SignalSpec::complex(shape),
-                _ => return Err(refuse("a real signal whose last axis is (re, im)".to_owned())),
+                _ => {
+                    return Err(refuse(
+                        "a real signal whose last axis is (re, im)".to_owned(),
+                    ));
+                }
             },
         };
         Ok(vec![output])

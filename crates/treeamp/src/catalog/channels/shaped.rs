@@ -8,7 +8,7 @@ use crate::belief::SignalSpec;
 use crate::error::{ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor};
 use crate::operator::{
-    Boundary, CircularConvolution, FiniteDifference, Filter, LinearOperator, OrthogonalDft,
+    Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, OrthogonalDft,
     SubSampledDft, SubSampling, UnitaryDft,
 };
 
@@ -33,12 +33,16 @@ macro_rules! shaped_channel {
             }
 
             fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-                let operator = self.operator(&inputs[0]).map_err(|e| misfit(e, &inputs[0]))?;
+                let operator = self
+                    .operator(&inputs[0])
+                    .map_err(|e| misfit(e, &inputs[0]))?;
                 Ok(vec![operator.output().clone()])
             }
 
             fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
-                let operator = self.operator(&inputs[0]).map_err(|e| misfit(e, &inputs[0]))?;
+                let operator = self
+                    .operator(&inputs[0])
+                    .map_err(|e| misfit(e, &inputs[0]))?;
                 Ok(Some(Arc::new(Linear::of(operator))))
             }
         }

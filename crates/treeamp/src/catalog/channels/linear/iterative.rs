@@ -168,9 +168,11 @@ impl<'a> Solve<'a> {
             for (o, b) in self.output.iter_mut().zip(&self.x.linear) {
                 *o = b - self.ax * *o;
             }
-            self.operator.adjoint(self.output, self.residual, self.scratch);
+            self.operator
+                .adjoint(self.output, self.residual, self.scratch);
         } else {
-            self.operator.adjoint(&self.x.linear, self.residual, self.scratch);
+            self.operator
+                .adjoint(&self.x.linear, self.residual, self.scratch);
             for (r, b) in self.residual.iter_mut().zip(&self.z.linear) {
                 *r += b;
             }
@@ -179,9 +181,14 @@ impl<'a> Solve<'a> {
 
     /// `product` $= (a_z + a_x W^T W)$ of the solution or of the direction.
     fn multiply(&mut self, of_solution: bool) {
-        let from: &[f64] = if of_solution { self.solution } else { self.direction };
+        let from: &[f64] = if of_solution {
+            self.solution
+        } else {
+            self.direction
+        };
         self.operator.apply(from, self.output, self.scratch);
-        self.operator.adjoint(self.output, self.product, self.scratch);
+        self.operator
+            .adjoint(self.output, self.product, self.scratch);
         for (p, d) in self.product.iter_mut().zip(from) {
             *p = self.az * d + self.ax * *p;
         }
@@ -193,7 +200,12 @@ impl<'a> Solve<'a> {
             self.scaled.copy_from_slice(self.residual);
             return;
         };
-        for ((s, r), d) in self.scaled.iter_mut().zip(self.residual.iter()).zip(diagonal) {
+        for ((s, r), d) in self
+            .scaled
+            .iter_mut()
+            .zip(self.residual.iter())
+            .zip(diagonal)
+        {
             let m = self.az + self.ax * d;
             *s = if m > 0.0 { r / m } else { *r };
         }
@@ -209,9 +221,17 @@ impl<'a> Solve<'a> {
         }
         self.multiply(true);
         let gap = |r: &f64, p: &f64| (r - p).powi(2);
-        let start: f64 = self.residual.iter().zip(self.product.iter()).map(|(r, p)| gap(r, p)).sum();
+        let start: f64 = self
+            .residual
+            .iter()
+            .zip(self.product.iter())
+            .map(|(r, p)| gap(r, p))
+            .sum();
         if start.sqrt() < size {
-            self.residual.iter_mut().zip(self.product.iter()).for_each(|(r, p)| *r -= p);
+            self.residual
+                .iter_mut()
+                .zip(self.product.iter())
+                .for_each(|(r, p)| *r -= p);
         } else {
             self.solution.fill(0.0);
         }
@@ -246,7 +266,7 @@ impl<'a> Solve<'a> {
         )))
     }
 
-    pub fn to_input(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
+    pub fn input_message(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
         self.run()?;
         let spectrum = &self.known.spectrum;
         let v = spectrum.expect(|l| self.w(l));
@@ -263,10 +283,11 @@ impl<'a> Solve<'a> {
         Ok(())
     }
 
-    pub fn to_output(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
+    pub fn output_message(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
         self.run()?;
         self.mean();
-        self.operator.apply(self.product, &mut out.linear, self.scratch);
+        self.operator
+            .apply(self.product, &mut out.linear, self.scratch);
         let spectrum = &self.known.spectrum;
         let alpha = spectrum.alpha();
         let v = spectrum.expect(|l| l * self.w(l)) / alpha;

@@ -1,7 +1,7 @@
 //! The outgoing messages of the linear channel through a singular system.
 
-use super::{X, Z};
 use super::resolvent::{Resolvent, Work, each_mode};
+use super::{X, Z};
 use crate::belief::Gaussian;
 use crate::error::FactorError;
 use crate::operator::{LinearOperator, SingularSystem};

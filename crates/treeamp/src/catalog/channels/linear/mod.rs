@@ -29,8 +29,8 @@ use std::sync::{Arc, OnceLock};
 use rand::Rng;
 
 pub use self::ensemble::LinearEnsemble;
-use self::iterative::{Iterative, Solve};
 pub use self::iterative::IterativeOptions;
+use self::iterative::{Iterative, Solve};
 use self::messages::{solve, to_input, to_output};
 use self::resolvent::{Resolvent, Work};
 use crate::belief::{Gaussian, SignalSpec};
@@ -74,7 +74,11 @@ impl Linear {
     pub fn new(w: Matrix) -> Result<Self, ModelError> {
         let dense = Arc::new(Dense::new(w));
         let operator: Arc<dyn LinearOperator> = Arc::clone(&dense) as _;
-        Ok(Self::built(operator, Some(dense), IterativeOptions::default()))
+        Ok(Self::built(
+            operator,
+            Some(dense),
+            IterativeOptions::default(),
+        ))
     }
 
     /// The channel $x = W z$ of an operator.
@@ -133,13 +137,8 @@ impl Linear {
     /// # Errors
     /// When it does not converge, or the channel is not dense.
     pub fn decomposition(&self) -> Result<&Decomposition, FactorError> {
-        match &self.inner.dense {
-            Some(dense) => dense.decomposition(),
-            None => {
-                let what = "its operator is not a dense matrix";
-                Err(FactorError::Unsupported(what.to_owned()))
-            }
-        }
+        let none = || FactorError::Unsupported("its operator is not a dense matrix".to_owned());
+        self.inner.dense.as_ref().ok_or_else(none)?.decomposition()
     }
 
     /// $E x^2 = \frac{\|W\|_F^2}{M}\,\tau_z$ when the components of $z$ are uncorrelated. NaN when the spectrum
@@ -211,10 +210,11 @@ impl Factor for Linear {
         let columns = self.columns(ports[Z].len());
         match self.operator().singular_system() {
             Ok(Some(system)) => {
-                let scratch = system.scratch_len(columns).max(self.operator().scratch_len(columns));
                 let modes = columns * system.modes().layout_len();
                 let arrays = if system.keeps_coordinates() { 3 } else { 2 };
-                2 * KEY + arrays * modes + scratch + system.spare_len(columns)
+                let parts = system.scratch_len(columns) + system.spare_len(columns);
+                // the operator itself is only applied when nothing else needs the room
+                2 * KEY + (arrays * modes + parts).max(self.operator().scratch_len(columns))
             }
             _ => Iterative::workspace_len(self.operator()),
         }
@@ -312,7 +312,9 @@ impl Linear {
         if changed(x_key, &x.linear) {
             system.analyse_output(&x.linear, x_modes, scratch);
         }
-        if own == 0 && let Some(port) = target {
+        if own == 0
+            && let Some(port) = target
+        {
             [z_key, x_key][port].fill(0.0);
         }
         Work {
@@ -359,7 +361,8 @@ impl PosteriorRule for Linear {
         if z.is_pinned() {
             out.set_flat();
             if target == X {
-                self.operator().apply(&z.linear, &mut out.linear, &mut work[2 * KEY..]);
+                self.operator()
+                    .apply(&z.linear, &mut out.linear, &mut work[2 * KEY..]);
                 out.precision.set_scalar(f64::INFINITY);
                 // what the workspace held is gone
                 work.fill(0.0);
@@ -373,7 +376,11 @@ impl PosteriorRule for Linear {
                 return Ok(());
             }
             let solve = self.iterate(z, x, work)?;
-            return if target == Z { solve.to_input(out) } else { solve.to_output(out) };
+            return if target == Z {
+                solve.input_message(out)
+            } else {
+                solve.output_message(out)
+            };
         };
         let r = self.resolvent(system, z, x);
         if z.is_flat() && (x.is_flat() || (target == Z && !r.sees_input())) {

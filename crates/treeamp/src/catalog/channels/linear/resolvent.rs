@@ -85,7 +85,9 @@ impl Resolvent<'_> {
     pub fn is_proper(&self) -> bool {
         // monotonous in s: the extremes decide
         let (least, most) = self.modes.extremes();
-        let seen = [least, most].iter().all(|s| self.az + self.ax * s * s > 0.0);
+        let seen = [least, most]
+            .iter()
+            .all(|s| self.az + self.ax * s * s > 0.0);
         let unseen = self.sees_input() || self.az > 0.0;
         // infinity times zero is a mode that a pinned output does not see
         (seen || self.ax == f64::INFINITY) && unseen
@@ -116,7 +118,10 @@ impl Resolvent<'_> {
     /// $\sum f(s, b_z, b_x)$ over modes and columns.
     pub fn sum_modes(&self, work: &Work<'_>, f: &dyn Fn(f64, f64, f64) -> f64) -> f64 {
         let lanes = self.modes.lanes() * self.columns;
-        let rows = work.z_modes.chunks_exact(lanes).zip(work.x_modes.chunks_exact(lanes));
+        let rows = work
+            .z_modes
+            .chunks_exact(lanes)
+            .zip(work.x_modes.chunks_exact(lanes));
         rows.enumerate()
             .map(|(i, (z, x))| {
                 let s = self.modes.value(i);
