@@ -5,6 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treeamp::{ModelError, RunError};
+use treeamp_lab::data::DataError;
+use treeamp_lab::experiment::ExperimentError;
+use treeamp_lab::spec::SpecError;
+use treeamp_lab::sweep::SweepError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -13,10 +17,10 @@ pub enum Failure {
     NotConverged,
     /// The run could not be carried out.
     Run(String),
-    /// An option out of range.
+    /// An option, a model or data that are wrong.
     Usage(String),
-    /// Something could not be written.
-    Write(String),
+    /// Something could not be read or written.
+    File(String),
     /// Whoever read the output went away.
     Hangup,
 }
@@ -24,14 +28,14 @@ pub enum Failure {
 impl Failure {
     /// The failure to write a file.
     pub fn writing(path: &Path, error: &io::Error) -> Self {
-        Self::Write(format!("cannot write {}: {error}", path.display()))
+        Self::File(format!("cannot write {}: {error}", path.display()))
     }
 
     /// What to say about it.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::NotConverged | Self::Hangup => None,
-            Self::Run(text) | Self::Usage(text) | Self::Write(text) => Some(text),
+            Self::Run(text) | Self::Usage(text) | Self::File(text) => Some(text),
         }
     }
 
@@ -41,7 +45,7 @@ impl Failure {
             Self::Hangup => 0,
             Self::NotConverged | Self::Run(_) => 1,
             Self::Usage(_) => 2,
-            Self::Write(_) => 3,
+            Self::File(_) => 3,
         })
     }
 }
@@ -51,7 +55,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Hangup,
-            _ => Self::Write(format!("cannot write the output: {error}")),
+            _ => Self::File(format!("cannot write the output: {error}")),
         }
     }
 }
@@ -66,8 +70,47 @@ impl From<ModelError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Option { .. } | RunError::Model(_) => Self::Usage(error.to_string()),
-            _ => Self::Run(error.to_string()),
+            RunError::Factor { .. } | RunError::NotReached { .. } => Self::Run(error.to_string()),
+            _ => Self::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Self {
+        if error.unreadable {
+            Self::File(error.to_string())
+        } else {
+            Self::Usage(error.to_string())
+        }
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        match error {
+            DataError::File { .. } => Self::File(error.to_string()),
+            _ => Self::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::Spec(e) => e.into(),
+            ExperimentError::Model(e) => e.into(),
+            ExperimentError::Run(e) => e.into(),
+            other => Self::Run(other.to_string()),
+        }
+    }
+}
+
+impl From<SweepError> for Failure {
+    fn from(error: SweepError) -> Self {
+        match error {
+            SweepError::File { .. } | SweepError::Busy { .. } => Self::File(error.to_string()),
+            _ => Self::Usage(error.to_string()),
         }
     }
 }

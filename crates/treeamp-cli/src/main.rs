@@ -1,10 +1,16 @@
 //! The command line of treeamp.
 //!
-//! Exit codes: 0 done, 1 the run did not converge, 2 wrong options, 3 something could not be written.
+//! Exit codes: 0 done, 1 the run did not converge, 2 bad input, 3 something could not be read or
+//! written.
 
 mod commands;
 mod exit;
+mod model;
 mod number;
+mod output;
+mod pictures;
+mod report;
+mod text;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -18,8 +24,10 @@ use exit::Failure;
 #[derive(Debug, Parser)]
 #[command(name = "treeamp", version, arg_required_else_help = true)]
 #[command(
-    after_help = "Start with:\n  treeamp demo           recover a sparse signal, and draw it\n  \
-                        treeamp demo --help    what the demo can do"
+    after_help = "Start with:\n  treeamp demo                                  recover a sparse signal, and draw it\n  \
+                  treeamp run models/sparse_regression.toml     the same from a model file\n  \
+                  treeamp predict models/perceptron.toml        what theory says\n  \
+                  treeamp run --help                            every command teaches by example"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -29,6 +37,15 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(commands::demo::Demo),
+    Run(commands::run::Run),
+    Predict(commands::predict::Predict),
+    Threshold(commands::threshold::Threshold),
+    Sweep(commands::sweep::Sweep),
+    Merge(commands::merge::Merge),
+    Plot(commands::plot::Plot),
+    Describe(commands::describe::Describe),
+    Modules(commands::modules::Modules),
+    Check(commands::check::Check),
 }
 
 fn main() -> ExitCode {
@@ -45,7 +62,16 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let result = match cli.command {
-        Command::Demo(demo) => demo.run(),
+        Command::Demo(c) => c.run(),
+        Command::Run(c) => c.run(),
+        Command::Predict(c) => c.run(),
+        Command::Threshold(c) => c.run(),
+        Command::Sweep(c) => c.run(),
+        Command::Merge(c) => c.run(),
+        Command::Plot(c) => c.run(),
+        Command::Describe(c) => c.run(),
+        Command::Modules(c) => c.run(),
+        Command::Check(c) => c.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use treeamp::operator::{CircularConvolution, Filter, applied};
 use treeamp::prelude::*;
-use treeamp_lab::figure::{Figure, Picture};
+use treeamp_lab::figure::{Figure, Panel, Raster};
 
 const SIDE: usize = 128;
 
@@ -110,11 +110,11 @@ fn restore(
         psnr(&truth, restored),
         psnr(&truth, &seen)
     );
-    let picture = |name: &str, x: &[f64]| Picture::new(name, SIDE, SIDE, x).range(-0.5, 0.5);
+    let picture = |name: &str, x: &[f64]| Panel::picture(name, Raster::grey(SIDE, x, (-0.5, 0.5)));
     Figure::new(title)
-        .picture(picture("observation", &seen))
-        .picture(picture("reconstruction", restored))
-        .picture(picture("truth", &truth))
+        .panel(picture("observation", &seen))
+        .panel(picture("reconstruction", restored))
+        .panel(picture("truth", &truth))
         .panel_size(320.0, 345.0)
         .save(file)?;
     Ok(())

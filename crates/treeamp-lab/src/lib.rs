@@ -2,11 +2,19 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`data`] | arrays in files: `.npy`, `.npz`, `.csv` |
 //! | [`ensemble`] | random matrices from a seed |
+//! | [`experiment`] | inference and prediction of a model file |
 //! | [`figure`] | charts as SVG |
+//! | [`spec`] | model files in TOML |
+//! | [`sweep`] | experiments over a grid: streams, journal, table |
 
+pub mod data;
 pub mod ensemble;
+pub mod experiment;
 pub mod figure;
+pub mod spec;
+pub mod sweep;
 
 /// The examples of the README, run as tests of the documentation.
 #[cfg(doctest)]

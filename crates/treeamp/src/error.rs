@@ -97,6 +97,16 @@ pub enum ModelError {
         /// The name.
         variable: String,
     },
+    /// A variable asked for as what it is not.
+    #[error("variable `{variable}` is {got}: expected a {expected} one")]
+    Element {
+        /// The variable.
+        variable: String,
+        /// What was asked for.
+        expected: crate::belief::Element,
+        /// What it is.
+        got: crate::belief::Element,
+    },
     /// Two factors of the same given name.
     #[error("factor `{factor}` is declared twice: names must be unique")]
     DuplicateFactor {

@@ -26,6 +26,7 @@
 //! | [`factor`] | the trait of factors and their capabilities |
 //! | [`separable`] | from a scalar law to a factor |
 //! | [`catalog`] | the priors, likelihoods and channels |
+//! | [`metrics`] | errors of an estimate, also up to a global sign or phase |
 //! | [`model`] | declarations, the validated tree, observations, samples, drawings |
 //! | [`engine`] | the loop: plan, sweep, damping, observers, report |
 //! | [`algorithms`] | expectation propagation |
@@ -38,6 +39,7 @@ pub mod engine;
 pub mod error;
 pub mod factor;
 pub mod math;
+pub mod metrics;
 pub mod model;
 pub mod operator;
 pub mod prelude;
@@ -46,3 +48,4 @@ pub mod separable;
 pub mod testing;
 
 pub use error::{FactorError, ModelError, RunError};
+pub use num_complex::Complex;

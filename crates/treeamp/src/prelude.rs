@@ -1,17 +1,21 @@
 //! What a user imports: `use treeamp::prelude::*;`.
 
+pub use crate::Complex;
 pub use crate::algorithms::{
     Evolution, ExpectationPropagation, MismatchedEvolution, Posterior, StateEvolution, Teacher,
 };
 pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 pub use crate::catalog::channels::{
     Activation, Bias, Concatenate, Convolution, Dft, Duplicate, Factorization, GaussianNoise,
-    Gradient, Linear, LinearEnsemble, Mask, MaskedDft, PiecewiseLinear, RealDft, Reshape, Rotation,
-    Split, Sum,
+    Gradient, Linear, LinearEnsemble, Mask, MaskedDft, Modulus, PiecewiseLinear, RealDft, Reshape,
+    Rotation, Split, Sum,
 };
-pub use crate::catalog::likelihoods::{GaussianLikelihood, PiecewiseLikelihood};
+pub use crate::catalog::likelihoods::{
+    GaussianLikelihood, ModulusLikelihood, PhaseLikelihood, PiecewiseLikelihood,
+};
 pub use crate::catalog::priors::{
-    Binary, Exponential, GaussBernoulli, GaussianMixture, GaussianPrior, Interval, Positive,
+    Binary, CircularGaussBernoulli, CircularGaussian, Exponential, GaussBernoulli, GaussianMixture,
+    GaussianPrior, Interval, Positive,
 };
 pub use crate::engine::{
     Damping, EdgeMessage, Engine, EveryN, Initial, Observer, Options, Progress, Report, SweepView,
@@ -19,10 +23,13 @@ pub use crate::engine::{
 };
 pub use crate::error::{FactorError, ModelError, RunError};
 pub use crate::factor::Factor;
+pub use crate::math::complex_matrix::ComplexMatrix;
 pub use crate::math::matrix::Matrix;
 pub use crate::math::spectrum::Spectrum;
 pub use crate::model::{
     Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var,
 };
 pub use crate::scalar::{ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted};
-pub use crate::separable::{IidLaw, ObservedLaw, SeparableLikelihood, SeparablePrior};
+pub use crate::separable::{
+    IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, SeparableLikelihood, SeparablePrior,
+};

@@ -384,9 +384,10 @@ fn absolute_value_keeps_its_digits() {
             .sum();
         [inner / TAU.sqrt(), 0.0, 0.0]
     })[0];
-    for m_hat in [1e8_f64, 1e10] {
+    for m_hat in [1e9_f64, 1e10] {
         let (ov, _) = bayes(&factor, m_hat, 1.0);
-        close(ov.v, limit * m_hat.powf(-1.5), 1e-7);
+        // the first correction to the limit is of relative size 1/m
+        close(ov.v, limit * m_hat.powf(-1.5), 1e-8 + 1.0 / m_hat);
     }
     for m_hat in [71.0, 1e3, 1e4, 1e6] {
         assert!(bayes(&factor, m_hat, 1.0).0.v > 0.0);
@@ -505,9 +506,10 @@ fn posterior_sparsity() {
 }
 
 #[test]
-fn evaluations_of_one_dimension() {
-    let count = |f: &dyn Factor, counter: &std::sync::atomic::AtomicUsize, tau0_hat: f64| {
-        for m_hat in [0.0, 1e-4, 0.1, 1.0, 10.0, 1e2, 1e4, 1e6, 1e8, 1e10] {
+fn evaluations_of_priors_and_likelihoods() {
+    type Counter = std::sync::atomic::AtomicUsize;
+    let count = |f: &dyn Factor, counter: &Counter, tau0_hat: f64, limit: usize| {
+        for m_hat in [0.0, 1e-4, 0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e6, 1e8, 1e10] {
             counter.store(0, Ordering::Relaxed);
             let at = Averaged {
                 fields: &[field(m_hat, m_hat, tau0_hat)],
@@ -515,24 +517,23 @@ fn evaluations_of_one_dimension() {
             };
             rule(f).overlaps(f, at, 0).unwrap();
             let n = counter.load(Ordering::Relaxed);
-            assert!(n <= 2000, "{}: {n} evaluations at {m_hat:e}", f.name());
+            assert!(n <= limit, "{}: {n} evaluations at {m_hat:e}", f.name());
         }
     };
     macro_rules! each {
         ($($name:ident => $law:expr,)*) => { $({
             let law = Counting::new($law.unwrap());
             let counter = law.counter();
-            count(&law.iid(3), &counter, 0.0);
+            count(&law.iid(3), &counter, 0.0, 2000);
         })* };
     }
     for_each_prior!(each);
     for (name, channel) in outputs() {
-        if name.ends_with("abs") {
-            continue; // two-dimensional
-        }
+        // two inputs for one output: the average runs over both the output and the field
+        let limit = if name.ends_with("abs") { 20_000 } else { 2000 };
         let law = Counting::new(observed(&channel).unwrap());
         let counter = law.counter();
-        count(&law.unspecified(), &counter, 1.0);
+        count(&law.unspecified(), &counter, 1.0, limit);
     }
 }
 

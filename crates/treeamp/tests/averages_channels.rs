@@ -13,6 +13,7 @@ use treeamp::belief::{OverlapFields, Overlaps};
 use treeamp::catalog::observed;
 use treeamp::factor::{Averaged, EnsembleRule};
 use treeamp::math::quadrature::rule16;
+use treeamp::math::special::log_normal_cdf;
 use treeamp::prelude::*;
 
 type Fields = [OverlapFields; 2];
@@ -298,6 +299,38 @@ fn an_output_seen_exactly_is_a_likelihood() {
     }
 }
 
+/// $x = \operatorname{sign} z$ with the input known to within $1/\sqrt{\hat m_z}$ of the border: the average over $b_z = \sqrt{\hat m_z}\,t$
+/// has tails of all sizes. With $p = \Phi(t)$ the output is binary, and $v_x = E[1 - \tanh^2(b_x + \frac12\ln\frac p{1-p})]$.
+#[test]
+fn an_input_near_the_border() {
+    let f = PiecewiseLinear::sign();
+    for m_x in [1.0_f64, 10.0] {
+        let inner = |t: f64| -> f64 {
+            let (up, down) = (log_normal_cdf(t), log_normal_cdf(-t));
+            // given the sign s, b_x = m s + sqrt(m) ξ
+            let v = |s: f64, xi: f64| {
+                let b = m_x * s + m_x.sqrt() * xi;
+                (b + 0.5 * (up - down)).cosh().powi(-2)
+            };
+            let points = (-1600..=1600).map(|i| {
+                let xi = 0.01 * f64::from(i);
+                let w = 0.01 * (-0.5 * xi * xi).exp() / TAU.sqrt();
+                w * (up.exp() * v(1.0, xi) + down.exp() * v(-1.0, xi))
+            });
+            points.sum()
+        };
+        // near zero b_z = sqrt(m) t has the density 1/(sqrt(2π) m), up to terms of relative size 1/m
+        let integral: f64 = (-600..=600)
+            .map(|i| 0.03 * inner(0.03 * f64::from(i)))
+            .sum();
+        for m_z in [1e8_f64, 1e10] {
+            let fields = bayes_fields(m_z, m_x, [1.0, 0.0]);
+            let [_, x] = overlaps(&f, &f, &fields, [1.0, 0.0]);
+            close(x.v, integral / (TAU * m_z).sqrt(), 2e-8);
+        }
+    }
+}
+
 #[test]
 fn nothing_is_seen() {
     for f in channels() {
@@ -320,6 +353,8 @@ fn nothing_is_seen() {
     }
 }
 
+/// At most 20,000 evaluations of the law per update. What costs more is named: outputs that several regions
+/// share without symmetry, seen so sharply that every edge is resolved under an input that is known as well.
 #[test]
 fn extreme_precisions_and_evaluations() {
     let (mut updates, mut expensive) = (0, 0);
@@ -340,8 +375,9 @@ fn extreme_precisions_and_evaluations() {
                     let name = ScalarChannel::name(&f);
                     close(ov.m + ov.v, ov.tau0, 1e-8);
                     assert!(ov.v >= 0.0 && ov.m >= 0.0, "{name}");
-                    let ordinary = m_z <= 20.0 && m_x <= 10.0;
-                    let limit = if ordinary { 20_000 } else { 60_000 };
+                    let lopsided = ["asymmetric_abs", "leaky_relu", "hard_sigmoid"];
+                    let sharp = lopsided.contains(&name) && m_z >= 1.0 && m_x >= 1e2;
+                    let limit = if sharp { 50_000 } else { 20_000 };
                     assert!(n <= limit, "{name} {m_z:e} {m_x:e} {end}: {n} evaluations");
                     updates += 1;
                     expensive += usize::from(n > 20_000);
@@ -349,5 +385,5 @@ fn extreme_precisions_and_evaluations() {
             }
         }
     }
-    assert!(20 * expensive < updates, "{expensive} of {updates}");
+    assert!(expensive <= 18, "{expensive} of {updates}");
 }

@@ -547,7 +547,7 @@ fn observations_must_make_sense() {
         &["`y`", "expected 3", "got 1"],
     );
     says(
-        &message(&model.condition("y", &[]).unwrap_err()),
+        &message(&model.condition("y", &[0.0; 0]).unwrap_err()),
         &["expected 3", "got 0"],
     );
     says(

@@ -123,7 +123,7 @@ fn information_about_each_variable() {
         .unwrap()
         .mutual_information()
         .unwrap();
-    let about_x = mutual_information(&tree, "x").unwrap();
+    let about_x = mutual_information(&tree, "x").unwrap().value;
     println!("I(x, z; y) = {all:.6}, I(x; y) = {about_x:.6}");
     assert!((about_x - all).abs() < 1e-3, "{about_x} {all}");
     let chain = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())
@@ -134,7 +134,7 @@ fn information_about_each_variable() {
         >> var("y");
     let chain = chain.build().unwrap().expect("y").unwrap();
     let exact = |signal: f64, noise: f64| 0.5 * (1.0 + signal / noise).ln();
-    let about = |v: &str| mutual_information(&chain, v).unwrap();
+    let about = |v: &str| mutual_information(&chain, v).unwrap().value;
     assert!(
         (about("x") - exact(1.0, 0.6)).abs() < 1e-6,
         "{}",
@@ -258,6 +258,86 @@ fn missing_rules_and_unreached_points_are_said() {
         text.contains("fixed point") && text.contains("sweep limit"),
         "{text}"
     );
+}
+
+/// A start is the precision of something seen, and entropies are those of a fixed point.
+#[test]
+fn starts_and_points_that_make_no_sense_are_refused() {
+    let tree = regression(0.5, 1e-3);
+    let theory = || StateEvolution::new(&tree).unwrap();
+    let text = theory()
+        .starting_from(&[("x", -1.0)])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("not negative") && text.contains("-1 on x"),
+        "{text}"
+    );
+    for initial in [
+        Initial::Constant {
+            precision: -2.0,
+            linear: 0.0,
+        },
+        Initial::Given(vec![EdgeMessage {
+            factor: "gauss_bernoulli".into(),
+            variable: "x".into(),
+            precision: -2.0,
+            linear: vec![0.0],
+        }]),
+    ] {
+        let text = theory().initial(initial).run().unwrap_err().to_string();
+        assert!(
+            text.contains("not negative") && text.contains("-2"),
+            "{text}"
+        );
+    }
+    assert!(theory().informed(&["nobody"]).is_err());
+    let short = theory().max_sweeps(2).run().unwrap();
+    let text = short.information(&tree).unwrap_err().to_string();
+    assert!(
+        text.contains("entropies") && text.contains("sweep limit"),
+        "{text}"
+    );
+}
+
+/// Signals of any size are predicted alike: a model in other units is the same model.
+#[test]
+fn signals_of_any_size_have_a_fixed_point() {
+    let run = |prior: Fragment, noise: f64| {
+        let model = prior
+            >> var("x")
+            >> LinearEnsemble::gaussian(1.5).unwrap()
+            >> var("z")
+            >> GaussianNoise::new(noise).unwrap()
+            >> var("y");
+        let tree = model.build().unwrap().expect("y").unwrap();
+        let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+        let information = evolution.information(&tree).unwrap();
+        let information = information.mutual_information().unwrap();
+        (evolution.mse("x").unwrap(), information)
+    };
+    let gaussian = |s: f64| source(GaussianPrior::new(0.0, s).unwrap().limit());
+    let sparse = |s: f64| source(GaussBernoulli::new(0.5, 0.0, s).unwrap().limit());
+    for s in [1e-300, 1e-100, 1e100, 1e300] {
+        let same = |(mse, i): (f64, f64), (mse1, i1): (f64, f64)| {
+            assert!(
+                (mse / s - mse1).abs() < 1e-9 * mse1,
+                "{s:e}: {mse:e} {mse1}"
+            );
+            assert!((i - i1).abs() < 1e-9, "{s:e}: {i} {i1}");
+        };
+        same(run(gaussian(s), 0.1 * s), run(gaussian(1.0), 0.1));
+        // densities of fields and variances must be in range together
+        if s.ln().abs() < 250.0 {
+            same(run(sparse(s), 0.1 * s), run(sparse(1.0), 0.1));
+        }
+    }
+    // next to nothing, behind ordinary noise: nothing is learnt
+    for prior in [gaussian(1e-300), sparse(1e-300)] {
+        let (mse, information) = run(prior, 0.1);
+        assert!(mse > 4e-301 && mse <= 1.0001e-300, "{mse:e}");
+        assert!(information.abs() < 1e-12, "{information:e}");
+    }
 }
 
 /// The Gibbs form: Legendre transforms of the potentials, with their gradients.

@@ -167,6 +167,15 @@ fn bad_spectra_are_refused() {
         .to_string();
     assert!(text.contains("-0.5 at index 1"), "{text}");
     assert!(Spectrum::from_eigenvalues(&[], 1.0).is_err());
+    // two of four positive is the most that alpha = 1/2 allows
+    assert!(Spectrum::from_eigenvalues(&[1.0, 2.0, 0.0, 0.0], 0.5).is_ok());
+    let text = Spectrum::from_eigenvalues(&[1.0, 2.0, 3.0, 0.0], 0.5)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("at most 2 positive") && text.contains("got 3"),
+        "{text}"
+    );
     assert!(Spectrum::row_orthogonal(1.5).is_err());
     assert!(Spectrum::column_orthogonal(0.5).is_err());
 }

@@ -1,3 +1,12 @@
 //! One file per command.
 
+pub mod check;
 pub mod demo;
+pub mod describe;
+pub mod merge;
+pub mod modules;
+pub mod plot;
+pub mod predict;
+pub mod run;
+pub mod sweep;
+pub mod threshold;

@@ -1,4 +1,4 @@
-//! Charts as SVG, with nothing but text: panels in a row, each with axes, ticks, a legend, series
+//! Charts as SVG and PNG: panels in a row, each with axes, ticks, a legend, series
 //! and shaded bands.
 //!
 //! Drawn for paper as much as for screens: series differ in darkness and in shape, so a figure stays
@@ -17,6 +17,8 @@
 
 mod axis;
 mod band;
+mod font;
+mod paint;
 mod panel;
 mod picture;
 mod scale;
@@ -28,9 +30,11 @@ mod tests;
 use std::io;
 use std::path::Path;
 
+use crate::data::write_whole;
+
 pub use axis::Axis;
 pub use panel::Panel;
-pub use picture::Picture;
+pub use picture::Raster;
 pub use series::{Ink, Mark, Series};
 use svg::{Anchor, Svg, Text};
 
@@ -39,18 +43,11 @@ const MARGIN: f64 = 18.0;
 /// Height of the figure's title.
 const TITLE: f64 = 26.0;
 
-/// What stands in a row.
-#[derive(Debug, Clone)]
-enum Cell {
-    Chart(Panel),
-    Picture(Picture),
-}
-
-/// A row of panels and pictures under a title.
+/// A row of panels under a title.
 #[derive(Debug, Clone)]
 pub struct Figure {
     title: String,
-    panels: Vec<Cell>,
+    panels: Vec<Panel>,
     panel_size: (f64, f64),
 }
 
@@ -68,14 +65,7 @@ impl Figure {
     /// Adds a panel to the right.
     #[must_use]
     pub fn panel(mut self, panel: Panel) -> Self {
-        self.panels.push(Cell::Chart(panel));
-        self
-    }
-
-    /// Adds a picture to the right.
-    #[must_use]
-    pub fn picture(mut self, picture: Picture) -> Self {
-        self.panels.push(Cell::Picture(picture));
+        self.panels.push(panel);
         self
     }
 
@@ -86,31 +76,59 @@ impl Figure {
         self
     }
 
-    /// The figure as an SVG document.
-    #[must_use]
-    pub fn to_svg(&self) -> String {
+    /// The elements of the page.
+    fn draw(&self) -> Svg {
         let (width, height) = self.panel_size;
         let columns = self.panels.len().max(1) as f64;
         let total = MARGIN + columns * (width + MARGIN);
-        let mut svg = Svg::new(total, MARGIN + TITLE + height + 4.0, &self.title);
+        let top = if self.title.is_empty() {
+            MARGIN
+        } else {
+            MARGIN + TITLE
+        };
+        let mut svg = Svg::new(total, top + height + 4.0, &self.title);
         let title = Text::new(15.0).bold().anchor(Anchor::Middle);
-        svg.text(total / 2.0, MARGIN + 10.0, &title, &self.title);
+        if !self.title.is_empty() {
+            svg.text(total / 2.0, MARGIN + 10.0, &title, &self.title);
+        }
         for (i, panel) in self.panels.iter().enumerate() {
             let x = MARGIN + i as f64 * (width + MARGIN);
-            let at = (x, MARGIN + TITLE);
-            match panel {
-                Cell::Chart(panel) => panel.draw(&mut svg, at, self.panel_size),
-                Cell::Picture(picture) => picture.draw(&mut svg, at, self.panel_size),
-            }
+            panel.draw(&mut svg, (x, top), self.panel_size);
         }
-        svg.finish()
+        svg
     }
 
-    /// Writes the figure to a file, which is replaced when it exists.
+    /// The figure as an SVG document; its text is drawn as outlines, so that no font is needed.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        self.draw().finish()
+    }
+
+    /// The figure as a PNG, with `scale` pixels per unit of the SVG (2 is sharp on most screens, 4 on paper).
+    ///
+    /// # Errors
+    /// A scale that is not positive, or that makes the picture too large.
+    pub fn to_png(&self, scale: f64) -> Result<Vec<u8>, String> {
+        self.draw().paint(scale)
+    }
+
+    /// Writes the figure to a file, as PNG when its name ends in `.png` and as SVG otherwise. A file that
+    /// exists is replaced, whole or not at all.
     ///
     /// # Errors
     /// Whatever the file system says.
     pub fn save(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        std::fs::write(path, self.to_svg())
+        /// Sharp on paper.
+        const SCALE: f64 = 3.0;
+        let path = path.as_ref();
+        let png = path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("png"));
+        let bytes = if png {
+            self.to_png(SCALE).map_err(io::Error::other)?
+        } else {
+            self.to_svg().into_bytes()
+        };
+        write_whole(path, &bytes)
     }
 }

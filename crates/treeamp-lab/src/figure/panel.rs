@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::band::{Band, shade};
+use super::picture::Raster;
 use super::scale::{Label, Scale, Tick};
 use super::series::{Bar, Series};
 use super::svg::{Anchor, Px, Stroke, Svg, Text, text_width};
@@ -26,6 +27,16 @@ pub struct Panel {
     y: Axis,
     series: Vec<Series>,
     bands: Vec<Band>,
+    raster: Option<(Raster, Extent)>,
+}
+
+/// What part of a panel a raster fills.
+#[derive(Debug, Clone, Copy)]
+enum Extent {
+    /// All of it, without axes and with square pixels.
+    Alone,
+    /// A range of each axis.
+    Ranges { x: (f64, f64), y: (f64, f64) },
 }
 
 /// The rectangle of the data.
@@ -65,7 +76,24 @@ impl Panel {
             y,
             series: Vec::new(),
             bands: Vec::new(),
+            raster: None,
         }
+    }
+
+    /// A photograph or the like: no axes, and pixels that are squares.
+    #[must_use]
+    pub fn picture(title: impl Into<String>, raster: Raster) -> Self {
+        Self {
+            raster: Some((raster, Extent::Alone)),
+            ..Self::new(title, Axis::linear(""), Axis::linear(""))
+        }
+    }
+
+    /// Puts a raster behind the series, over a range of each axis; its first row lies at the upper end.
+    #[must_use]
+    pub fn background(mut self, raster: Raster, x: (f64, f64), y: (f64, f64)) -> Self {
+        self.raster = Some((raster, Extent::Ranges { x, y }));
+        self
     }
 
     /// Adds a series, drawn over those before it.
@@ -86,14 +114,22 @@ impl Panel {
 
     /// Draws the panel into the rectangle at `origin`.
     pub(super) fn draw(&self, svg: &mut Svg, origin: (f64, f64), size: (f64, f64)) {
+        if let Some((raster, Extent::Alone)) = &self.raster {
+            return self.draw_picture(svg, raster, origin, size);
+        }
         let points = || self.series.iter().flat_map(|s| &s.points);
         let ends = self.bands.iter().flat_map(|b| [b.low, b.high]);
-        let x = self.x.scale(points().map(|p| p.0).chain(ends));
+        let (behind_x, behind_y) = self.background_ends();
+        let x = self
+            .x
+            .scale(points().map(|p| p.0).chain(ends).chain(behind_x));
         let stands = self.series.iter().any(Series::stands);
         let bars = self.series.iter().flat_map(Series::bar_ends);
         // stems need the zero they stand on
         let others = bars.chain(stands.then_some(0.0));
-        let y = self.y.scale(points().map(|p| p.1).chain(others));
+        let y = self
+            .y
+            .scale(points().map(|p| p.1).chain(others).chain(behind_y));
         let rows = self.legend_rows(size.0);
         let head = 14.0 + LEGEND_ROW * rows.len() as f64 + GAP;
         let height = (size.1 - head - 44.0).max(40.0);
@@ -112,6 +148,7 @@ impl Panel {
         let title = Text::new(TITLE_SIZE).bold();
         svg.text(area.left, origin.1 + 10.0, &title, &self.title);
         self.draw_legend(svg, &rows, area.left, origin.1 + 14.0);
+        self.draw_background(svg, &area, x, y);
         self.draw_bands(svg, &area, x);
         draw_grid(svg, &area, &x_ticks, &y_ticks);
         self.draw_series(svg, &area, x, y);
@@ -130,6 +167,38 @@ impl Panel {
             &label.vertical(),
             &self.y.label,
         );
+    }
+
+    /// The corners of the background, which the axes must reach.
+    fn background_ends(&self) -> (Vec<f64>, Vec<f64>) {
+        match &self.raster {
+            Some((_, Extent::Ranges { x, y })) => (vec![x.0, x.1], vec![y.0, y.1]),
+            _ => (Vec::new(), Vec::new()),
+        }
+    }
+
+    fn draw_background(&self, svg: &mut Svg, area: &Area, x: Scale, y: Scale) {
+        let Some((raster, Extent::Ranges { x: xs, y: ys })) = &self.raster else {
+            return;
+        };
+        let ends = (x.place(xs.0), x.place(xs.1), y.place(ys.0), y.place(ys.1));
+        if let (Some(left), Some(right), Some(low), Some(high)) = ends {
+            let corner = (area.across(left), area.up(high));
+            let size = ((right - left) * area.width, (high - low) * area.height);
+            raster.draw(svg, corner, size);
+        }
+    }
+
+    /// A raster alone, as large as fits.
+    fn draw_picture(&self, svg: &mut Svg, raster: &Raster, origin: (f64, f64), size: (f64, f64)) {
+        let title = Text::new(TITLE_SIZE).bold();
+        svg.text(origin.0, origin.1 + 10.0, &title, &self.title);
+        let (width, height) = (size.0, size.1 - 14.0 - GAP);
+        let width = width.min(height * raster.aspect());
+        let shown = (width, width / raster.aspect());
+        let corner = (origin.0, origin.1 + 14.0 + GAP);
+        raster.draw(svg, corner, shown);
+        svg.frame(corner.0, corner.1, shown.0, shown.1, FRAME);
     }
 
     fn draw_bands(&self, svg: &mut Svg, area: &Area, x: Scale) {

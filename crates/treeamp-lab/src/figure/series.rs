@@ -281,8 +281,15 @@ impl Series {
             // a segment without length and with round ends
             Mark::Dot => write!(out, "M{} {}h0", Px(x), Px(y)),
             Mark::Circle => {
-                let (r, y) = (Px(r), Px(y));
-                write!(out, "M{left} {y}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z")
+                // four cubics; 0.5523 r is where their handles end
+                let (k, y) = (Px(0.5523 * r), Px(y));
+                let r = Px(r);
+                let rest = Px(0.4477 * r.0);
+                write!(
+                    out,
+                    "M{left} {y}c0 -{k} {rest} -{r} {r} -{r}c{k} 0 {r} {rest} {r} {r}\
+                     c0 {k} -{rest} {r} -{r} {r}c-{k} 0 -{r} -{rest} -{r} -{r}z"
+                )
             }
             Mark::Square => write!(out, "M{left} {top}h{d}v{d}h-{d}z"),
             Mark::Cross => write!(out, "M{left} {top}l{d} {d}M{left} {}l{d} -{d}", Px(y + r)),

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-const FONT: &str = "Helvetica, Arial, sans-serif";
+use super::font;
 
 /// Where a text lies relative to its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,95 +69,115 @@ impl Stroke {
     }
 }
 
+/// Something on the page: a path, or an image in its place.
+#[derive(Debug, Clone)]
+pub(super) struct Element {
+    pub commands: String,
+    pub stroke: Stroke,
+    pub fill: String,
+    /// The text whose outlines it is.
+    pub label: Option<String>,
+    pub image: Option<Image>,
+}
+
+/// A raster of colours on the page, rows from the top.
+#[derive(Debug, Clone)]
+pub(super) struct Image {
+    pub corner: (f64, f64),
+    pub size: (f64, f64),
+    pub columns: usize,
+    pub pixels: Vec<[u8; 3]>,
+}
+
+impl Image {
+    /// Width and height of a pixel.
+    pub fn pixel_size(&self) -> (f64, f64) {
+        let columns = self.columns.max(1);
+        let rows = self.pixels.len().div_ceil(columns).max(1);
+        (self.size.0 / columns as f64, self.size.1 / rows as f64)
+    }
+}
+
 /// A document in the making.
 #[derive(Debug)]
 pub(super) struct Svg {
-    out: String,
+    size: (f64, f64),
+    title: String,
+    elements: Vec<Element>,
 }
+
+const TEXT_INK: &str = "#222222";
 
 impl Svg {
     /// A white page. The title is what a screen reader says.
     pub fn new(width: f64, height: f64, title: &str) -> Self {
-        let mut svg = Self { out: String::new() };
-        svg.push(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" \
-             viewBox=\"0 0 {w} {h}\" role=\"img\" font-family=\"{FONT}\" fill=\"#222222\">",
-            w = Px(width),
-            h = Px(height),
-        ));
-        svg.push(format_args!("<title>{}</title>", Escaped(title)));
-        svg.push(format_args!(
-            "<rect width=\"{}\" height=\"{}\" fill=\"#ffffff\"/>",
-            Px(width),
-            Px(height)
-        ));
-        svg
-    }
-
-    fn push(&mut self, element: impl Display) {
-        // writing to a string cannot fail
-        let _ = writeln!(self.out, "{element}");
+        Self {
+            size: (width, height),
+            title: title.to_owned(),
+            elements: Vec::new(),
+        }
     }
 
     pub fn text(&mut self, x: f64, y: f64, style: &Text, text: &str) {
-        self.raw_text(x, y, style, Escaped(text));
+        self.runs(x, y, style, &[(text, style.size, 0.0)], text.to_owned());
     }
 
     /// $10^k$, or $c \times 10^k$.
     pub fn power(&mut self, x: f64, y: f64, style: &Text, base: &str, exponent: i32) {
-        let small = Px(style.size * 0.75);
-        let rise = Px(-style.size * 0.4);
         let sign = if exponent < 0 { "−" } else { "" };
-        let k = exponent.unsigned_abs();
-        let markup = format!(
-            "{}<tspan dy=\"{rise}\" font-size=\"{small}\">{sign}{k}</tspan>",
-            Escaped(base)
-        );
-        self.raw_text(x, y, style, markup);
+        let power = format!("{sign}{}", exponent.unsigned_abs());
+        let runs = [
+            (base, style.size, 0.0),
+            (&power, 0.75 * style.size, 0.4 * style.size),
+        ];
+        self.runs(x, y, style, &runs, format!("{base}^{exponent}"));
     }
 
-    fn raw_text(&mut self, x: f64, y: f64, style: &Text, content: impl Display) {
-        let (px, py, size) = (Px(x), Px(y), Px(style.size));
-        let weight = if style.bold {
-            " font-weight=\"bold\""
-        } else {
-            ""
+    /// Texts one after the other, each with its size and how far it is raised.
+    fn runs(&mut self, x: f64, y: f64, style: &Text, runs: &[(&str, f64, f64)], label: String) {
+        let widths = runs
+            .iter()
+            .map(|(text, size, _)| font::width(text, *size, style.bold));
+        let whole: f64 = widths.clone().sum();
+        let mut at = match style.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => -0.5 * whole,
+            Anchor::End => -whole,
         };
-        let anchor = match style.anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
+        let mut commands = String::new();
+        for ((text, size, rise), width) in runs.iter().zip(widths) {
+            let start = if style.vertical {
+                (x - rise, y - at)
+            } else {
+                (x + at, y - rise)
+            };
+            font::outline(
+                &mut commands,
+                start,
+                *size,
+                style.bold,
+                style.vertical,
+                text,
+            );
+            at += width;
+        }
+        let no_stroke = Stroke {
+            width: 0.0,
+            ..Stroke::thin("none")
         };
-        let turn = if style.vertical {
-            format!(" transform=\"rotate(-90 {px} {py})\"")
-        } else {
-            String::new()
-        };
-        self.push(format_args!(
-            "<text x=\"{px}\" y=\"{py}\" font-size=\"{size}\"{weight}{anchor}{turn}>{content}</text>"
-        ));
+        self.elements.push(Element {
+            commands,
+            stroke: no_stroke,
+            fill: TEXT_INK.to_owned(),
+            label: Some(label),
+            image: None,
+        });
     }
 
-    pub fn frame(&mut self, x: f64, y: f64, width: f64, height: f64, ink: &str) {
-        self.push(format_args!(
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"{ink}\"/>",
-            Px(x),
-            Px(y),
-            Px(width),
-            Px(height)
-        ));
-    }
-
-    /// A PNG image, given in base 64, with sharp pixels.
-    pub fn image(&mut self, at: (f64, f64), size: (f64, f64), data: &str) {
-        self.push(format_args!(
-            "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
-             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>",
-            Px(at.0),
-            Px(at.1),
-            Px(size.0),
-            Px(size.1)
-        ));
+    pub fn frame(&mut self, x: f64, y: f64, width: f64, height: f64, ink: &'static str) {
+        let (w, h) = (Px(width), Px(height));
+        let commands = format!("M{} {}h{w}v{h}h-{w}z", Px(x), Px(y));
+        self.path(&commands, Stroke::thin(ink), "none");
     }
 
     /// A path from its drawing commands; nothing when there are none.
@@ -165,28 +185,89 @@ impl Svg {
         if commands.is_empty() {
             return;
         }
-        let dash = if stroke.dashed {
-            " stroke-dasharray=\"6 4\""
-        } else {
-            ""
-        };
-        let ends = if stroke.round {
-            " stroke-linecap=\"round\" stroke-linejoin=\"round\""
-        } else {
-            ""
-        };
-        self.push(format_args!(
-            "<path d=\"{}\" fill=\"{fill}\" stroke=\"{}\" stroke-width=\"{}\"{dash}{ends}/>",
-            commands.trim_end(),
-            stroke.ink,
-            Px(stroke.width)
-        ));
+        self.elements.push(Element {
+            commands: commands.trim_end().to_owned(),
+            stroke,
+            fill: fill.to_owned(),
+            label: None,
+            image: None,
+        });
     }
 
-    pub fn finish(mut self) -> String {
-        self.out.push_str("</svg>\n");
-        self.out
+    /// An image.
+    pub fn image(&mut self, image: Image) {
+        let stroke = Stroke::thin("none");
+        self.elements.push(Element {
+            commands: String::new(),
+            stroke,
+            fill: "none".to_owned(),
+            label: None,
+            image: Some(image),
+        });
     }
+
+    /// As an SVG document.
+    pub fn finish(self) -> String {
+        let (w, h) = (Px(self.size.0), Px(self.size.1));
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" \
+             viewBox=\"0 0 {w} {h}\" role=\"img\">\n<title>{}</title>\n\
+             <rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n",
+            Escaped(&self.title)
+        );
+        for element in &self.elements {
+            // writing to a string cannot fail
+            let _ = writeln!(out, "{element}");
+        }
+        out + "</svg>\n"
+    }
+
+    /// As a PNG, `scale` pixels per unit.
+    pub fn paint(&self, scale: f64) -> Result<Vec<u8>, String> {
+        super::paint::paint(self.size, &self.elements, scale)
+    }
+}
+
+impl Display for Element {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(image) = &self.image {
+            return write_image(f, image);
+        }
+        write!(f, "<path d=\"{}\" fill=\"{}\"", self.commands, self.fill)?;
+        if let Some(label) = &self.label {
+            return write!(f, " aria-label=\"{}\"/>", Escaped(label));
+        }
+        let Stroke { ink, width, .. } = self.stroke;
+        write!(f, " stroke=\"{ink}\" stroke-width=\"{}\"", Px(width))?;
+        if self.stroke.dashed {
+            f.write_str(" stroke-dasharray=\"6 4\"")?;
+        }
+        if self.stroke.round {
+            f.write_str(" stroke-linecap=\"round\" stroke-linejoin=\"round\"")?;
+        }
+        f.write_str("/>")
+    }
+}
+
+/// One rectangle per run of equal pixels; no blurring between them.
+fn write_image(f: &mut std::fmt::Formatter<'_>, image: &Image) -> std::fmt::Result {
+    let (dx, dy) = image.pixel_size();
+    f.write_str("<g shape-rendering=\"crispEdges\">")?;
+    for (row, pixels) in image.pixels.chunks(image.columns.max(1)).enumerate() {
+        let mut column = 0;
+        for run in pixels.chunk_by(|a, b| a == b) {
+            let [r, g, b] = run[0];
+            let x = Px(image.corner.0 + dx * column as f64);
+            let y = Px(image.corner.1 + dy * row as f64);
+            let (w, h) = (Px(dx * run.len() as f64), Px(dy));
+            write!(
+                f,
+                "<path d=\"M{x} {y}h{w}v{h}h-{w}z\" fill=\"#{r:02x}{g:02x}{b:02x}\"/>"
+            )?;
+            column += run.len();
+        }
+    }
+    f.write_str("</g>")
 }
 
 /// A length with at most two decimals.
@@ -221,17 +302,9 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// The width of a text in Helvetica, to a few per cent.
+/// The width of a text.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
-    let em = |c: char| match c {
-        'i' | 'j' | 'l' | 'f' | 't' | 'I' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | ' '
-        | '(' | ')' | 'r' => 0.3,
-        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.87,
-        c if c.is_uppercase() => 0.7,
-        c if c.is_ascii() => 0.56,
-        _ => 0.65,
-    };
-    size * text.chars().map(em).sum::<f64>()
+    font::width(text, size, false)
 }
 
 #[cfg(test)]
@@ -254,8 +327,7 @@ mod tests {
     #[test]
     fn an_empty_path_is_not_drawn() {
         let mut svg = Svg::new(10.0, 10.0, "");
-        let before = svg.out.len();
         svg.path("", Stroke::thin("#000"), "none");
-        assert_eq!(svg.out.len(), before);
+        assert!(svg.elements.is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Whole figures, with data that are hard to draw.
 
-use super::{Axis, Figure, Mark, Panel, Series};
+use super::{Axis, Figure, Mark, Panel, Raster, Series};
 
 fn svg(panel: Panel) -> String {
     Figure::new("t").panel(panel).to_svg()
@@ -122,7 +122,7 @@ fn a_band_without_series_sets_the_range() {
     let panel = Panel::new("p", Axis::linear("x"), Axis::linear("y")).band("", 10.0, 20.0);
     let text = svg(panel);
     assert_eq!(paths(&text, "#f0f0f0").len(), 1);
-    assert!(text.contains(">12<") && text.contains(">18<"), "{text}");
+    assert!(text.contains("\"12\"") && text.contains("\"18\""));
 }
 
 #[test]
@@ -144,4 +144,32 @@ fn error_bars_have_caps_unless_they_leave_the_panel() {
     let series = Series::marks("m", [(0.0, 1.0)]).bars([(0.5, 2.0)]);
     let text = svg(Panel::new("p", Axis::linear("x"), Axis::log("y")).series(series));
     assert_eq!(paths(&text, "stroke-width=\"1.2\"").len(), 2);
+}
+
+#[test]
+fn a_figure_can_be_painted() {
+    let panel = Panel::new("Error", Axis::linear("sweep"), Axis::log("mse"))
+        .series(
+            Series::line("a", [(0.0, 1.0), (1.0, 0.1)])
+                .mark(Mark::Circle)
+                .dashed(),
+        )
+        .band("hard", 0.2, 0.4);
+    let grey = Raster::grey(2, &[0.0, 1.0, 0.5, f64::NAN], (0.0, 1.0));
+    let figure = Figure::new("t")
+        .panel(panel)
+        .panel(Panel::picture("p", grey));
+    let png = figure.to_png(2.0).expect("a small picture");
+    assert!(png.starts_with(b"\x89PNG"));
+    // width and height stand in the header: twice those of the SVG
+    let side = |at: usize| u32::from_be_bytes([png[at], png[at + 1], png[at + 2], png[at + 3]]);
+    assert_eq!((side(16), side(20)), (2 * 1014, 2 * 388));
+    for scale in [0.0, -1.0, f64::NAN, 1e9] {
+        assert!(figure.to_png(scale).is_err());
+    }
+    // the picture has square pixels: two by two in a square
+    let svg = figure.to_svg();
+    for colour in ["#000000", "#ffffff", "#808080", "#c81e1e"] {
+        assert!(svg.contains(colour), "{colour}");
+    }
 }

@@ -1,6 +1,8 @@
 //! Expectation propagation with Gaussian beliefs (algorithm 2 of the Tree-AMP paper): the fixed
 //! point matches means and variances on every edge, and contains VAMP, G-VAMP and ML-VAMP.
 
+use num_complex::Complex;
+
 use crate::belief::{Gaussian, Moments, SignalSpec, product_excess};
 use crate::engine::{Algorithm, Engine, Marginal, Message, MissingRule, Potential, Report};
 use crate::error::{FactorError, ModelError, RunError};
@@ -40,7 +42,7 @@ impl ExpectationPropagation {
 }
 
 impl Report<ExpectationPropagation> {
-    /// The posterior mean of a variable, row-major.
+    /// The posterior mean of a variable, row-major; that of a complex one as interleaved parts.
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`].
@@ -48,7 +50,16 @@ impl Report<ExpectationPropagation> {
         self.marginal(variable).map(|m| m.mean.as_slice())
     }
 
-    /// The posterior variance of a variable, averaged over its components.
+    /// The posterior mean of a complex variable, row-major.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`]; [`ModelError::Element`] for a real variable.
+    pub fn complex_mean(&self, variable: &str) -> Result<&[Complex<f64>], ModelError> {
+        let mean = self.mean(variable)?;
+        crate::model::as_complex(variable, mean, Some(self.element(variable)?))
+    }
+
+    /// The posterior variance of a variable per real component, averaged over its components.
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`].

@@ -42,7 +42,7 @@ impl Overlaps {
     /// $q = E\,r^2 = \mathrm{err} + m^2/\tau_0$.
     #[must_use]
     pub fn q(&self) -> f64 {
-        self.err + self.m * self.m / self.tau0
+        self.err + self.m * (self.m / self.tau0)
     }
 
     /// $\tau = q + v$.
@@ -54,6 +54,13 @@ impl Overlaps {
     /// The mean squared error $\tau_0 - 2m + q = \mathrm{err} + (\tau_0 - m)^2/\tau_0$.
     #[must_use]
     pub fn mse(&self) -> f64 {
-        self.err + (self.tau0 - self.m).powi(2) / self.tau0
+        let gap = self.tau0 - self.m;
+        // squares of very small and very large signals are out of range; a signal that is not known yet has
+        // no second moment
+        if self.tau0 == 0.0 {
+            self.err
+        } else {
+            self.err + gap * (gap / self.tau0)
+        }
     }
 }

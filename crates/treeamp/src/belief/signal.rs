@@ -12,6 +12,15 @@ pub enum Element {
     Complex,
 }
 
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Real => "real",
+            Self::Complex => "complex",
+        })
+    }
+}
+
 /// The covariance structure of a Gaussian belief, a property of the variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Structure {
@@ -84,10 +93,15 @@ impl SignalSpec {
         }
     }
 
-    /// The size, or the ratio of a signal that exists only in the limit.
+    /// The number of real components, or the ratio of a signal that exists only in the limit, doubled
+    /// for a complex one.
     #[must_use]
     pub fn relative_size(&self) -> f64 {
-        self.ratio.unwrap_or(self.len() as f64)
+        match (self.ratio, self.element) {
+            (Some(ratio), Element::Real) => ratio,
+            (Some(ratio), Element::Complex) => 2.0 * ratio,
+            (None, _) => self.len() as f64,
+        }
     }
 
     /// Number of components; saturates for a shape that no memory can hold.
@@ -131,7 +145,11 @@ impl SignalSpec {
 impl fmt::Display for SignalSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(ratio) = self.ratio {
-            return write!(f, "(limit, ratio {ratio})");
+            let kind = match self.element {
+                Element::Real => "",
+                Element::Complex => "complex ",
+            };
+            return write!(f, "{kind}(limit, ratio {ratio})");
         }
         let dims: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
         match self.element {

@@ -62,6 +62,43 @@ macro_rules! for_each_channel {
     };
 }
 
+/// Calls `$callback!` with `name => instance` for every complex prior.
+#[macro_export]
+macro_rules! for_each_complex_prior {
+    ($callback:ident) => {
+        $callback! {
+            circular_gaussian => $crate::catalog::priors::CircularGaussian::new(1.7),
+            circular_gauss_bernoulli => $crate::catalog::priors::CircularGaussBernoulli::new(0.3, 1.5),
+            gaussian_parts => $crate::catalog::priors::GaussianPrior::new(0.4, 1.7)
+                .map($crate::separable::PartsPrior::new),
+        }
+    };
+}
+
+/// Calls `$callback!` with `name => instance, [observations]` for every likelihood of a complex signal.
+#[macro_export]
+macro_rules! for_each_complex_likelihood {
+    ($callback:ident) => {
+        $callback! {
+            modulus => Ok($crate::catalog::likelihoods::ModulusLikelihood), [0.4, 2.0];
+            phase => Ok($crate::catalog::likelihoods::PhaseLikelihood),
+                [$crate::Complex::new(1.0, 0.0), $crate::Complex::new(-0.6, 0.8)];
+            gaussian_parts => $crate::catalog::likelihoods::GaussianLikelihood::new(0.3)
+                .map($crate::separable::PartsLikelihood::new), [$crate::Complex::new(0.4, -2.0)];
+        }
+    };
+}
+
+/// Calls `$callback!` with `name => instance, [outputs]` for every channel from complex to real.
+#[macro_export]
+macro_rules! for_each_complex_channel {
+    ($callback:ident) => {
+        $callback! {
+            modulus => Ok($crate::catalog::channels::Modulus), [0.4, 2.0];
+        }
+    };
+}
+
 /// Calls `$callback!` with `name => instance` for every linear operator, real and complex.
 #[macro_export]
 macro_rules! for_each_operator {
@@ -69,6 +106,10 @@ macro_rules! for_each_operator {
         $callback! {
             orthogonal => $crate::catalog::operators::dense(6, 6, true),
             dense => $crate::catalog::operators::dense(5, 7, false),
+            complex_dense => $crate::catalog::operators::complex_dense(4, 6),
+            complex_dense_tall => $crate::catalog::operators::complex_dense(6, 4),
+            complex_on_real => $crate::catalog::operators::complex_on_real(),
+            unitary => $crate::catalog::operators::unitary(),
             diagonal => $crate::catalog::operators::diagonal(),
             complex_diagonal => $crate::catalog::operators::complex_diagonal(),
             dft_of_real => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::real([6])),

@@ -6,11 +6,12 @@ use num_complex::Complex64;
 
 use crate::belief::SignalSpec;
 use crate::error::ModelError;
+use crate::math::complex_matrix::ComplexMatrix;
 use crate::math::matrix::Matrix;
 use crate::operator::{
-    BlockDiagonal, Boundary, CircularConvolution, Composition, Dense, DiagonalScaling, Filter,
-    FiniteDifference, LinearOperator, MatrixFree, MultiChannelConvolution, SparseMatrix, Stack,
-    SubSampledDft, SubSampling,
+    BlockDiagonal, Boundary, CircularConvolution, ComplexDense, ComplexOnReal, Composition, Dense,
+    DiagonalScaling, Filter, FiniteDifference, LinearOperator, MatrixFree, MultiChannelConvolution,
+    SparseMatrix, Stack, SubSampledDft, SubSampling, Unitary,
 };
 
 /// Numbers without a pattern, in $(-1, 1)$.
@@ -32,6 +33,40 @@ pub fn dense(rows: usize, cols: usize, orthogonal: bool) -> Result<Dense, ModelE
         return w.map(Dense::new);
     }
     Matrix::from_fn(rows, cols, |i, j| entry(cols * i + j)).map(Dense::new)
+}
+
+fn complex_matrix(rows: usize, cols: usize) -> Result<ComplexMatrix, ModelError> {
+    ComplexMatrix::from_fn(rows, cols, |i, j| {
+        Complex64::new(entry(cols * i + j), entry(cols * i + j + 50))
+    })
+}
+
+/// A complex matrix on a complex signal.
+///
+/// # Errors
+/// Never for sizes of at least one.
+pub fn complex_dense(rows: usize, cols: usize) -> Result<ComplexDense, ModelError> {
+    complex_matrix(rows, cols).map(ComplexDense::new)
+}
+
+/// A complex matrix on a real signal.
+///
+/// # Errors
+/// Never.
+pub fn complex_on_real() -> Result<ComplexOnReal, ModelError> {
+    complex_matrix(3, 5).and_then(ComplexOnReal::new)
+}
+
+/// The reflection $I - 2uu^H$.
+///
+/// # Errors
+/// Never.
+pub fn unitary() -> Result<Unitary, ModelError> {
+    let u = |i: usize| Complex64::new(entry(i + 1), entry(i + 20));
+    let norm: f64 = (0..5).map(|i| u(i).norm_sqr()).sum();
+    let unit = |i: usize, j: usize| f64::from(u8::from(i == j));
+    let w = ComplexMatrix::from_fn(5, 5, |i, j| unit(i, j) - 2.0 * u(i) * u(j).conj() / norm);
+    w.and_then(Unitary::new)
 }
 
 /// Real factors, one of them zero.

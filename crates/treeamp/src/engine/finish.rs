@@ -41,6 +41,12 @@ impl<A: Algorithm> Engine<'_, A> {
         let edges = ends.zip(state.store).map(|((f, v), m)| (f, v, m)).collect();
         Report {
             names,
+            elements: self
+                .tree
+                .variables()
+                .iter()
+                .map(|v| v.spec.element)
+                .collect(),
             marginals: state.marginals,
             termination,
             sweeps: trace.len(),
@@ -52,7 +58,7 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 
     /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.
-    fn objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
+    pub(super) fn objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
         let mut factors = Vec::new();
         for (f, node) in self.tree.factors().iter().enumerate() {
             self.plan.refresh(f, &mut state.store);

@@ -16,6 +16,8 @@ pub struct SweepView<'a, A: Algorithm> {
     /// The tree.
     pub tree: &'a Tree,
     pub(super) marginals: &'a [A::Marginal],
+    /// The messages from factors to variables, by edge.
+    pub(super) store: &'a [A::Message],
 }
 
 impl<'a, A: Algorithm> SweepView<'a, A> {
@@ -26,6 +28,18 @@ impl<'a, A: Algorithm> SweepView<'a, A> {
             .variable(variable)
             .ok()
             .map(|i| &self.marginals[i])
+    }
+
+    /// What is known about every variable now, in the tree's order.
+    #[must_use]
+    pub fn marginals(&self) -> &'a [A::Marginal] {
+        self.marginals
+    }
+
+    /// The messages from factors to variables now, in the order of the tree's edges.
+    #[must_use]
+    pub fn messages(&self) -> &'a [A::Message] {
+        self.store
     }
 }
 

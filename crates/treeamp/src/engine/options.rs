@@ -70,6 +70,8 @@ pub struct Options {
     pub max_sweeps: usize,
     /// Converged when the residual falls below this.
     pub tolerance: f64,
+    /// Variance below this fraction of the second moment, on every variable, is perfect recovery.
+    pub perfect: f64,
     /// Damping of the messages from factors to variables.
     pub damping: Damping,
     /// Messages before the first sweep.
@@ -83,6 +85,7 @@ impl Default for Options {
         Self {
             max_sweeps: 200,
             tolerance: 1e-6,
+            perfect: 1e-14,
             damping: Damping::None,
             initial: Initial::Flat,
             rollback: true,
@@ -112,6 +115,9 @@ impl Options {
                 "finite and not negative",
                 self.tolerance.to_string(),
             );
+        }
+        if !(self.perfect >= 0.0 && self.perfect < 1.0) {
+            return option("perfect", "in [0, 1)", self.perfect.to_string());
         }
         let dampings: Vec<f64> = match &self.damping {
             Damping::None => vec![],

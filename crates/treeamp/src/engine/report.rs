@@ -1,6 +1,7 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
 use super::{Algorithm, EdgeMessage, Objective};
+use crate::belief::Element;
 use crate::error::{ModelError, RunError};
 use crate::model::{Direction, Tree};
 
@@ -10,7 +11,8 @@ use crate::model::{Direction, Tree};
 pub enum Termination {
     /// The residual fell below the tolerance, or every variable is recovered exactly.
     Converged {
-        /// Every variance fell below 1e-14 of the signal's second moment: perfect recovery.
+        /// Every variance fell below a fraction of the signal's second moment (1e-14, or far below the least
+        /// noise in theory): perfect recovery.
         perfect_recovery: bool,
     },
     /// The sweep limit came first. A bounded oscillation ends here.
@@ -94,6 +96,12 @@ pub struct Messages<M> {
 }
 
 impl<M> Messages<M> {
+    /// Messages given by hand, as (factor, variable, message).
+    #[must_use]
+    pub fn new(edges: Vec<(String, String, M)>) -> Self {
+        Self { edges }
+    }
+
     /// The message of a factor to a variable.
     #[must_use]
     pub fn get(&self, factor: &str, variable: &str) -> Option<&M> {
@@ -115,6 +123,7 @@ impl<M> Messages<M> {
 #[derive(Debug, Clone)]
 pub struct Report<A: Algorithm> {
     pub(super) names: Vec<String>,
+    pub(super) elements: Vec<Element>,
     pub(super) marginals: Vec<A::Marginal>,
     /// How it ended.
     pub termination: Termination,
@@ -154,6 +163,16 @@ impl<A: Algorithm> Report<A> {
                 }
             })?;
         Ok(&self.marginals[index])
+    }
+
+    /// What a variable is made of.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn element(&self, variable: &str) -> Result<Element, ModelError> {
+        self.marginal(variable)?;
+        let index = self.names.iter().position(|n| n == variable);
+        Ok(index.map_or(Element::Real, |i| self.elements[i]))
     }
 
     /// The residual of the last sweep.

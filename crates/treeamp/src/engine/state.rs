@@ -2,9 +2,6 @@
 
 use super::{Algorithm, Marginal, Message};
 
-/// Variance below this fraction of the second moment, on every variable: perfect recovery.
-const PERFECT: f64 = 1e-14;
-
 /// Everything that changes during a run, sized once.
 pub(super) struct State<A: Algorithm> {
     /// Message slots, then cavity slots.
@@ -61,10 +58,11 @@ impl<A: Algorithm> State<A> {
         (0..self.marginals.len()).max_by(|i, j| self.changes[*i].total_cmp(&self.changes[*j]))
     }
 
-    pub fn perfect(&self) -> bool {
+    /// Every variance is below this fraction of the second moment.
+    pub fn perfect(&self, fraction: f64) -> bool {
         self.marginals
             .iter()
-            .all(|m| m.variance() <= PERFECT * m.second_moment())
+            .all(|m| m.variance() <= fraction * m.second_moment())
     }
 
     pub fn keep(&mut self) {

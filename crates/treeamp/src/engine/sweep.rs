@@ -2,8 +2,8 @@
 
 use super::state::State;
 use super::{
-    Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Observer, Options, Plan,
-    Report, SweepRecord, SweepView, Termination,
+    Algorithm, Damping, Divergence, Initial, Marginal, Message, Messages, Objective, Observer,
+    Options, Plan, Report, SweepRecord, SweepView, Termination,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::Incoming;
@@ -107,9 +107,24 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     /// Starts from the final messages of an earlier run, matched by the names of their ends; edges
     /// that the earlier tree did not have start as the options say.
     #[must_use]
-    pub fn warm_start(mut self, report: &Report<A>) -> Self {
-        self.warm = Some(report.messages.clone());
+    pub fn warm_start(self, report: &Report<A>) -> Self {
+        self.start_from(report.messages.clone())
+    }
+
+    /// Starts from these messages, as [`warm_start`](Self::warm_start).
+    #[must_use]
+    pub fn start_from(mut self, messages: Messages<A::Message>) -> Self {
+        self.warm = Some(messages);
         self
+    }
+
+    /// The objective at the messages the run would start from, without a sweep.
+    ///
+    /// # Errors
+    /// An option out of range, or a factor that cannot compute its potential.
+    pub fn initial_objective(&self) -> Result<Objective, RunError> {
+        self.options.check()?;
+        self.objective(&mut self.start()?)
     }
 
     /// Runs until convergence, divergence, the sweep limit, or an observer's word.
@@ -174,13 +189,14 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 residual,
                 tree: self.tree,
                 marginals: &state.marginals,
+                store: &state.store[..self.tree.edges().len()],
             };
             if let std::ops::ControlFlow::Break(reason) = observer.after_sweep(&view) {
                 termination = Termination::Stopped(reason);
                 break;
             }
             // after the first sweep the sources have not yet heard what is known
-            let perfect_recovery = sweep > 1 && state.perfect();
+            let perfect_recovery = sweep > 1 && state.perfect(self.options.perfect);
             if improper == 0 && (perfect_recovery || residual < self.options.tolerance) {
                 termination = Termination::Converged { perfect_recovery };
                 break;

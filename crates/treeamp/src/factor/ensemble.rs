@@ -67,6 +67,19 @@ pub trait EnsembleRule: Send + Sync {
         Ok(None)
     }
 
+    /// The extrinsic fields towards a `target` that is known exactly, of infinite field: the limit of what is sent
+    /// as its field grows. `None` if nothing is known of it.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn towards_known(
+        &self,
+        _at: Averaged<'_>,
+        _target: usize,
+    ) -> Result<Option<OverlapFields>, FactorError> {
+        Ok(None)
+    }
+
     /// $\bar A = E\,A(a, b; y)$, this factor being the student's.
     ///
     /// # Errors
@@ -86,12 +99,24 @@ pub trait EnsembleRule: Send + Sync {
         at: Averaged<'_>,
         ports: &[(f64, f64)],
     ) -> Result<f64, FactorError> {
-        let signal: f64 = at
-            .fields
-            .iter()
-            .zip(ports)
-            .map(|(f, (alpha, tau))| 0.5 * alpha * f.m_hat * tau)
-            .sum();
-        Ok(signal - self.potential(teacher, at)? + self.prior_potential(at.tau0_hat)?)
+        Ok(signal(at, ports) - self.potential(teacher, at)? + self.prior_potential(at.tau0_hat)?)
     }
+
+    /// $d = \lim a v$ as the field at `target` grows and the others stay: the dimension of what a prior or a
+    /// likelihood leaves unknown of its variable. One for a law with a density and for a noisy or discrete
+    /// output, zero for a discrete law and for an output that tells its input up to finitely many values.
+    ///
+    /// # Errors
+    /// When the teacher's law is improper.
+    fn unknown_dimension(&self, _tau0_hat: &[f64], _target: usize) -> Result<f64, FactorError> {
+        Ok(1.0)
+    }
+}
+
+/// $\sum_i\frac12\alpha_i\hat m_i\tau_i$.
+pub(crate) fn signal(at: Averaged<'_>, ports: &[(f64, f64)]) -> f64 {
+    let terms = at.fields.iter().zip(ports);
+    terms
+        .map(|(f, (alpha, tau))| 0.5 * alpha * f.m_hat * tau)
+        .sum()
 }

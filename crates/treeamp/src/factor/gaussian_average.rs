@@ -37,6 +37,14 @@ impl GaussianFactor {
         }
     }
 
+    /// The least variance of a noise that the factor adds; `None` if it adds none.
+    #[must_use]
+    pub fn least_noise(&self) -> Option<f64> {
+        let precisions = self.coupling.iter().enumerate().map(|(i, row)| row[i]);
+        let largest = precisions.fold(0.0, f64::max);
+        (largest > 0.0).then(|| 1.0 / largest)
+    }
+
     /// $\Sigma$ at given precisions on the ports, and $\frac12\ln\det 2\pi\Sigma$.
     fn covariance(&self, precisions: &[f64]) -> Result<(Mat<f64>, f64), FactorError> {
         let n = self.coupling.len();
@@ -148,9 +156,10 @@ impl GaussianFactor {
 }
 
 /// Implements [`EnsembleRule`](super::EnsembleRule) for a factor with a
-/// [`gaussian_average`](super::Factor::gaussian_average), given its direct extrinsic precision.
+/// [`gaussian_average`](super::Factor::gaussian_average), given its direct extrinsic precision and the
+/// log-determinant of the precision of its law, up to a constant, as a sum of positive terms.
 macro_rules! gaussian_ensemble_rule {
-    ($channel:ty, $extrinsic:expr) => {
+    ($channel:ty, $extrinsic:expr, $log_det:expr) => {
         impl $crate::factor::EnsembleRule for $channel {
             fn pairs_with(&self, teacher: &dyn Factor) -> bool {
                 teacher.name() == Factor::name(self) && teacher.arity() == self.arity()
@@ -188,6 +197,29 @@ macro_rules! gaussian_ensemble_rule {
                     .collect();
                 let extrinsic: fn(&$channel, &[f64], usize) -> f64 = $extrinsic;
                 Ok(Some(extrinsic(self, &a, target)))
+            }
+
+            /// $H = \frac12\ln\frac{\det(P + L^T\mathrm{diag}(a)L)}{\det(P + L^T\mathrm{diag}(\hat\tau_0)L)}$.
+            fn entropic_potential(
+                &self,
+                _: &dyn Factor,
+                at: $crate::factor::Averaged<'_>,
+                _: &[(f64, f64)],
+            ) -> Result<f64, FactorError> {
+                let log_det: fn(&$channel, &[f64]) -> f64 = $log_det;
+                let a: Vec<f64> = at
+                    .fields
+                    .iter()
+                    .map($crate::belief::OverlapFields::a)
+                    .collect();
+                let ratio = log_det(self, &a) - log_det(self, at.tau0_hat);
+                if ratio.is_finite() {
+                    return Ok(0.5 * ratio);
+                }
+                Err(FactorError::Improper(format!(
+                    "precisions {a:?} or {:?} do not make a belief",
+                    at.tau0_hat
+                )))
             }
 
             fn potential(

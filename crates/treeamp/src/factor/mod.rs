@@ -8,6 +8,7 @@ mod rules;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub(crate) use ensemble::signal;
 pub use ensemble::{Averaged, EnsembleRule};
 pub use gaussian_average::GaussianFactor;
 pub(crate) use gaussian_average::gaussian_ensemble_rule;
@@ -15,7 +16,7 @@ pub use incoming::Incoming;
 pub(crate) use rules::log_normal_sum;
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
 
-use crate::belief::{SignalSpec, Structure};
+use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::math::spectrum::Spectrum;
 use crate::scalar::ScalarView;
@@ -85,6 +86,11 @@ pub trait Factor: Debug + Send + Sync + 'static {
     /// A phrase "expected ..., got ..." for an observation it can never produce.
     fn observe(&self, _y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
         Ok(None)
+    }
+
+    /// What the observations of a likelihood are made of; `None` when as its input.
+    fn observed_element(&self) -> Option<Element> {
+        None
     }
 
     /// What the factor becomes when its only output is observed but not told: a likelihood for theory

@@ -1,11 +1,14 @@
 //! Numerics that have never heard of a graph.
 
+pub mod bessel;
+pub mod complex_matrix;
 pub mod decomposition;
 pub mod fourier;
 pub mod matrix;
 pub mod mixture;
 pub mod modes;
 pub mod quadrature;
+pub mod rayleigh;
 pub mod special;
 pub mod spectrum;
 pub mod truncated_normal;

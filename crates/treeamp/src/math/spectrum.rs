@@ -5,6 +5,8 @@
 //! the nodes of a quadrature rule that is fine enough near $\lambda = 0$ for resolvents
 //! $1/(a_z + a_x\lambda)$ at any ratio of precisions.
 
+mod product;
+
 use super::matrix::Matrix;
 use crate::error::{FactorError, ModelError, parameter};
 use crate::math::decomposition::Decomposition;
@@ -31,7 +33,7 @@ impl Spectrum {
     /// Given eigenvalues of $W^T W$, all $N$ of them, with the aspect ratio $\alpha = M/N$.
     ///
     /// # Errors
-    /// No eigenvalue, a negative or non-finite one, a ratio that is not positive.
+    /// No eigenvalue, a negative or non-finite one, a ratio that is not positive or below the rank.
     pub fn from_eigenvalues(eigenvalues: &[f64], alpha: f64) -> Result<Self, ModelError> {
         check_alpha(alpha)?;
         if eigenvalues.is_empty() {
@@ -51,7 +53,13 @@ impl Spectrum {
         }
         let n = eigenvalues.len() as f64;
         let weight = 1.0 / n;
-        let rank = eigenvalues.iter().filter(|l| **l > 0.0).count() as f64 / n;
+        let positive = eigenvalues.iter().filter(|l| **l > 0.0).count();
+        let rank = positive as f64 / n;
+        // M outputs cannot have a rank above M
+        if rank > alpha * (1.0 + 1e-12) {
+            let expected = format!("at most {} positive ones at alpha = {alpha}", alpha * n);
+            return Err(parameter(Self::NAME, "eigenvalues", expected, positive));
+        }
         Ok(Self {
             alpha,
             rank,

@@ -69,7 +69,7 @@ impl TreeBuilder {
     /// Adds a factor between variables named before. The first error waits for
     /// [`build`](Self::build).
     pub fn factor(&mut self, factor: impl Factor, inputs: &[&str], outputs: &[&str]) -> &mut Self {
-        self.add(None, factor, inputs, outputs)
+        self.add(None, Arc::new(factor), inputs, outputs)
     }
 
     /// Adds a factor under a name of its own.
@@ -80,13 +80,25 @@ impl TreeBuilder {
         inputs: &[&str],
         outputs: &[&str],
     ) -> &mut Self {
-        self.add(Some(name.to_owned()), factor, inputs, outputs)
+        self.add(Some(name.to_owned()), Arc::new(factor), inputs, outputs)
+    }
+
+    /// Adds a factor that other models may hold too, under a name of its own if one is given: their
+    /// decompositions are shared.
+    pub fn shared_factor(
+        &mut self,
+        name: Option<&str>,
+        factor: Arc<dyn Factor>,
+        inputs: &[&str],
+        outputs: &[&str],
+    ) -> &mut Self {
+        self.add(name.map(str::to_owned), factor, inputs, outputs)
     }
 
     fn add(
         &mut self,
         name: Option<String>,
-        factor: impl Factor,
+        factor: Arc<dyn Factor>,
         inputs: &[&str],
         outputs: &[&str],
     ) -> &mut Self {
@@ -95,7 +107,7 @@ impl TreeBuilder {
         let (inputs, outputs) = (index(inputs), index(outputs));
         self.factors.push(LooseFactor {
             name,
-            factor: Arc::new(factor),
+            factor,
             inputs,
             outputs,
         });

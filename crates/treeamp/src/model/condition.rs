@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::assemble::{LooseFactor, LooseVariable, assemble};
 use super::tree::{Direction, Tree};
+use crate::belief::{Element, SignalSpec};
 use crate::catalog::likelihoods::GaussianLikelihood;
 use crate::error::ModelError;
 use crate::factor::Factor;
+use crate::scalar::Elem;
 use crate::separable::ObservedLaw;
 
 impl Tree {
@@ -15,11 +17,17 @@ impl Tree {
     ///
     /// # Errors
     /// An unknown name, a variable that is not a leaf, a second observation of the same variable,
-    /// values of the wrong length, not finite, or outside what the channel can produce.
-    pub fn condition(&self, variable: &str, values: &[f64]) -> Result<Tree, ModelError> {
+    /// values of the wrong length, not finite, or outside what the channel can produce, complex values
+    /// of a real variable. A complex variable takes complex numbers, or their interleaved parts.
+    pub fn condition<E: Elem>(&self, variable: &str, values: &[E]) -> Result<Tree, ModelError> {
         let (index, producer) = self.leaf(variable)?;
         let refuse = |reason: String| self.refused(variable, producer, reason);
-        check_values(values, self.variables[index].spec.len()).map_err(refuse)?;
+        let spec = &self.variables[index].spec;
+        if E::ELEMENT == Element::Complex && spec.element == Element::Real {
+            return Err(refuse("expected real values, got complex ones".to_owned()));
+        }
+        let values = E::storage(values);
+        check_values(values, spec).map_err(refuse)?;
         let likelihood = match self.single_output(producer) {
             Some(factor) => factor.observe(values).map_err(refuse)?,
             None => None,
@@ -181,7 +189,15 @@ impl Tree {
     }
 }
 
-fn check_values(values: &[f64], expected: usize) -> Result<(), String> {
+fn check_values(values: &[f64], spec: &SignalSpec) -> Result<(), String> {
+    let expected = spec.len();
+    if values.len() != expected && spec.element == Element::Complex {
+        return Err(format!(
+            "expected {} complex values ({expected} interleaved parts), got {} numbers",
+            spec.count(),
+            values.len()
+        ));
+    }
     if values.len() != expected {
         return Err(format!("expected {expected} values, got {}", values.len()));
     }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::tree::Tree;
+use crate::belief::SignalSpec;
 
 /// Distances of the drawing, in pixels.
 const COLUMN: f64 = 105.0;
@@ -94,7 +95,12 @@ impl Tree {
             if node.inputs == node.edges.len() {
                 let input = &self.variables[self.edges[node.edges[0]].variable];
                 let name = names.next().unwrap_or("y");
-                nodes.push(Node::new(name, input.spec.to_string(), Kind::Observed));
+                let element = node.factor.observed_element().unwrap_or(input.spec.element);
+                let seen = SignalSpec {
+                    element,
+                    ..input.spec.clone()
+                };
+                nodes.push(Node::new(name, seen.to_string(), Kind::Observed));
                 links.push((offset + f, nodes.len() - 1));
             }
         }

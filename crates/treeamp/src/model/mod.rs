@@ -11,4 +11,5 @@ mod tree;
 pub use assemble::TreeBuilder;
 pub use fragment::{Fragment, IntoFragment, Var, branch, named, source, var};
 pub use sample::Sample;
+pub(crate) use sample::as_complex;
 pub use tree::{Direction, Edge, FactorNode, Tree, Variable};

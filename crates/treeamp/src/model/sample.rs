@@ -1,16 +1,20 @@
 //! Forward sampling with an explicit seed.
 
+use num_complex::Complex;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::tree::Tree;
+use crate::belief::Element;
 use crate::error::ModelError;
+use crate::scalar::Elem;
 
 /// One draw of every variable of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     seed: u64,
     values: Vec<(String, Vec<f64>)>,
+    elements: Vec<Element>,
 }
 
 impl Sample {
@@ -20,7 +24,7 @@ impl Sample {
         self.seed
     }
 
-    /// The values of a variable, row-major.
+    /// The values of a variable, row-major; those of a complex one as interleaved parts.
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`].
@@ -33,6 +37,16 @@ impl Sample {
                 known: names.join(", "),
             }
         })
+    }
+
+    /// The values of a complex variable, row-major.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`]; [`ModelError::Element`] for a real variable.
+    pub fn complex(&self, variable: &str) -> Result<&[Complex<f64>], ModelError> {
+        let values = self.get(variable)?;
+        let index = self.values.iter().position(|(name, _)| name == variable);
+        as_complex(variable, values, index.map(|i| self.elements[i]))
     }
 
     /// Names and values, in the order of declaration.
@@ -96,6 +110,23 @@ impl Tree {
         Ok(Sample {
             seed,
             values: names.zip(drawn).collect(),
+            elements: self.variables.iter().map(|v| v.spec.element).collect(),
         })
     }
+}
+
+/// The storage of a complex variable as complex numbers.
+pub(crate) fn as_complex<'a>(
+    variable: &str,
+    values: &'a [f64],
+    element: Option<Element>,
+) -> Result<&'a [Complex<f64>], ModelError> {
+    if element == Some(Element::Complex) {
+        return Ok(Complex::view(values));
+    }
+    Err(ModelError::Element {
+        variable: variable.to_owned(),
+        expected: Element::Complex,
+        got: Element::Real,
+    })
 }

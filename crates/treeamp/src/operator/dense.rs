@@ -86,10 +86,15 @@ impl LinearOperator for Dense {
 
     fn output_for(&self, input: &SignalSpec) -> Result<SignalSpec, String> {
         let (rows, cols) = (self.w.rows(), self.w.cols());
-        if input.element == Element::Real && input.ratio.is_none() {
+        // the real and imaginary parts of a complex signal are two columns
+        let of = match input.element {
+            Element::Real => SignalSpec::real,
+            Element::Complex => SignalSpec::complex,
+        };
+        if input.ratio.is_none() {
             match input.shape.as_slice() {
-                [n] if *n == cols => return Ok(SignalSpec::real([rows])),
-                [n, p] if *n == cols => return Ok(SignalSpec::real([rows, *p])),
+                [n] if *n == cols => return Ok(of(vec![rows])),
+                [n, p] if *n == cols => return Ok(of(vec![rows, *p])),
                 _ => {}
             }
         }

@@ -7,6 +7,7 @@
 //! isometry $\mathbb R^N \to \mathbb R^{2N}$.
 
 mod combine;
+mod complex_dense;
 mod convolution;
 mod custom;
 mod dense;
@@ -24,6 +25,7 @@ mod subsampled_dft;
 use std::fmt::Debug;
 
 pub use combine::{BlockDiagonal, Composition, Stack};
+pub use complex_dense::{ComplexDense, ComplexOnReal, Unitary};
 pub use convolution::{CircularConvolution, Filter};
 pub use custom::MatrixFree;
 pub use dense::Dense;

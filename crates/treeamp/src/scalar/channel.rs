@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use rand::Rng;
 
 use super::{
-    Elem, Landmark, ScalarLikelihood, ScalarView, Tilt, TiltedPair, pair_excess_by_difference,
+    Elem, Landmark, Parity, ScalarLikelihood, ScalarView, Symmetry, Tilt, TiltedPair,
+    excess_by_difference,
 };
 
 /// A channel acting on each component:
@@ -37,7 +38,7 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
 
     /// The tilted pair together with its excess: the log-partition less those of the tilts at the marked
     /// ends, of positive precision. Over both ends it is
-    /// $\ln\int p(x \mid z)\,\mathcal N(z; \tfrac{b_z}{a_z}, \tfrac1{a_z})\,\mathcal N(x; \tfrac{b_x}{a_x}, \tfrac1{a_x})\,dx\,dz$ (real channels). Override it where
+    /// $\ln\int p(x \mid z)\,\mathcal N(z; \tfrac{b_z}{a_z}, \tfrac1{a_z})\,\mathcal N(x; \tfrac{b_x}{a_x}, \tfrac1{a_x})\,dx\,dz$. Override it where
     /// that can be had without the difference of large terms.
     fn tilted_with_excess(
         &self,
@@ -46,9 +47,14 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
         over: [bool; 2],
     ) -> (TiltedPair<Self::In, Self::Out>, f64) {
         let t = self.tilted(z, x);
-        let (a, b) = ([z.a, x.a], [z.b.re(), x.b.re()]);
-        let [z, x] = [0, 1].map(|i| Tilt { a: a[i], b: b[i] });
-        (t, pair_excess_by_difference(t.log_z, z, x, over))
+        let mut excess = t.log_z;
+        if over[0] {
+            excess = excess_by_difference(excess, z.a, z.b);
+        }
+        if over[1] {
+            excess = excess_by_difference(excess, x.a, x.b);
+        }
+        (t, excess)
     }
 
     /// The same law in a form that is cheap at the fixed precisions $a_z, a_x$, for inputs of mean up to
@@ -74,9 +80,20 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
             .filter_map(|s| Some((map(mean + s * deviation)? - centre).abs() / s.abs()))
             .fold(0.0, f64::max);
         let ends = [-9.0, 9.0].iter().filter_map(|s| map(mean + s * deviation));
-        let mut marks: Vec<Landmark> = ends.map(Landmark::at).collect();
+        let mut marks: Vec<Landmark> = ends.map(Landmark::edge).collect();
         marks.push(Landmark::spread(centre, width));
         marks
+    }
+
+    /// What an average over the law may count on: a channel with a complex end and no symmetry has
+    /// none.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::default_for(Self::In::REAL_LEN.max(Self::Out::REAL_LEN))
+    }
+
+    /// The symmetry of the output under a change of the sign of the input, if it has one (real laws).
+    fn parity(&self) -> Option<Parity> {
+        None
     }
 
     /// $E|x|^2$ per real component when $z$ is a centred Gaussian of second moment `tau_z`.

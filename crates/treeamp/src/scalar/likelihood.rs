@@ -4,12 +4,17 @@ use std::fmt::Debug;
 
 use rand::Rng;
 
-use super::{Elem, Landmark, OutputMeasure, Tilt, Tilted, excess_by_difference};
+use super::{
+    Elem, Landmark, OutputMeasure, Parity, ScalarView, Symmetry, Tilt, Tilted, excess_by_difference,
+};
 
 /// An observed output: $A(a, b; y) = \ln \int dz\, p(y \mid z)\, e^{-\frac12 a|z|^2 + \mathrm{Re}(\bar b z)}$.
 pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
     /// Catalogue name.
     const NAME: &'static str;
+    /// A real law that treats the real and the imaginary part of a complex signal as two components
+    /// is the complex law: Gaussian noise.
+    const ON_PARTS: bool = false;
     /// The type of an observation.
     type Output: Elem;
 
@@ -39,10 +44,10 @@ pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static
         (f64::NEG_INFINITY, f64::INFINITY)
     }
 
-    /// $\ln\int p(y \mid z)\,\mathcal N(z; \tfrac ba, \tfrac1a)\,dz = A - \tfrac{|b|^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$
-    /// (real laws). Override it where it can be had without the difference.
+    /// $\ln\int p(y \mid z)\,\mathcal N(z; \tfrac ba, \tfrac1a)\,dz = A - \tfrac{|b|^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$,
+    /// the last term once per real component. Override it where it can be had without the difference.
     fn excess(&self, y: Self::Output, a: f64, b: E) -> f64 {
-        excess_by_difference(self.tilted(y, a, b).log_z, a, b.re())
+        excess_by_difference(self.tilted(y, a, b).log_z, a, b)
     }
 
     /// How the outputs are distributed, for averages over them; `None` if that is not known, and
@@ -62,6 +67,11 @@ pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static
         Vec::new()
     }
 
+    /// The symmetry of the output under a change of the sign of the input, if it has one (real laws).
+    fn parity(&self) -> Option<Parity> {
+        None
+    }
+
     /// $\Delta$ if the output is $y = z + \sqrt\Delta\,\xi$.
     fn noise_variance(&self) -> Option<f64> {
         None
@@ -74,6 +84,16 @@ pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static
 
     /// $H[y \mid z]$ in nats; `None` where it is not defined, for a noiseless continuous output.
     fn noise_entropy(&self) -> Option<f64> {
+        None
+    }
+
+    /// What an average over the law may count on: a complex law without a symmetry has none.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::default_for(E::REAL_LEN)
+    }
+
+    /// The real law that sees the real and the imaginary part independently, if it is one.
+    fn part(&self) -> Option<&dyn ScalarView> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use rand::Rng;
 
-use super::{Elem, Landmark, Tilt, Tilted, excess_by_difference};
+use super::{Elem, Landmark, ScalarView, Symmetry, Tilt, Tilted, excess_by_difference};
 
 /// A law of one component: $A(a, b) = \ln \int dx\, p(x)\, e^{-\frac12 a|x|^2 + \mathrm{Re}(\bar b x)}$.
 ///
@@ -44,11 +44,11 @@ pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
         None
     }
 
-    /// $\ln\int p(x)\,\mathcal N(x; \tfrac ba, \tfrac1a)\,dx = A - \tfrac{|b|^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$ (real
-    /// laws). Override it where it can be had without the difference: averages at high precision
+    /// $\ln\int p(x)\,\mathcal N(x; \tfrac ba, \tfrac1a)\,dx = A - \tfrac{|b|^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$, the last
+    /// term once per real component. Override it where it can be had without the difference: averages at high precision
     /// are weighted by it.
     fn excess(&self, a: f64, b: E) -> f64 {
-        excess_by_difference(self.tilted(a, b).log_z, a, b.re())
+        excess_by_difference(self.tilted(a, b).log_z, a, b)
     }
 
     /// Centres and standard deviations of the components (real laws). Atoms, ends of the support, and
@@ -60,6 +60,16 @@ pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
     /// $\tau_0 = E|x|^2$ per real component.
     fn second_moment(&self) -> f64 {
         self.tilted(0.0, E::ZERO).second_moment()
+    }
+
+    /// What an average over the law may count on: a complex law without a symmetry has none.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::default_for(E::REAL_LEN)
+    }
+
+    /// The real law of which the real and the imaginary part are independent draws, if it is one.
+    fn part(&self) -> Option<&dyn ScalarView> {
+        None
     }
 
     /// The parameters by name, for descriptions.

@@ -1,28 +1,82 @@
 //! A scalar law seen from outside its type: what an average over a teacher needs.
 
-use super::{Tilt, Tilted, TiltedPair};
+use super::{Elem, Tilt, Tilted, TiltedPair};
 
-/// A place where a law lives or changes its form, with a width of its own: zero for an atom, a knee or
-/// the end of a support, the standard deviation for a component of a mixture.
+/// A place where a law lives or changes its form, with a width of its own: zero for an atom, a knee, an edge
+/// or the end of a support, the standard deviation for a component of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Landmark {
     /// Where, on the axis of $x$ (priors) or $z$ (likelihoods, channels).
     pub place: f64,
     /// How wide.
     pub width: f64,
+    /// A density ends or jumps here, and there is no mass in the place itself.
+    pub edge: bool,
+}
+
+/// How a function behaves under a change of the sign of its argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parity {
+    /// $\varphi(-z) = \varphi(z)$.
+    Even,
+    /// $\varphi(-z) = -\varphi(z)$.
+    Odd,
 }
 
 impl Landmark {
     /// An atom, a knee or an end.
     #[must_use]
     pub fn at(place: f64) -> Self {
-        Self { place, width: 0.0 }
+        Self::spread(place, 0.0)
+    }
+
+    /// The edge of a density.
+    #[must_use]
+    pub fn edge(place: f64) -> Self {
+        Self {
+            edge: true,
+            ..Self::at(place)
+        }
     }
 
     /// A component of this centre and standard deviation.
     #[must_use]
     pub fn spread(place: f64, width: f64) -> Self {
-        Self { place, width }
+        Self {
+            place,
+            width,
+            edge: false,
+        }
+    }
+}
+
+/// What an average over a law may count on.
+///
+/// A complex law is averaged through its values on the real axis, $b \ge 0$: its symmetry says which
+/// measure belongs to them, and what is independent of the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symmetry {
+    /// A real law.
+    Line,
+    /// $p(e^{i\theta}x) = p(x)$ of a complex prior, $p(y \mid e^{i\theta}z) = p(y \mid z)$ of an output or channel: everything
+    /// depends on $|b|$, and means point along $b$.
+    Circular,
+    /// $p(e^{i\theta}y \mid e^{i\theta}z) = p(y \mid z)$ with $z$ on the ray through $y$: everything depends on
+    /// $\mathrm{Re}(\bar y b)$, and means point along $y$.
+    Ray,
+    /// A complex law that has none: there is no average of it.
+    Unknown,
+}
+
+impl Symmetry {
+    /// The default of a law on elements of this many real components.
+    #[must_use]
+    pub fn default_for(real_len: usize) -> Self {
+        if real_len == 1 {
+            Self::Line
+        } else {
+            Self::Unknown
+        }
     }
 }
 
@@ -42,6 +96,8 @@ pub enum OutputMeasure {
         /// Values of $y$ where its law changes its form: the ends of the images of regions.
         corners: Vec<f64>,
     },
+    /// $y = |z|$ of a complex $z$. The law at $y$ is the one at 1 scaled: it depends on $y|b|$.
+    Modulus,
 }
 
 impl OutputMeasure {
@@ -63,27 +119,33 @@ impl OutputMeasure {
     }
 }
 
-/// $A - \frac{b^2}{2a} - \tfrac12\ln\frac{2\pi}a$ by the difference, for laws that have nothing better.
+/// $A - \frac{b^2}{2a} - \tfrac12\ln\frac{2\pi}a$ by the difference, for laws that have nothing better; the last term once per real component.
 #[must_use]
-pub(crate) fn excess_by_difference(log_z: f64, a: f64, b: f64) -> f64 {
-    log_z - 0.5 * (b / a) * b - 0.5 * (std::f64::consts::TAU / a).ln()
+pub(crate) fn excess_by_difference<E: Elem>(log_z: f64, a: f64, b: E) -> f64 {
+    let n = E::REAL_LEN as f64;
+    log_z - 0.5 * b.dot(b.scale(1.0 / a)) - 0.5 * n * (std::f64::consts::TAU / a).ln()
 }
 
 /// The same for a pair, over the tilts of the marked ends.
 #[must_use]
-pub(crate) fn pair_excess_by_difference(log_z: f64, z: Tilt, x: Tilt, over: [bool; 2]) -> f64 {
+fn pair_excess_by_difference(log_z: f64, z: Tilt, x: Tilt, over: [bool; 2]) -> f64 {
     let ends = [z, x].into_iter().zip(over).filter(|(_, marked)| *marked);
     ends.fold(log_z, |excess, (t, _)| {
         excess_by_difference(excess, t.a, t.b)
     })
 }
 
-/// A real scalar law behind an object-safe face: a prior, a likelihood or a channel.
+/// A scalar law behind an object-safe face: a prior, a likelihood or a channel.
 ///
 /// The *excess* of a law at a tilt with $a > 0$ is its log-partition less that of the tilt alone,
 /// $X(a, b) = \ln\int p(x)\,\mathcal N(x; \tfrac ba, \tfrac1a)\,dx = A - \tfrac{b^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$.
 /// Averages at high precision are weighted by it, because $A$ itself grows like $b^2/2a$.
 pub trait ScalarView: Send + Sync {
+    /// The symmetry of the law; a complex one is seen on the real axis.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Line
+    }
+
     /// A prior tilted by $e^{-\frac12 a x^2 + b x}$; `None` for a likelihood or channel.
     fn prior(&self, _x: Tilt) -> Option<Tilted> {
         None
@@ -143,6 +205,12 @@ pub trait ScalarView: Send + Sync {
 
     /// The deterministic part of an output or of a channel.
     fn map(&self, _z: f64) -> Option<f64> {
+        None
+    }
+
+    /// The symmetry of the output of a likelihood or channel, if it has one. Averages are taken over half of
+    /// the fields then.
+    fn parity(&self) -> Option<Parity> {
         None
     }
 

@@ -6,12 +6,12 @@ use rand::Rng;
 
 use super::likelihood::check_all;
 use super::{ObservedLaw, chunked_sum, fill_moments};
-use crate::belief::{Element, Gaussian, Moments, SignalSpec};
+use crate::belief::{Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments,
 };
-use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, ScalarView, Tilt};
+use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, ScalarView, Symmetry, Tilt};
 
 const Z: usize = 0;
 const X: usize = 1;
@@ -29,24 +29,16 @@ impl<C: ScalarChannel> Factor for C {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        let of = |len: usize| {
-            if len == 1 {
-                Element::Real
-            } else {
-                Element::Complex
-            }
-        };
         let z = &inputs[0];
-        if z.element != of(C::In::REAL_LEN) {
-            let expected = format!("{:?} components", of(C::In::REAL_LEN));
+        if z.element != C::In::ELEMENT {
             return Err(ShapeError {
                 port: Z,
-                expected,
-                got: format!("{:?} ones", z.element),
+                expected: format!("a {} signal", C::In::ELEMENT),
+                got: format!("a {} one of shape {z}", z.element),
             });
         }
         Ok(vec![SignalSpec {
-            element: of(C::Out::REAL_LEN),
+            element: C::Out::ELEMENT,
             ..z.clone()
         }])
     }
@@ -67,11 +59,11 @@ impl<C: ScalarChannel> Factor for C {
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        is_real::<C>().then_some(self as &dyn EnsembleRule)
+        has_average(self).then_some(self as &dyn EnsembleRule)
     }
 
     fn scalar(&self) -> Option<&dyn ScalarView> {
-        is_real::<C>().then_some(self as &dyn ScalarView)
+        has_average(self).then_some(self as &dyn ScalarView)
     }
 
     fn generator(&self) -> Option<&dyn GenerativeRule> {
@@ -79,9 +71,9 @@ impl<C: ScalarChannel> Factor for C {
     }
 }
 
-/// Both ends are real.
-fn is_real<C: ScalarChannel>() -> bool {
-    C::In::REAL_LEN == 1 && C::Out::REAL_LEN == 1
+/// Both ends are real, or the law has a symmetry.
+fn has_average<C: ScalarChannel>(channel: &C) -> bool {
+    ScalarChannel::symmetry(channel) != Symmetry::Unknown
 }
 
 /// The likelihood of a scalar channel at observed values.

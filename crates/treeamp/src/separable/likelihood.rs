@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::prior::listed;
 use super::{chunked_sum, fill_moments, gaussian_excess};
-use crate::belief::{Gaussian, Moments, SignalSpec};
+use crate::belief::{Element, Gaussian, Moments, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, EnsembleRule, Factor, Incoming, PosteriorRule, message_from_moments};
-use crate::scalar::{Elem, ScalarLikelihood, ScalarView};
+use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry};
 
 /// A scalar likelihood with one observation per component.
 #[derive(Debug, Clone)]
@@ -37,6 +37,11 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
                 "expected at least one observation, got an empty array".into(),
             ));
         }
+        if !y.len().is_multiple_of(Self::Output::REAL_LEN) {
+            let expected = "interleaved real and imaginary parts";
+            let got = format!("{} numbers", y.len());
+            return Err(parameter(Self::NAME, "y", expected, got));
+        }
         check_all(&self, &y).map_err(refuse)?;
         let gaussian = self.as_gaussian(Self::Output::view(&y)[0]).is_some();
         Ok(SeparableLikelihood {
@@ -46,6 +51,17 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
             gaussian,
             element: PhantomData,
         })
+    }
+
+    /// The likelihood of these observations, as elements: complex numbers, for a complex output.
+    ///
+    /// # Errors
+    /// As [`observed`](Self::observed).
+    fn observed_elements(
+        self,
+        y: &[Self::Output],
+    ) -> Result<SeparableLikelihood<Self, E>, ModelError> {
+        self.observed(Self::Output::storage(y))
     }
 
     /// The likelihood of outputs that are not given: a factor for the theory, which averages over
@@ -110,16 +126,33 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        let count = L::Output::view(&self.y).len();
-        if count == 0 || inputs[0].count() == count {
+        let z = &inputs[0];
+        if z.element != E::ELEMENT && !L::ON_PARTS {
+            return Err(ShapeError {
+                port: 0,
+                expected: format!("a {} signal", E::ELEMENT),
+                got: format!("a {} one of shape {z}", z.element),
+            });
+        }
+        // a law on parts has one observation per real component
+        let (count, size) = if L::ON_PARTS {
+            (self.y.len(), z.len())
+        } else {
+            (L::Output::view(&self.y).len(), z.count())
+        };
+        if count == 0 || size == count {
             return Ok(vec![]);
         }
         let expected = format!("{count} components, one per observation");
         Err(ShapeError {
             port: 0,
             expected,
-            got: format!("shape {}", inputs[0]),
+            got: format!("shape {z}"),
         })
+    }
+
+    fn observed_element(&self) -> Option<Element> {
+        (!L::ON_PARTS).then_some(L::Output::ELEMENT)
     }
 
     fn noise_entropy(&self) -> Option<f64> {
@@ -132,11 +165,14 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        (E::REAL_LEN == 1 && L::Output::REAL_LEN == 1).then_some(self as &dyn EnsembleRule)
+        Factor::scalar(self).map(|_| self as &dyn EnsembleRule)
     }
 
     fn scalar(&self) -> Option<&dyn ScalarView> {
-        (E::REAL_LEN == 1 && L::Output::REAL_LEN == 1).then_some(self as &dyn ScalarView)
+        match self.law.symmetry() {
+            Symmetry::Unknown => self.law.part(),
+            _ => Some(self),
+        }
     }
 }
 

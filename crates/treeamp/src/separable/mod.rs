@@ -6,11 +6,13 @@
 mod channel;
 mod disorder;
 mod likelihood;
+mod parts;
 mod prior;
 mod view;
 
 pub use channel::channel_observed;
 pub use likelihood::{ObservedLaw, SeparableLikelihood};
+pub use parts::{PartsLikelihood, PartsPrior};
 pub use prior::{IidLaw, SeparablePrior};
 
 /// Components per partial sum: fixed, so that a sum does not depend on how the work is split.
@@ -57,5 +59,8 @@ fn gaussian_excess<E: crate::scalar::Elem>(
         let centre = law(i).map_or(E::ZERO, |own| own.b).scale(own_scale);
         b.scale(scale).minus(centre).norm_sqr().sqrt()
     });
-    Some(crate::factor::log_normal_sum(gaps, 1.0 / own.a + 1.0 / a))
+    // a complex gap has two real components: as many gaps of zero make up for the volume
+    let rest = std::iter::repeat_n(0.0, x.len() - x.len() / E::REAL_LEN);
+    let variance = 1.0 / own.a + 1.0 / a;
+    Some(crate::factor::log_normal_sum(gaps.chain(rest), variance))
 }

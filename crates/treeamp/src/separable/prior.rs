@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use rand::Rng;
 
 use super::{chunked_sum, fill_moments, gaussian_excess};
-use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
+use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments,
 };
-use crate::scalar::{Elem, ScalarPrior, ScalarView};
+use crate::scalar::{Elem, ScalarPrior, ScalarView, Symmetry};
 
 /// How far from an atom or the support a value may be and still count as there, relative.
 const PLACE_TOLERANCE: f64 = 1e-6;
@@ -45,8 +45,13 @@ pub trait IidLaw<E: Elem = f64>: ScalarPrior<E> {
     /// The prior of a signal in the limit of infinite size, the reference that ratios refer to. For
     /// theory only.
     fn limit(self) -> SeparablePrior<Self, E> {
+        self.limit_of(1.0)
+    }
+
+    /// The prior of a signal in the limit of infinite size, `ratio` times the size of the reference.
+    fn limit_of(self, ratio: f64) -> SeparablePrior<Self, E> {
         SeparablePrior {
-            ratio: Some(1.0),
+            ratio: Some(ratio),
             ..self.shaped([])
         }
     }
@@ -78,14 +83,9 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
     }
 
     fn output_specs(&self, _: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        let element = if E::REAL_LEN == 1 {
-            Element::Real
-        } else {
-            Element::Complex
-        };
         Ok(vec![SignalSpec {
             shape: self.shape.clone(),
-            element,
+            element: E::ELEMENT,
             structure: Structure::Isotropic,
             ratio: self.ratio,
         }])
@@ -96,11 +96,14 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        (E::REAL_LEN == 1).then_some(self as &dyn EnsembleRule)
+        Factor::scalar(self).map(|_| self as &dyn EnsembleRule)
     }
 
     fn scalar(&self) -> Option<&dyn ScalarView> {
-        (E::REAL_LEN == 1).then_some(self as &dyn ScalarView)
+        match self.law.symmetry() {
+            Symmetry::Unknown => self.law.part(),
+            _ => Some(self),
+        }
     }
 
     fn generator(&self) -> Option<&dyn GenerativeRule> {

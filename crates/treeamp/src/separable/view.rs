@@ -2,11 +2,15 @@
 
 use super::{SeparableLikelihood, SeparablePrior};
 use crate::scalar::{
-    Elem, Landmark, OutputMeasure, ScalarChannel, ScalarLikelihood, ScalarPrior, ScalarView, Tilt,
-    Tilted, TiltedPair,
+    Elem, Landmark, OutputMeasure, Parity, ScalarChannel, ScalarLikelihood, ScalarPrior,
+    ScalarView, Symmetry, Tilt, Tilted, TiltedPair,
 };
 
 impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
+    fn symmetry(&self) -> Symmetry {
+        self.law().symmetry()
+    }
+
     fn prior(&self, x: Tilt) -> Option<Tilted> {
         let t = self.law().tilted(x.a, E::from_real(x.b));
         Some(Tilted {
@@ -44,6 +48,10 @@ impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
 }
 
 impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
+    fn symmetry(&self) -> Symmetry {
+        self.law().symmetry()
+    }
+
     fn likelihood(&self, y: f64, z: Tilt) -> Option<Tilted> {
         let y = L::Output::from_real(y);
         let t = self.law().tilted(y, z.a, E::from_real(z.b));
@@ -83,6 +91,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
         marks
     }
 
+    fn parity(&self) -> Option<Parity> {
+        self.law().parity()
+    }
+
     #[allow(clippy::float_cmp)] // one point is one point
     fn quadratic(&self, y: f64) -> bool {
         let y = L::Output::from_real(y);
@@ -96,6 +108,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
 }
 
 impl<C: ScalarChannel> ScalarView for C {
+    fn symmetry(&self) -> Symmetry {
+        ScalarChannel::symmetry(self)
+    }
+
     fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
         Some(real(&self.tilted(element(z), element(x))))
     }
@@ -111,6 +127,10 @@ impl<C: ScalarChannel> ScalarView for C {
 
     fn tabulated(&self, a: [f64; 2], reach: f64) -> Option<Box<dyn ScalarView>> {
         ScalarChannel::tabulated(self, a, reach)
+    }
+
+    fn parity(&self) -> Option<Parity> {
+        ScalarChannel::parity(self)
     }
 
     fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {

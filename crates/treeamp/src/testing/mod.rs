@@ -1,4 +1,5 @@
 //! Conformance checks for any law, the catalogue's and yours.
 
+pub mod complex_laws;
 pub mod factors;
 pub mod laws;

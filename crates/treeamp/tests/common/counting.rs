@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand::Rng;
 use treeamp::scalar::{
-    Landmark, OutputMeasure, ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted, TiltedPair,
+    Landmark, OutputMeasure, Parity, ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted,
+    TiltedPair,
 };
 
 /// A law and the number of its evaluations so far.
@@ -110,6 +111,10 @@ impl<L: ScalarLikelihood<Output = f64>> ScalarLikelihood for Counting<L> {
         self.law.landmarks(y)
     }
 
+    fn parity(&self) -> Option<Parity> {
+        self.law.parity()
+    }
+
     fn as_gaussian(&self, y: f64) -> Option<Tilt> {
         self.law.as_gaussian(y)
     }
@@ -146,6 +151,10 @@ impl<C: ScalarChannel<In = f64, Out = f64>> ScalarChannel for Counting<C> {
 
     fn landmarks(&self) -> Vec<Landmark> {
         ScalarChannel::landmarks(&self.law)
+    }
+
+    fn parity(&self) -> Option<Parity> {
+        ScalarChannel::parity(&self.law)
     }
 
     fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {

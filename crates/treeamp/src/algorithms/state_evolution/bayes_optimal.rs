@@ -2,22 +2,23 @@
 
 use std::f64::consts::TAU;
 
-use super::heuristic::heuristics;
-use super::teacher::{not_reached, requires, rule, weights};
-use super::{Conjugate, Evolution, Prediction, Teacher};
+use super::teacher::{requires, rule, weights};
+use super::{Conjugate, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
-use crate::engine::{
-    Algorithm, Damping, EdgeMessage, Engine, Initial, MissingRule, Observer, Options, Potential,
-};
-use crate::error::{FactorError, RunError};
+use crate::engine::{Algorithm, MissingRule, Potential};
+use crate::error::FactorError;
 use crate::factor::{Averaged, Factor, Incoming};
 use crate::model::{Tree, Variable};
 
-/// The precision that an informed start gives, in units of $1/\tau_0$.
-const INFORMED: f64 = 1e8;
+/// The field that a variance of zero gives, in units of $1/\tau_0$: as good as known next to any noise.
+pub(super) const CERTAIN: f64 = 1e32;
 
-/// The largest field that a variance of zero gives, in units of $1/\tau_0$.
-pub(super) const CERTAIN: f64 = 1e10;
+/// An infinite field counts as this much in potentials, in units of $1/\tau_0$: the terms that it makes infinite cancel,
+/// up to the inverse of this.
+pub(super) const KNOWN: f64 = 1e60;
+
+/// The largest field at which averages are taken, in units of $1/\tau_0$. Beyond, $a v$ stays what it is there.
+const SHARPEST: f64 = 1e18;
 
 /// The algorithm: variance matching on average, teacher and student being the same.
 #[derive(Debug, Clone)]
@@ -27,17 +28,28 @@ pub struct BayesOptimal {
     variable_weights: Vec<f64>,
     /// Edges by factor and port.
     edges: Vec<Vec<usize>>,
+    /// Relative size and $\tau_0$ by factor and port.
+    ports: Vec<Vec<(f64, f64)>>,
 }
 
 impl BayesOptimal {
-    fn new(tree: &Tree, teacher: Teacher) -> Self {
+    pub(super) fn new(tree: &Tree, teacher: Teacher) -> Self {
         let (factor_weights, variable_weights) = weights(tree);
-        let edges = tree.factors().iter().map(|f| f.edges.clone()).collect();
+        let edges: Vec<Vec<usize>> = tree.factors().iter().map(|f| f.edges.clone()).collect();
+        let port = |(e, weight): (&usize, f64)| {
+            let variable = tree.edges()[*e].variable;
+            (variable_weights[variable] / weight, teacher.tau0[variable])
+        };
+        let ports = edges.iter().zip(&factor_weights);
+        let ports = ports
+            .map(|(p, w)| p.iter().map(|e| port((e, *w))).collect())
+            .collect();
         Self {
             teacher,
             factor_weights,
             variable_weights,
             edges,
+            ports,
         }
     }
 
@@ -50,6 +62,24 @@ impl BayesOptimal {
                 tau_hat: *tau_hat,
             })
             .collect()
+    }
+
+    /// The fields cut at what averages can take, and how much larger the precision at `target` is.
+    fn averageable(
+        &self,
+        node: usize,
+        mut fields: Vec<OverlapFields>,
+        target: usize,
+    ) -> (Vec<OverlapFields>, f64) {
+        let whole = fields[target].a();
+        for (field, (_, tau0)) in fields.iter_mut().zip(&self.ports[node]) {
+            field.m_hat = field.m_hat.min(SHARPEST / tau0);
+            field.q_hat = field.m_hat;
+        }
+        let cut = fields[target].a();
+        // exactly one unless it was cut
+        let scale = if whole > cut { whole / cut } else { 1.0 };
+        (fields, scale)
     }
 }
 
@@ -96,8 +126,10 @@ impl Algorithm for BayesOptimal {
             tau0_hat: &self.teacher.to_factor[node],
         };
         let tau_hat = self.teacher.to_variable[self.edges[node][target]];
+        // a small difference is better taken from the overlap, unless much is known already
+        let much = own * self.ports[node][target].1 > 1.0;
         if let Some(a) = rule.extrinsic_precision(at, target)?
-            && (a > 2.0 * tau_hat || tau_hat == 0.0)
+            && (a > 2.0 * tau_hat || tau_hat == 0.0 || much)
         {
             out.0 = a - tau_hat;
             return Ok(());
@@ -107,17 +139,28 @@ impl Algorithm for BayesOptimal {
             out.0 = 0.0;
             return Ok(());
         }
+        let (fields, scale) = self.averageable(node, fields, target);
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat: &self.teacher.to_factor[node],
+        };
         let o = rule.overlaps(factor, at, target)?;
         // a variance that vanishes faster than the precision grows: a discrete signal is known. A
         // finite field keeps the entropies defined
-        let certain = o.v * CERTAIN < o.tau0 && o.v * fields[target].a() < 1e-3;
+        let a = fields[target].a();
+        let certain = o.v * CERTAIN < o.tau0 && o.v * a < 1e-3;
+        let known = CERTAIN / o.tau0;
+        if certain && known == f64::INFINITY {
+            let what = format!("a second moment of {:e} is too small for averages", o.tau0);
+            return Err(FactorError::Failed(what));
+        }
         out.0 = if certain {
-            CERTAIN / o.tau0
+            known
         } else if o.v < 0.5 * o.tau0 {
-            1.0 / o.v - fields[target].a() - tau_hat
+            scale * (1.0 / o.v - a) - tau_hat
         } else {
             // keeps the digits of a small overlap, and an exact zero
-            o.m / (o.v * o.tau0) - own
+            o.m / o.v / o.tau0 - own
         };
         // a factor that adds nothing says so up to rounding
         let rounding = 1e-12 * (1.0 / o.tau0 + own);
@@ -153,12 +196,13 @@ impl Algorithm for BayesOptimal {
         out.0 = Overlaps {
             m,
             v,
-            err: m * v / tau0,
+            err: m * (v / tau0),
             tau0,
         };
         Ok(())
     }
 
+    /// $\bar A_k = \sum_i\frac12\alpha_i\hat m_i\tau_i + A^{(0)}_k - H_k$, the signal terms left out of the excess.
     fn factor_potential(
         &self,
         node: usize,
@@ -166,18 +210,30 @@ impl Algorithm for BayesOptimal {
         incoming: Incoming<'_, Conjugate>,
         _: &mut [f64],
     ) -> Result<Potential, FactorError> {
-        let fields = self.fields(node, incoming);
+        let mut fields = self.fields(node, incoming);
+        let ports = &self.ports[node];
+        let mut signal = 0.0;
+        for (field, (size, tau0)) in fields.iter_mut().zip(ports) {
+            signal += 0.5 * size * field.m_hat * tau0;
+            field.m_hat = field.m_hat.min(KNOWN / tau0);
+            field.q_hat = field.m_hat;
+        }
         let at = Averaged {
             fields: &fields,
             tau0_hat: &self.teacher.to_factor[node],
         };
-        let value = self.factor_weights[node] * rule(factor)?.potential(factor, at)?;
+        let rule = rule(factor)?;
+        let entropy = rule.entropic_potential(factor, at, ports)?;
+        let excess = rule.prior_potential(at.tau0_hat)? - entropy;
+        let weight = self.factor_weights[node];
         Ok(Potential {
-            value,
-            excess: value,
+            value: weight * (excess + signal),
+            excess: weight * excess,
         })
     }
 
+    /// The signal terms $\frac12\hat m\tau_0$ cancel over the tree, and are left out of the excess.
+    ///
     /// $\bar A_i = \frac12\hat m\tau_0 + \frac12\ln\frac{2\pi}{a}$, $a = 1/\tau_0 + \hat m$.
     fn variable_potential(
         &self,
@@ -187,161 +243,11 @@ impl Algorithm for BayesOptimal {
     ) -> Potential {
         let m_hat: f64 = incoming.iter().map(|m| m.0).sum();
         let tau0 = self.teacher.tau0[variable.index];
-        let value = 0.5 * m_hat * tau0 + 0.5 * (TAU / (1.0 / tau0 + m_hat)).ln();
-        let value = self.variable_weights[variable.index] * value;
+        let weight = self.variable_weights[variable.index];
+        let excess = 0.5 * (TAU / (1.0 / tau0 + m_hat.min(KNOWN / tau0))).ln();
         Potential {
-            value,
-            excess: value,
+            value: weight * (excess + 0.5 * m_hat * tau0),
+            excess: weight * excess,
         }
-    }
-}
-
-/// State evolution of a tree whose student knows the teacher.
-///
-/// ```
-/// use treeamp::prelude::*;
-/// let model = (source(GaussBernoulli::new(0.5, 0.0, 1.0)?.limit()) >> var("x")
-///     >> LinearEnsemble::gaussian(0.8)? >> var("z")
-///     >> GaussianNoise::new(0.01)? >> var("y")).build()?.expect("y")?;
-/// let evolution = StateEvolution::new(&model)?.run()?;
-/// assert!(evolution.mse("x")? < 0.25 * 0.5); // a quarter of the prior's error
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct StateEvolution<'t> {
-    tree: &'t Tree,
-    teacher: Teacher,
-    options: Options,
-}
-
-impl<'t> StateEvolution<'t> {
-    /// Prepares the theory of a tree: checks the rules and finds the teacher's second moments.
-    ///
-    /// # Errors
-    /// A factor without an ensemble rule, or second moments that are not reached.
-    pub fn new(tree: &'t Tree) -> Result<Self, RunError> {
-        let options = Options {
-            max_sweeps: 2000,
-            tolerance: 1e-9,
-            ..Options::default()
-        };
-        Ok(Self {
-            tree,
-            teacher: Teacher::new(tree)?,
-            options,
-        })
-    }
-
-    /// The teacher's second moments.
-    #[must_use]
-    pub fn teacher(&self) -> &Teacher {
-        &self.teacher
-    }
-
-    /// At most this many sweeps (2000).
-    #[must_use]
-    pub fn max_sweeps(mut self, n: usize) -> Self {
-        self.options.max_sweeps = n;
-        self
-    }
-
-    /// Converged when variances change by less than this, relative (1e-9).
-    #[must_use]
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.options.tolerance = tolerance;
-        self
-    }
-
-    /// Damping of the messages (none).
-    #[must_use]
-    pub fn damping(mut self, damping: impl Into<Damping>) -> Self {
-        self.options.damping = damping.into();
-        self
-    }
-
-    /// Messages before the first sweep, their precisions being $\hat m$ (zero: uninformed).
-    #[must_use]
-    pub fn initial(mut self, initial: Initial) -> Self {
-        self.options.initial = initial;
-        self
-    }
-
-    /// Starts from near-perfect knowledge of the given variables.
-    ///
-    /// # Errors
-    /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable).
-    pub fn informed(self, variables: &[&str]) -> Result<Self, RunError> {
-        let starts: Vec<(&str, f64)> = variables
-            .iter()
-            .map(|v| {
-                let index = self.tree.variable(v)?;
-                Ok((*v, INFORMED / self.teacher.tau0[index]))
-            })
-            .collect::<Result<_, RunError>>()?;
-        self.starting_from(&starts)
-    }
-
-    /// Starts with $\hat m$ given on all messages into the named variables.
-    ///
-    /// # Errors
-    /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable), or a field that is
-    /// not finite.
-    pub fn starting_from(mut self, starts: &[(&str, f64)]) -> Result<Self, RunError> {
-        let mut messages = Vec::new();
-        for (name, m_hat) in starts {
-            let variable = &self.tree.variables()[self.tree.variable(name)?];
-            for edge in variable.edges.iter().map(|e| self.tree.edges()[*e]) {
-                messages.push(EdgeMessage {
-                    factor: self.tree.factors()[edge.factor].name.clone(),
-                    variable: variable.name.clone(),
-                    precision: *m_hat,
-                    linear: vec![0.0],
-                });
-            }
-        }
-        self.options.initial = Initial::Given(messages);
-        Ok(self)
-    }
-
-    /// Runs it. A fixed point that was not reached is said in the termination.
-    ///
-    /// # Errors
-    /// An option out of range, or a factor that fails for good.
-    pub fn run(&self) -> Result<Evolution<BayesOptimal>, RunError> {
-        self.observed_by(&mut ())
-    }
-
-    /// Runs it under an observer.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn observed_by(
-        &self,
-        observer: &mut impl Observer<BayesOptimal>,
-    ) -> Result<Evolution<BayesOptimal>, RunError> {
-        let algorithm = BayesOptimal::new(self.tree, self.teacher.clone());
-        let engine = Engine::new(self.tree, algorithm)?.options(self.options.clone());
-        let report = engine.run(observer)?;
-        Ok(Evolution {
-            report,
-            teacher: self.teacher.clone(),
-            normalisation: self.teacher.normalisation,
-            heuristics: heuristics(self.tree),
-        })
-    }
-
-    /// Runs it, and insists on a fixed point.
-    ///
-    /// # Errors
-    /// [`RunError::NotReached`] when the run ends without one.
-    pub fn fixed_point(&self) -> Result<Evolution<BayesOptimal>, RunError> {
-        let evolution = self.run()?;
-        if evolution.is_converged() {
-            return Ok(evolution);
-        }
-        Err(not_reached(
-            "a fixed point of state evolution",
-            evolution.termination(),
-        ))
     }
 }

@@ -6,17 +6,14 @@
 //! $I_i = \frac12\ln(1 + \hat m_i\tau_i)$. The entropy of the measurements is
 //! $\sum_k\alpha_k H_k + \sum_i\alpha_i I_i - \sum_{(i,k)}\alpha_i I_i^k$.
 
-use super::teacher::{rule, weights};
-use super::{BayesOptimal, Evolution, StateEvolution};
+use super::bayes_optimal::KNOWN;
+use super::teacher::{not_reached, rule, weights};
+use super::{BayesOptimal, Evolution, Teacher};
 use crate::belief::OverlapFields;
-use crate::engine::Term;
+use crate::engine::{Term, Termination};
 use crate::error::RunError;
 use crate::factor::Averaged;
-use crate::model::Tree;
-
-/// Fields beyond this (in units of $1/\tau_0$) count as this much: what they still add to a discrete
-/// signal is nothing, and a continuous one has infinite information anyway.
-const CLAMP: f64 = super::bayes_optimal::CERTAIN;
+use crate::model::{FactorNode, Tree};
 
 /// Entropies of a model at a fixed point, in nats per component of the first variable.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,93 +49,122 @@ impl Information {
     }
 }
 
+/// The fields on the edges of a tree at the end of a run.
+struct Fields<'a> {
+    tree: &'a Tree,
+    teacher: &'a Teacher,
+    to_variable: Vec<f64>,
+    factor_weights: Vec<f64>,
+    variable_weights: Vec<f64>,
+}
+
+impl Fields<'_> {
+    /// What a variable tells the factor at the end of an edge.
+    fn to_factor(&self, edge: usize) -> f64 {
+        let variable = self.tree.edges()[edge].variable;
+        let edges = &self.tree.variables()[variable].edges;
+        let others = edges.iter().filter(|o| **o != edge);
+        let m_hat: f64 = others.map(|o| self.to_variable[*o]).sum();
+        self.finite(m_hat, variable)
+    }
+
+    fn finite(&self, m_hat: f64, variable: usize) -> f64 {
+        m_hat.min(KNOWN / self.teacher.tau0[variable])
+    }
+
+    /// $\alpha_k H_k$.
+    fn factor(&self, k: usize, node: &FactorNode) -> Result<f64, RunError> {
+        let tau0_hat = &self.teacher.to_factor[k];
+        let fields: Vec<OverlapFields> = node
+            .edges
+            .iter()
+            .zip(tau0_hat)
+            .map(|(e, t)| {
+                let m_hat = self.to_factor(*e);
+                OverlapFields {
+                    m_hat,
+                    q_hat: m_hat,
+                    tau_hat: *t,
+                }
+            })
+            .collect();
+        let ports: Vec<(f64, f64)> = node
+            .edges
+            .iter()
+            .map(|e| {
+                let v = self.tree.edges()[*e].variable;
+                let size = self.variable_weights[v] / self.factor_weights[k];
+                (size, self.teacher.tau0[v])
+            })
+            .collect();
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat,
+        };
+        let value = rule(node.factor.as_ref())
+            .and_then(|r| r.entropic_potential(node.factor.as_ref(), at, &ports))
+            .map_err(|source| RunError::Factor {
+                factor: node.name.clone(),
+                source,
+            })?;
+        Ok(self.factor_weights[k] * value)
+    }
+
+    /// $\alpha_i\frac12\ln(1 + \hat m\tau_i)$.
+    fn variable(&self, m_hat: f64, v: usize) -> f64 {
+        self.variable_weights[v] * 0.5 * (self.finite(m_hat, v) * self.teacher.tau0[v]).ln_1p()
+    }
+}
+
+fn term(name: String, value: f64) -> Term {
+    Term {
+        name,
+        value,
+        excess: value,
+    }
+}
+
 impl Evolution<BayesOptimal> {
-    /// Entropies at the point where the run ended.
+    /// Entropies at the fixed point.
     ///
     /// # Errors
-    /// When a factor cannot compute its potential.
+    /// [`RunError::NotReached`] when the run ended elsewhere; [`RunError::NotDefined`] where the signal is recovered
+    /// exactly through a noiseless continuous output, whose entropy diverges; a factor that cannot compute its
+    /// potential.
     pub fn information(&self, tree: &Tree) -> Result<Information, RunError> {
-        let teacher = &self.teacher;
+        self.check_defined(tree)?;
         let (factor_weights, variable_weights) = weights(tree);
-        let to_variable: Vec<f64> = self.report.messages.iter().map(|(_, _, m)| m.0).collect();
-        let clamp = |m: f64, variable: usize| m.min(CLAMP / teacher.tau0[variable]);
-        let incoming = |e: usize| -> f64 {
-            let variable = tree.edges()[e].variable;
-            let others = tree.variables()[variable].edges.iter().filter(|o| **o != e);
-            clamp(others.map(|o| to_variable[*o]).sum(), variable)
-        };
-        let term = |name: String, value: f64| Term {
-            name,
-            value,
-            excess: value,
+        let fields = Fields {
+            tree,
+            teacher: &self.teacher,
+            to_variable: self.report.messages.iter().map(|(_, _, m)| m.0).collect(),
+            factor_weights,
+            variable_weights,
         };
         let mut factors = Vec::new();
         let mut noise = Vec::new();
         for (k, node) in tree.factors().iter().enumerate() {
-            let tau0_hat = &teacher.to_factor[k];
-            let fields: Vec<OverlapFields> = node
-                .edges
-                .iter()
-                .zip(tau0_hat)
-                .map(|(e, t)| {
-                    let m_hat = incoming(*e);
-                    OverlapFields {
-                        m_hat,
-                        q_hat: m_hat,
-                        tau_hat: *t,
-                    }
-                })
-                .collect();
-            let ports: Vec<(f64, f64)> = node
-                .edges
-                .iter()
-                .map(|e| {
-                    let v = tree.edges()[*e].variable;
-                    (variable_weights[v] / factor_weights[k], teacher.tau0[v])
-                })
-                .collect();
-            let at = Averaged {
-                fields: &fields,
-                tau0_hat,
-            };
-            let value = rule(node.factor.as_ref())
-                .and_then(|r| r.entropic_potential(node.factor.as_ref(), at, &ports))
-                .map_err(|source| RunError::Factor {
-                    factor: node.name.clone(),
-                    source,
-                })?;
-            factors.push(term(node.name.clone(), factor_weights[k] * value));
+            factors.push(term(node.name.clone(), fields.factor(k, node)?));
             if node.inputs == node.edges.len() {
-                let entropy = node.factor.noise_entropy().map(|e| factor_weights[k] * e);
+                let entropy = node.factor.noise_entropy();
+                let entropy = entropy.map(|e| fields.factor_weights[k] * e);
                 noise.push((node.name.clone(), entropy));
             }
         }
-        let gaussian = |m_hat: f64, v: usize| {
-            variable_weights[v] * 0.5 * (clamp(m_hat, v) * teacher.tau0[v]).ln_1p()
-        };
-        let variables: Vec<Term> = tree
-            .variables()
-            .iter()
-            .map(|v| {
-                let total: f64 = v.edges.iter().map(|e| to_variable[*e]).sum();
-                term(v.name.clone(), gaussian(total, v.index))
-            })
-            .collect();
-        let edges: Vec<Term> = tree
-            .edges()
-            .iter()
-            .enumerate()
-            .map(|(e, edge)| {
-                let (f, v) = (&tree.factors()[edge.factor].name, edge.variable);
-                let total = to_variable[e] + incoming(e);
-                term(
-                    format!("{f} - {}", tree.variables()[v].name),
-                    gaussian(total, v),
-                )
-            })
-            .collect();
+        let variables = tree.variables().iter().map(|v| {
+            let total: f64 = v.edges.iter().map(|e| fields.to_variable[*e]).sum();
+            term(v.name.clone(), fields.variable(total, v.index))
+        });
+        let edges = tree.edges().iter().enumerate().map(|(e, edge)| {
+            let factor = &tree.factors()[edge.factor].name;
+            let variable = &tree.variables()[edge.variable].name;
+            let total = fields.to_variable[e] + fields.to_factor(e);
+            let value = fields.variable(total, edge.variable);
+            term(format!("{factor} - {variable}"), value)
+        });
+        let (variables, edges): (Vec<Term>, Vec<Term>) = (variables.collect(), edges.collect());
         let sum = |terms: &[Term]| terms.iter().map(|t| t.value).sum::<f64>();
-        let entropy = teacher.normalisation + sum(&factors) + sum(&variables) - sum(&edges);
+        let entropy = self.teacher.normalisation + sum(&factors) + sum(&variables) - sum(&edges);
         Ok(Information {
             factors,
             variables,
@@ -147,27 +173,26 @@ impl Evolution<BayesOptimal> {
             entropy,
         })
     }
-}
 
-/// $I(x_i; y) = H(y) - H(y \mid x_i)$ between one variable and the measurements, in nats per component of
-/// the first variable.
-///
-/// $H(y \mid x_i)$ comes from the same tree with $x_i$ also seen through very little noise, less what
-/// that observation tells without $y$.
-///
-/// # Errors
-/// An unknown variable, a fixed point that is not reached, an entropy that cannot be computed.
-pub fn mutual_information(tree: &Tree, variable: &str) -> Result<f64, RunError> {
-    let entropy = |tree: &Tree| -> Result<f64, RunError> {
-        let evolution = StateEvolution::new(tree)?.fixed_point()?;
-        Ok(evolution.information(tree)?.entropy)
-    };
-    let index = tree.variable(variable)?;
-    // refuses noiseless outputs
-    let evolution = StateEvolution::new(tree)?.fixed_point()?;
-    evolution.information(tree)?.mutual_information()?;
-    let tau0 = StateEvolution::new(tree)?.teacher().tau0[index];
-    let seen = tree.with_pseudo_observation(variable, tau0 / CLAMP)?;
-    let unobserved = seen.without_observations(variable)?;
-    Ok(entropy(tree)? - (entropy(&seen)? - entropy(&unobserved)?))
+    /// There is a fixed point, and it has entropies.
+    fn check_defined(&self, tree: &Tree) -> Result<(), RunError> {
+        let Termination::Converged { perfect_recovery } = self.termination() else {
+            let what = "the fixed point that entropies belong to";
+            return Err(not_reached(what, self.termination()));
+        };
+        let outputs = tree.factors().iter().filter(|f| f.inputs == f.edges.len());
+        let noiseless = outputs
+            .into_iter()
+            .find(|f| f.factor.noise_entropy().is_none());
+        match noiseless.filter(|_| *perfect_recovery) {
+            None => Ok(()),
+            Some(output) => Err(RunError::NotDefined {
+                what: "the entropy of the measurements".to_owned(),
+                why: format!(
+                    "it diverges where the signal is recovered through the noiseless output `{}`",
+                    output.name
+                ),
+            }),
+        }
+    }
 }

@@ -3,18 +3,23 @@
 
 mod bayes_optimal;
 mod conjugate;
+mod divergence;
 mod evolution;
 mod gibbs;
 mod heuristic;
 mod information;
+mod mutual_information;
 pub mod phases;
 mod replica_symmetric;
 mod teacher;
+mod theory;
 
-pub use bayes_optimal::{BayesOptimal, StateEvolution};
+pub use bayes_optimal::BayesOptimal;
 pub use conjugate::Conjugate;
 pub use evolution::{Evolution, Prediction};
 pub use gibbs::{Gibbs, gibbs, linear_dual_information};
-pub use information::{Information, mutual_information};
+pub use information::Information;
+pub use mutual_information::{MutualInformation, Start, mutual_information, mutual_information_at};
 pub use replica_symmetric::{MismatchedEvolution, ReplicaSymmetric};
 pub use teacher::{SecondMoment, Teacher, TeacherMoments};
+pub use theory::StateEvolution;

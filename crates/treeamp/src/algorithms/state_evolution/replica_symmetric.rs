@@ -4,42 +4,21 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
+use super::bayes_optimal::CERTAIN;
+use super::conjugate::KNOWN;
+use super::divergence::check_pair;
 use super::heuristic::heuristics;
-use super::teacher::{requires, rule, weights};
+use super::teacher::{not_reached, requires, rule, weights};
+use super::theory::INFORMED;
 use super::{Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
-    Algorithm, Damping, Engine, Initial, Message, MissingRule, Options, Potential, Term,
+    Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages, MissingRule, Objective,
+    Observer, Options, Potential,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
 use crate::model::{Tree, Variable};
-
-impl Message for OverlapFields {
-    fn copy_from(&mut self, other: &Self) {
-        *self = *other;
-    }
-
-    fn set_flat(&mut self) {
-        *self = Self::default();
-    }
-
-    fn add_assign(&mut self, other: &Self) {
-        self.m_hat += other.m_hat;
-        self.q_hat += other.q_hat;
-        self.tau_hat += other.tau_hat;
-    }
-
-    fn blend(&mut self, previous: &Self, damping: f64) {
-        self.m_hat += damping * (previous.m_hat - self.m_hat);
-        self.q_hat += damping * (previous.q_hat - self.q_hat);
-        self.tau_hat += damping * (previous.tau_hat - self.tau_hat);
-    }
-
-    fn is_finite(&self) -> bool {
-        self.m_hat.is_finite() && self.q_hat.is_finite() && self.tau_hat.is_finite()
-    }
-}
 
 /// The algorithm: moments of the student over data of the teacher.
 #[derive(Debug, Clone)]
@@ -73,17 +52,17 @@ impl Algorithm for ReplicaSymmetric {
         })
     }
 
-    /// An aligned start: $\hat m = \hat q$ = `precision`.
+    /// An aligned start: $\hat m = \hat q$ = `precision`, and $\hat\tau$ in place of the linear part.
     fn constant(
         &self,
         _: &SignalSpec,
         precision: f64,
-        _: &mut dyn FnMut() -> f64,
+        tau_hat: &mut dyn FnMut() -> f64,
     ) -> OverlapFields {
         OverlapFields {
             m_hat: precision,
             q_hat: precision,
-            tau_hat: 0.0,
+            tau_hat: tau_hat(),
         }
     }
 
@@ -101,15 +80,16 @@ impl Algorithm for ReplicaSymmetric {
             fields: &fields,
             tau0_hat: &self.moments.to_factor[node],
         };
-        let rule = rule(factor)?;
-        let o = rule.overlaps(self.teachers[node].as_ref(), at, target)?;
-        if !(o.v > 0.0) {
-            return Err(FactorError::Unsupported(
-                "a student that is certain has no mismatched state evolution: give it some noise"
-                    .to_owned(),
-            ));
+        let (rule, own) = (rule(factor)?, fields[target]);
+        if own.a() == f64::INFINITY {
+            *out = rule.towards_known(at, target)?.unwrap_or_default();
+            return Ok(());
         }
-        let own = fields[target];
+        let o = rule.overlaps(self.teachers[node].as_ref(), at, target)?;
+        if let Some(field) = certain(&o, own.a())? {
+            *out = field;
+            return Ok(());
+        }
         let a = 1.0 / o.v;
         let extrinsic = rule.extrinsic_precision(at, target)?.unwrap_or(a - own.a());
         out.m_hat = a * o.m / o.tau0 - own.m_hat;
@@ -134,11 +114,15 @@ impl Algorithm for ReplicaSymmetric {
                 variable.name
             )));
         }
-        let m = total.m_hat * tau0 / a;
+        let (m, err) = if a == f64::INFINITY {
+            (tau0, 0.0)
+        } else {
+            (total.m_hat * tau0 / a, total.q_hat / (a * a))
+        };
         out.0 = Overlaps {
             m,
             v: 1.0 / a,
-            err: total.q_hat / (a * a),
+            err,
             tau0,
         };
         Ok(())
@@ -183,14 +167,40 @@ impl Algorithm for ReplicaSymmetric {
     }
 }
 
+/// What a student sends that has no doubt left, as in the Bayes-optimal setting; `None` while it has some.
+fn certain(o: &Overlaps, a: f64) -> Result<Option<OverlapFields>, FactorError> {
+    let sure = |x: f64| x * CERTAIN < o.tau0;
+    if sure(o.v) && sure(o.mse()) && o.v * a < 1e-3 {
+        let field = CERTAIN / o.tau0;
+        return Ok(Some(if o.v > 0.0 {
+            OverlapFields {
+                m_hat: field,
+                q_hat: field,
+                tau_hat: 0.0,
+            }
+        } else {
+            KNOWN
+        }));
+    }
+    if o.v > 0.0 {
+        return Ok(None);
+    }
+    Err(FactorError::Unsupported(format!(
+        "the student is certain, and errs by {:e} of the signal's second moment: \
+         state evolution needs a student with some noise where its teacher has some",
+        o.mse() / o.tau0
+    )))
+}
+
 /// State evolution of a student on data of another teacher.
 #[derive(Debug, Clone)]
 pub struct MismatchedEvolution<'t> {
     student: &'t Tree,
     algorithm: ReplicaSymmetric,
-    /// The student's own $A_N$.
-    normalisation: f64,
+    /// The moments that the student expects.
+    own: Teacher,
     options: Options,
+    warm: Option<Messages<OverlapFields>>,
 }
 
 impl<'t> MismatchedEvolution<'t> {
@@ -217,12 +227,12 @@ impl<'t> MismatchedEvolution<'t> {
             tolerance: 1e-9,
             ..Options::default()
         };
-        let normalisation = Teacher::new(student)?.normalisation;
         Ok(Self {
             student,
             algorithm,
-            normalisation,
+            own: Teacher::new(student)?,
             options,
+            warm: None,
         })
     }
 
@@ -247,11 +257,57 @@ impl<'t> MismatchedEvolution<'t> {
         self
     }
 
-    /// Messages before the first sweep (zero).
+    /// Messages before the first sweep: their precisions are $\hat m = \hat q$, their linear parts $\hat\tau$ (zero).
     #[must_use]
     pub fn initial(mut self, initial: Initial) -> Self {
         self.options.initial = initial;
         self
+    }
+
+    /// Starts from the messages of an earlier run, matched by the names of their ends.
+    #[must_use]
+    pub fn start_from(mut self, messages: Messages<OverlapFields>) -> Self {
+        self.warm = Some(messages);
+        self
+    }
+
+    /// Starts from near-perfect knowledge of the teacher's values of the given variables.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable).
+    pub fn informed(self, variables: &[&str]) -> Result<Self, RunError> {
+        let starts: Vec<(&str, f64)> = variables
+            .iter()
+            .map(|v| {
+                let index = self.student.variable(v)?;
+                Ok((*v, INFORMED / self.algorithm.moments.tau0[index]))
+            })
+            .collect::<Result<_, RunError>>()?;
+        self.starting_from(&starts)
+    }
+
+    /// Starts with $\hat m = \hat q$ given on all messages into the named variables, and the $\hat\tau$ that the student
+    /// expects there.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable), or a field that is
+    /// not finite.
+    pub fn starting_from(mut self, starts: &[(&str, f64)]) -> Result<Self, RunError> {
+        let mut messages = Vec::new();
+        for (name, m_hat) in starts {
+            let variable = &self.student.variables()[self.student.variable(name)?];
+            for e in &variable.edges {
+                let edge = self.student.edges()[*e];
+                messages.push(EdgeMessage {
+                    factor: self.student.factors()[edge.factor].name.clone(),
+                    variable: variable.name.clone(),
+                    precision: *m_hat,
+                    linear: vec![self.own.to_variable[*e]],
+                });
+            }
+        }
+        self.options.initial = Initial::Given(messages);
+        Ok(self)
     }
 
     /// Runs it. A fixed point that was not reached is said in the termination.
@@ -259,137 +315,55 @@ impl<'t> MismatchedEvolution<'t> {
     /// # Errors
     /// An option out of range, or a factor that fails for good.
     pub fn run(&self) -> Result<Evolution<ReplicaSymmetric>, RunError> {
-        let engine =
-            Engine::new(self.student, self.algorithm.clone())?.options(self.options.clone());
-        let report = engine.run(&mut ())?;
+        self.observed_by(&mut ())
+    }
+
+    /// Runs it under an observer.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn observed_by(
+        &self,
+        observer: &mut impl Observer<ReplicaSymmetric>,
+    ) -> Result<Evolution<ReplicaSymmetric>, RunError> {
+        let report = self.engine()?.run(observer)?;
         Ok(Evolution {
             report,
             teacher: self.algorithm.moments.clone(),
-            normalisation: self.normalisation,
+            normalisation: self.own.normalisation,
             heuristics: heuristics(self.student),
         })
     }
-}
 
-/// Teacher and student share variables, wiring and sizes, and every pair of factors can be averaged.
-fn check_pair(teacher: &Tree, student: &Tree) -> Result<(), RunError> {
-    let differ = |reason: String| RunError::Mismatch { reason };
-    let (tv, sv) = (teacher.variables(), student.variables());
-    if tv.len() != sv.len() || teacher.factors().len() != student.factors().len() {
-        return Err(differ(format!(
-            "expected the same tree, got {} variables and {} factors against {} and {}",
-            tv.len(),
-            teacher.factors().len(),
-            sv.len(),
-            student.factors().len()
-        )));
+    fn engine(&self) -> Result<Engine<'t, ReplicaSymmetric>, RunError> {
+        let engine = Engine::new(self.student, self.algorithm.clone())?;
+        let engine = engine.options(self.options.clone());
+        Ok(match &self.warm {
+            Some(messages) => engine.start_from(messages.clone()),
+            None => engine,
+        })
     }
-    for (t, s) in tv.iter().zip(sv) {
-        if t.name != s.name || !t.spec.same_signal(&s.spec) {
-            let (t, s) = (
-                format!("`{}` {}", t.name, t.spec),
-                format!("`{}` {}", s.name, s.spec),
-            );
-            return Err(differ(format!(
-                "expected the same variables, got {t} against {s}"
-            )));
-        }
-    }
-    for (t, s) in teacher.factors().iter().zip(student.factors()) {
-        let ends = |tree: &Tree, edges: &[usize]| -> Vec<usize> {
-            edges.iter().map(|e| tree.edges()[*e].variable).collect()
-        };
-        if t.inputs != s.inputs || ends(teacher, &t.edges) != ends(student, &s.edges) {
-            let what = format!(
-                "factors `{}` and `{}` are wired differently",
-                t.name, s.name
-            );
-            return Err(differ(what));
-        }
-        if let Some(rule) = s.factor.ensemble()
-            && !rule.pairs_with(t.factor.as_ref())
-        {
-            let what = format!("student `{}` cannot face teacher `{}`", s.name, t.name);
-            return Err(differ(what));
-        }
-    }
-    Ok(())
-}
 
-impl Evolution<ReplicaSymmetric> {
-    /// The Kullback-Leibler terms of the mismatched decomposition, one per factor: how much the local
-    /// student's evidence differs from the local teacher's,
-    /// $K_k = [\bar A_k^{(0)}(\hat m^2/\hat q) - A_k^{(0)}] - [\bar A_k - A_k]$, per component of the factor's reference
-    /// port. Zero when they are the same.
+    /// The free entropy at the messages a run would start from, without a sweep.
     ///
     /// # Errors
-    /// When a potential cannot be computed.
-    pub fn divergences(&self, teacher: &Tree, student: &Tree) -> Result<Vec<Term>, RunError> {
-        check_pair(teacher, student)?;
-        let to_variable: Vec<OverlapFields> =
-            self.report.messages.iter().map(|(_, _, m)| *m).collect();
-        let mut terms = Vec::new();
-        for (k, (t, s)) in teacher.factors().iter().zip(student.factors()).enumerate() {
-            let tau0_hat = &self.teacher.to_factor[k];
-            let fields: Vec<OverlapFields> = s
-                .edges
-                .iter()
-                .map(|e| {
-                    let mut sum = OverlapFields::default();
-                    let others = &student.variables()[student.edges()[*e].variable].edges;
-                    others
-                        .iter()
-                        .filter(|o| *o != e)
-                        .for_each(|o| sum.add_assign(&to_variable[*o]));
-                    sum
-                })
-                .collect();
-            let local: Vec<OverlapFields> = fields
-                .iter()
-                .zip(tau0_hat)
-                .map(|(f, tau_hat)| {
-                    let snr = if f.q_hat > 0.0 {
-                        f.m_hat * f.m_hat / f.q_hat
-                    } else {
-                        0.0
-                    };
-                    OverlapFields {
-                        m_hat: snr,
-                        q_hat: snr,
-                        tau_hat: *tau_hat,
-                    }
-                })
-                .collect();
-            let student_tilts: Vec<f64> = fields.iter().map(|f| f.tau_hat).collect();
-            let (teacher_factor, student_factor) = (t.factor.as_ref(), s.factor.as_ref());
-            let value = (|| {
-                let (own, other) = (rule(teacher_factor)?, rule(student_factor)?);
-                let matched = own.potential(
-                    teacher_factor,
-                    Averaged {
-                        fields: &local,
-                        tau0_hat,
-                    },
-                )? - own.prior_potential(tau0_hat)?;
-                let mismatched = other.potential(
-                    teacher_factor,
-                    Averaged {
-                        fields: &fields,
-                        tau0_hat,
-                    },
-                )? - other.prior_potential(&student_tilts)?;
-                Ok(matched - mismatched)
-            })()
-            .map_err(|source| RunError::Factor {
-                factor: s.name.clone(),
-                source,
-            })?;
-            terms.push(Term {
-                name: s.name.clone(),
-                value,
-                excess: value,
-            });
+    /// An option out of range, or a potential that cannot be computed.
+    pub fn initial_free_entropy(&self) -> Result<Objective, RunError> {
+        self.engine()?.initial_objective()
+    }
+
+    /// Runs it, and insists on a fixed point.
+    ///
+    /// # Errors
+    /// [`RunError::NotReached`] when the run ends without one.
+    pub fn fixed_point(&self) -> Result<Evolution<ReplicaSymmetric>, RunError> {
+        let evolution = self.run()?;
+        if evolution.is_converged() {
+            return Ok(evolution);
         }
-        Ok(terms)
+        Err(not_reached(
+            "a fixed point of mismatched state evolution",
+            evolution.termination(),
+        ))
     }
 }

@@ -219,6 +219,17 @@ impl EnsembleRule for Bias {
             + x.q_hat;
         Ok(0.5 * square / a + 0.5 * (TAU / a).ln() + (x.m_hat - 0.5 * x.a()) * c2)
     }
+
+    /// $\frac12\ln(1 + (\hat m_z + \hat m_x)\tau_z)$: a known shift hides nothing.
+    fn entropic_potential(
+        &self,
+        _: &dyn Factor,
+        at: Averaged<'_>,
+        _: &[(f64, f64)],
+    ) -> Result<f64, FactorError> {
+        let m_hat = at.fields[0].m_hat + at.fields[1].m_hat;
+        Ok(0.5 * (m_hat * self.input_moment(at.tau0_hat)?).ln_1p())
+    }
 }
 
 impl Bias {

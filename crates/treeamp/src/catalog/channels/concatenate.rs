@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::pieces::{Pieces, together};
-use crate::belief::{Gaussian, Overlaps, SignalSpec};
+use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, Averaged, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
@@ -260,7 +260,7 @@ macro_rules! rules_of_pieces {
             }
 
             fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-                let fields = vec![crate::belief::OverlapFields::default(); tau0_hat.len()];
+                let fields = vec![OverlapFields::default(); tau0_hat.len()];
                 let at = Averaged {
                     fields: &fields,
                     tau0_hat,
@@ -289,6 +289,25 @@ macro_rules! rules_of_pieces {
 
             fn potential(&self, _: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
                 self.known()?.mean(at, |g, at| g.potential(&g, at))
+            }
+
+            /// $\frac12\ln\frac{a + a'}{\hat\tau_0 + \hat\tau_0'}$ of every piece: the whole and the part are copies.
+            fn entropic_potential(
+                &self,
+                _: &dyn Factor,
+                at: Averaged<'_>,
+                _: &[(f64, f64)],
+            ) -> Result<f64, FactorError> {
+                self.known()?.mean(at, |_, at| {
+                    let a: f64 = at.fields.iter().map(OverlapFields::a).sum();
+                    let ratio = a / at.tau0_hat.iter().sum::<f64>();
+                    if ratio > 0.0 {
+                        return Ok(0.5 * ratio.ln());
+                    }
+                    Err(FactorError::Improper(format!(
+                        "a piece has precision {a:e}"
+                    )))
+                })
             }
         }
     };

@@ -123,10 +123,14 @@ impl Duplicate {
     }
 }
 
-gaussian_ensemble_rule!(Duplicate, |_, a, target| {
-    a.iter()
-        .enumerate()
-        .filter(|(p, _)| *p != target)
-        .map(|(_, a)| a)
-        .sum()
-});
+gaussian_ensemble_rule!(
+    Duplicate,
+    |_, a, target| {
+        a.iter()
+            .enumerate()
+            .filter(|(p, _)| *p != target)
+            .map(|(_, a)| a)
+            .sum()
+    },
+    |_, a| a.iter().sum::<f64>().ln()
+);

@@ -220,20 +220,25 @@ impl GaussianNoise {
             return GaussianFactor::copies(2);
         }
         let p = 1.0 / self.noise_variance;
+        // z and the noise itself: in z and x a large 1/Δ would hide their precisions
         GaussianFactor {
-            ports: vec![vec![1.0, 0.0], vec![0.0, 1.0]],
-            coupling: vec![vec![p, -p], vec![-p, p]],
+            ports: vec![vec![1.0, 0.0], vec![1.0, 1.0]],
+            coupling: vec![vec![0.0, 0.0], vec![0.0, p]],
             log_normaliser: 0.5 * (TAU * self.noise_variance).ln(),
         }
     }
 }
 
-gaussian_ensemble_rule!(GaussianNoise, |channel, a, target| {
-    // a/(1 + Δa), with the limit 1/Δ
-    let (a, delta) = (a[1 - target], channel.noise_variance);
-    if a == f64::INFINITY {
-        1.0 / delta
-    } else {
-        a / (1.0 + delta * a)
-    }
-});
+gaussian_ensemble_rule!(
+    GaussianNoise,
+    |channel, a, target| {
+        // a/(1 + Δa), with the limit 1/Δ
+        let (a, delta) = (a[1 - target], channel.noise_variance);
+        if a == f64::INFINITY {
+            1.0 / delta
+        } else {
+            a / (1.0 + delta * a)
+        }
+    },
+    |channel, a| (a[0] + a[1] + channel.noise_variance * a[0] * a[1]).ln()
+);

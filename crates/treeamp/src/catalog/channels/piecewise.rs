@@ -17,7 +17,7 @@ use crate::catalog::likelihoods::PiecewiseLikelihood;
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
-use crate::scalar::{Landmark, ScalarChannel, Tilt, TiltedPair};
+use crate::scalar::{Landmark, Parity, ScalarChannel, Tilt, TiltedPair};
 
 const INF: f64 = f64::INFINITY;
 /// Standard deviations beyond which a Gaussian is nothing.
@@ -192,6 +192,10 @@ fn pair(sum: &AnchoredMixture<2>) -> TiltedPair {
     }
 }
 
+fn is_atom(mark: &Landmark) -> bool {
+    !mark.edge && mark.width == 0.0
+}
+
 /// The joint exponent on a region as a function of $z$. Slopes at the borders are taken from both beliefs
 /// there, so that neighbouring regions agree.
 #[inline]
@@ -262,13 +266,24 @@ impl ScalarChannel for PiecewiseLinear {
                 let body = Landmark::spread(place, (r.slope * deviation).abs());
                 // a sloped region has an edge where it ends
                 let edge = [r.start, r.end].map(|z| {
-                    (r.slope != 0.0 && z > low && z < high).then(|| Landmark::at(r.value(z)))
+                    (r.slope != 0.0 && z > low && z < high).then(|| Landmark::edge(r.value(z)))
                 });
                 [Some(body), edge[0], edge[1]].into_iter().flatten()
             });
         let mut marks: Vec<Landmark> = marks.collect();
+        // an atom hides the edge next to it
+        let atoms: Vec<f64> = marks
+            .iter()
+            .filter(|m| is_atom(m))
+            .map(|m| m.place)
+            .collect();
+        marks.retain(|m| !m.edge || !atoms.contains(&m.place));
         marks.dedup();
         marks
+    }
+
+    fn parity(&self) -> Option<Parity> {
+        self.regions.parity()
     }
 
     fn sample(&self, z: f64, _rng: &mut dyn Rng) -> f64 {

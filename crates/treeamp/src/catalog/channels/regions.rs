@@ -1,7 +1,7 @@
 //! The regions of a piecewise linear function $\varphi(z) = x_i + \gamma_i z$ for $z \in R_i$.
 
 use crate::error::{ModelError, parameter};
-use crate::scalar::OutputMeasure;
+use crate::scalar::{OutputMeasure, Parity};
 
 /// One linear region: $\varphi(z) = \text{offset} + \text{slope}\cdot z$ on $\text{start} \le z < \text{end}$.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,6 +157,22 @@ impl Regions {
             corners: ends.filter(|y| y.is_finite()).collect(),
             curves: sloped.iter().map(|r| (r.start, r.end)).collect(),
             atoms,
+        }
+    }
+
+    /// The symmetry of $\varphi$, up to the values at single points.
+    #[allow(clippy::float_cmp)] // mirrored regions are exact
+    pub(crate) fn parity(&self) -> Option<Parity> {
+        let mirrored = |sign: f64| {
+            let pairs = self.list.iter().zip(self.list.iter().rev());
+            pairs.into_iter().all(|(r, s)| {
+                r.start == -s.end && r.offset == sign * s.offset && r.slope == -sign * s.slope
+            })
+        };
+        if mirrored(1.0) {
+            Some(Parity::Even)
+        } else {
+            mirrored(-1.0).then_some(Parity::Odd)
         }
     }
 

@@ -144,4 +144,5 @@ impl GenerativeRule for Reshape {
     }
 }
 
-gaussian_ensemble_rule!(Reshape, |_, a, target| a[1 - target]);
+gaussian_ensemble_rule!(Reshape, |_, a, target| a[1 - target], |_, a| (a[0] + a[1])
+    .ln());

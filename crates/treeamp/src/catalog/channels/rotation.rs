@@ -183,4 +183,5 @@ impl Rotation {
     }
 }
 
-gaussian_ensemble_rule!(Rotation, |_, a, target| a[1 - target]);
+gaussian_ensemble_rule!(Rotation, |_, a, target| a[1 - target], |_, a| (a[0] + a[1])
+    .ln());

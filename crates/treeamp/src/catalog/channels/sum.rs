@@ -252,7 +252,21 @@ impl Sum {
     }
 }
 
-gaussian_ensemble_rule!(Sum, |_, a, target| {
-    let others = a.iter().enumerate().filter(|(p, _)| *p != target);
-    1.0 / others.map(|(_, a)| 1.0 / a).sum::<f64>()
-});
+gaussian_ensemble_rule!(
+    Sum,
+    |_, a, target| {
+        let others = a.iter().enumerate().filter(|(p, _)| *p != target);
+        1.0 / others.map(|(_, a)| 1.0 / a).sum::<f64>()
+    },
+    |_, a| {
+        // Σ_j Π_{i≠j} a_i, at most one of them being zero
+        let product = |skip: Option<usize>| -> f64 {
+            let kept = a.iter().enumerate().filter(|(i, _)| Some(*i) != skip);
+            kept.map(|(_, a)| a.ln()).sum()
+        };
+        match a.iter().position(|a| *a == 0.0) {
+            Some(zero) => product(Some(zero)),
+            None => product(None) + a.iter().map(|a| 1.0 / a).sum::<f64>().ln(),
+        }
+    }
+);

@@ -44,6 +44,7 @@ impl GaussianLikelihood {
 
 impl ScalarLikelihood for GaussianLikelihood {
     const NAME: &'static str = "gaussian_likelihood";
+    const ON_PARTS: bool = true;
     type Output = f64;
 
     #[inline]

@@ -2,10 +2,14 @@
 
 mod activation;
 mod gaussian;
+mod modulus;
+mod phase;
 mod piecewise;
 
 pub use activation::ActivationLikelihood;
 pub use gaussian::GaussianLikelihood;
+pub use modulus::ModulusLikelihood;
+pub use phase::PhaseLikelihood;
 pub use piecewise::PiecewiseLikelihood;
 
 /// $\ln \delta(d)$.

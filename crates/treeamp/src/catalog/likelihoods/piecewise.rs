@@ -17,7 +17,7 @@ use super::log_dirac;
 use crate::catalog::channels::{Preimage, Regions};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::truncated;
-use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilt, Tilted};
+use crate::scalar::{Landmark, OutputMeasure, Parity, ScalarLikelihood, Tilt, Tilted};
 
 /// An observed [`PiecewiseLinear`](crate::catalog::channels::PiecewiseLinear) activation.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +114,10 @@ impl ScalarLikelihood for PiecewiseLikelihood {
 
     fn map(&self, z: f64) -> Option<f64> {
         Some(self.regions.value(z))
+    }
+
+    fn parity(&self) -> Option<Parity> {
+        self.regions.parity()
     }
 
     fn landmarks(&self, y: f64) -> Vec<Landmark> {

@@ -1,6 +1,8 @@
 //! Priors: one law per file. The list with an instance of each is `for_each_prior!`.
 
 mod binary;
+mod circular_gauss_bernoulli;
+mod circular_gaussian;
 mod exponential;
 mod gauss_bernoulli;
 mod gaussian;
@@ -9,6 +11,8 @@ mod interval;
 mod positive;
 
 pub use binary::Binary;
+pub use circular_gauss_bernoulli::CircularGaussBernoulli;
+pub use circular_gaussian::CircularGaussian;
 pub use exponential::Exponential;
 pub use gauss_bernoulli::GaussBernoulli;
 pub use gaussian::GaussianPrior;

@@ -11,16 +11,20 @@ use crate::scalar::Landmark;
 
 /// A panel of at most this many widths resolves a feature, or tells that it must be split.
 const COARSE: f64 = 7.5;
+/// Panels are not cut shorter than this many widths of a feature.
+const SHORT: f64 = 1.5;
 /// Cuts around a component over which an average is exact.
 const FULL: &[f64] = &[3.0, 8.0, 13.0];
 /// Cuts around a component of a nested average: $e^{-32}$ is nothing.
 const NESTED: &[f64] = &[2.5, 8.0];
 /// Cuts around a knee.
-const KNEE: &[f64] = &[6.0];
+const KNEE: &[f64] = &[8.0];
 /// Cuts around a transition of the student.
 const STEP: &[f64] = &[0.0, 3.0, 8.0];
+/// Cuts around an edge seen through a nested field.
+const EDGE: &[f64] = &[7.5];
 /// Cuts around a logistic change from one landmark to another.
-const LOGISTIC: &[f64] = &[0.0, 5.0];
+const LOGISTIC: &[f64] = &[7.5];
 
 #[derive(Debug, Clone, Copy)]
 struct Feature {
@@ -72,6 +76,10 @@ impl Breaks {
     /// A Gaussian component of this centre and width: the domain reaches over all of them.
     pub fn component(&mut self, centre: f64, width: f64) {
         self.push(centre, width, self.component_cuts);
+        self.reach(centre, width);
+    }
+
+    fn reach(&mut self, centre: f64, width: f64) {
         let reach = self.component_cuts[self.component_cuts.len() - 1] * width;
         if centre.is_finite() && reach.is_finite() {
             self.low = self.low.min(centre - reach);
@@ -83,7 +91,9 @@ impl Breaks {
     pub fn teacher(&mut self, marks: &[Landmark], m_hat: f64, q_hat: f64) {
         for mark in marks {
             let width = q_hat.sqrt().hypot(m_hat * mark.width);
-            self.component(m_hat * mark.place, width);
+            self.reach(m_hat * mark.place, width);
+            let cuts = if mark.edge { EDGE } else { self.component_cuts };
+            self.push(m_hat * mark.place, width, cuts);
         }
     }
 
@@ -103,7 +113,7 @@ impl Breaks {
         for mark in marks {
             self.around(a * mark.place, a.abs().sqrt().hypot(a * mark.width));
         }
-        let mut marks = marks.to_vec();
+        let mut marks: Vec<Landmark> = marks.iter().filter(|m| !m.edge).copied().collect();
         marks.sort_by(|x, y| x.place.total_cmp(&y.place));
         for pair in marks.windows(2) {
             let (sum, gap) = (pair[0].place + pair[1].place, pair[1].place - pair[0].place);
@@ -117,7 +127,7 @@ impl Breaks {
     /// A change of form at a place, within a width.
     pub fn around(&mut self, place: f64, width: f64) {
         let nested = self.component_cuts == NESTED;
-        self.push(place, width, if nested { NESTED } else { STEP });
+        self.push(place, width, if nested { EDGE } else { STEP });
     }
 
     /// A knee of the channel seen through a field: nearly a corner where the output is large.
@@ -181,8 +191,8 @@ impl Breaks {
         for f in &self.features {
             for cut in f.cuts {
                 let step = cut * f.width;
-                insert(&mut out, f.centre - step, COARSE * f.width, 0.5 * f.width);
-                insert(&mut out, f.centre + step, COARSE * f.width, 0.5 * f.width);
+                insert(&mut out, f.centre - step, COARSE * f.width, SHORT * f.width);
+                insert(&mut out, f.centre + step, COARSE * f.width, SHORT * f.width);
             }
         }
         out

@@ -6,11 +6,14 @@
 use super::breaks::Breaks;
 use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same};
+use super::{
+    COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, entropy, floors, is_same,
+    is_symmetric,
+};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
-use crate::factor::{Averaged, EnsembleRule, Factor};
-use crate::scalar::{Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
+use crate::factor::Averaged;
+use crate::scalar::{Landmark, ScalarView, Symmetry, Tilt, TiltedPair};
 
 const Z: usize = 0;
 const X: usize = 1;
@@ -31,6 +34,8 @@ struct Pair<'a> {
     /// The weight is formed from the excess over the tilt of this end.
     sharp: [bool; 2],
     bayes: bool,
+    /// Only one sign of $b_z$ need be looked at.
+    symmetric: bool,
 }
 
 impl Pair<'_> {
@@ -139,7 +144,7 @@ impl Pair<'_> {
             (r, r0) = (settled(r, v), settled(r0, v0));
         }
         let point = Point {
-            log_z: t.log_z,
+            log_z: if self.at[X].excess { excess } else { t.log_z },
             r,
             v,
             r0,
@@ -227,6 +232,9 @@ impl Pair<'_> {
         for mark in self.student.landmarks(None) {
             breaks.bend(at.a * mark.place, at.a.abs().sqrt());
         }
+        if self.symmetric {
+            breaks.clip(0.0, f64::INFINITY);
+        }
         let breaks = breaks.sorted();
         // which inner averages matter: one pass without refinement
         let mut floor = needed;
@@ -247,11 +255,9 @@ impl Pair<'_> {
             tolerance: OUTER,
             empty: 0.0,
         };
-        integrate(
-            &mut |bz| Sample::plain(self.inner(bz, floor)),
-            &breaks,
-            effort,
-        )
+        let node = &mut |bz| Sample::plain(self.inner(bz, floor));
+        let both = if self.symmetric { 2.0 } else { 1.0 };
+        integrate(node, &breaks, effort).map(|x| both * x)
     }
 }
 
@@ -265,7 +271,10 @@ fn settled(mean: f64, variance: f64) -> f64 {
 }
 
 /// The teacher's channel at its own tilts.
-fn teacher_at(teacher: &dyn ScalarView, tau0_hat: &[f64]) -> Result<TiltedPair, FactorError> {
+pub(super) fn teacher_at(
+    teacher: &dyn ScalarView,
+    tau0_hat: &[f64],
+) -> Result<TiltedPair, FactorError> {
     let flat = |a: f64| Tilt { a, b: 0.0 };
     let t = teacher.channel(flat(tau0_hat[Z]), flat(tau0_hat[X]));
     let t = t.ok_or_else(|| {
@@ -280,7 +289,7 @@ fn teacher_at(teacher: &dyn ScalarView, tau0_hat: &[f64]) -> Result<TiltedPair, 
     )))
 }
 
-fn second_moments(t: &TiltedPair) -> [f64; 2] {
+pub(super) fn second_moments(t: &TiltedPair) -> [f64; 2] {
     [
         t.mean_z * t.mean_z + t.variance_z,
         t.mean_x * t.mean_x + t.variance_x,
@@ -315,7 +324,24 @@ pub(super) fn averages(
             !f.is_silent() && f.m_hat * f.m_hat * tau0[i] > SHARP * f.q_hat
         }),
         bayes,
+        symmetric: is_symmetric(student, teacher),
     };
+    if student.symmetry() == Symmetry::Circular {
+        let pair = circular_channel::Pair {
+            student,
+            teacher,
+            at: soft,
+            end,
+            log_z0: t0.log_z,
+            tau0,
+        };
+        let at = Field {
+            bayes,
+            ..fields[end]
+        };
+        let sums = Sums(pair.average()).checked(&at)?;
+        return Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]));
+    }
     let (teacher, student) = (
         pair.tabulated(teacher, true),
         pair.tabulated(student, false),
@@ -335,41 +361,36 @@ pub(super) fn averages(
     Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]))
 }
 
-fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
-    teacher.scalar().ok_or_else(|| {
-        let name = teacher.name();
-        FactorError::Unsupported(format!(
-            "the teacher's factor `{name}` is not a separable channel"
-        ))
-    })
-}
-
-impl<C: ScalarChannel> EnsembleRule for C {
-    fn pairs_with(&self, teacher: &dyn Factor) -> bool {
-        let flat = Tilt { a: 1.0, b: 0.0 };
-        teacher
-            .scalar()
-            .is_some_and(|t| t.channel(flat, flat).is_some())
+/// $H$ at fields that averages can take: the excess is averaged over the tilts of the ends that are
+/// [clear](entropy::CLEAR).
+pub(super) fn entropic(channel: &dyn ScalarView, at: Averaged<'_>) -> Result<f64, FactorError> {
+    let t0 = teacher_at(channel, at.tau0_hat)?;
+    let tau0 = second_moments(&t0);
+    let field = |end: usize| Field::new(&at.fields[end], at.tau0_hat[end], true);
+    let fields = [field(Z)?, field(X)?];
+    let clear = [Z, X].map(|i| fields[i].m_hat * tau0[i] > entropy::CLEAR);
+    let mut pair = Pair {
+        student: channel,
+        teacher: channel,
+        at: fields.map(|f| Field { excess: true, ..f }),
+        target: None,
+        log_z0: t0.log_z,
+        tau0,
+        sharp: clear,
+        bayes: true,
+        symmetric: is_symmetric(channel, channel),
+    };
+    let table = pair.tabulated(channel, true);
+    if let Some(table) = &table {
+        (pair.teacher, pair.student) = (&**table, &**table);
     }
-
-    fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
-        Ok(second_moments(&teacher_at(self, tau0_hat)?)[target])
-    }
-
-    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-        Ok(teacher_at(self, tau0_hat)?.log_z)
-    }
-
-    fn overlaps(
-        &self,
-        teacher: &dyn Factor,
-        at: Averaged<'_>,
-        target: usize,
-    ) -> Result<Overlaps, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at, Some(target))?.0)
-    }
-
-    fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at, None)?.1)
-    }
+    let sums = Sums(pair.average()).checked(&fields[X])?;
+    let ends = [Z, X].map(|i| {
+        if clear[i] {
+            entropy::of_tilt(&fields[i], tau0[i])
+        } else {
+            0.5 * fields[i].m_hat * tau0[i]
+        }
+    });
+    Ok(t0.log_z - sums.0[POTENTIAL] + ends[Z] + ends[X])
 }

@@ -10,13 +10,15 @@ use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{COUNT, Field, POTENTIAL, Point, Sums, V, floors, is_same, recovered};
+use super::{
+    COUNT, Field, POTENTIAL, Point, Sums, V, circular, entropy, floors, is_same, is_symmetric,
+    recovered,
+};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
-use crate::factor::{Averaged, EnsembleRule, Factor};
+use crate::factor::Averaged;
 use crate::math::special::normal_density;
-use crate::scalar::{Elem, Landmark, OutputMeasure, ScalarLikelihood, ScalarView, Tilt, Tilted};
-use crate::separable::SeparableLikelihood;
+use crate::scalar::{Landmark, OutputMeasure, ScalarView, Symmetry, Tilt, Tilted};
 
 /// A teacher and a student likelihood at one field.
 struct Pair<'a> {
@@ -69,9 +71,16 @@ impl Pair<'_> {
 
     /// The student's point at an output and a field, the signal being known.
     fn known(&self, y: f64, z0: f64, b: f64) -> Point {
-        let t = Self::tilted(self.student, y, Tilt { a: self.at.a, b });
+        let z = Tilt { a: self.at.a, b };
+        let t = Self::tilted(self.student, y, z);
+        let log_z = if self.at.excess {
+            let excess = self.student.likelihood_excess(y, z);
+            excess.unwrap_or(f64::INFINITY)
+        } else {
+            t.log_z
+        };
         Point {
-            log_z: t.log_z,
+            log_z,
             r: t.mean,
             v: t.variance,
             r0: z0,
@@ -256,6 +265,11 @@ impl Pair<'_> {
         };
         let mut sums = Sums::zero();
         match outputs {
+            OutputMeasure::Modulus => {
+                return Err(FactorError::Unsupported(
+                    "the modulus of a complex signal has no average over a real one".to_owned(),
+                ));
+            }
             OutputMeasure::Finite(ys) => {
                 for y in ys {
                     sums.add(&self.atom(y)?);
@@ -279,8 +293,18 @@ impl Pair<'_> {
                 for y in atoms {
                     sums.add(&self.atom(y)?);
                 }
+                let symmetric = is_symmetric(self.student, self.teacher);
                 for (low, high) in curves {
-                    sums.add(&self.curve(low, high, &corners)?);
+                    // the positive half, twice
+                    let (low, both) = if symmetric {
+                        (low.max(0.0), 2.0)
+                    } else {
+                        (low, 1.0)
+                    };
+                    if low < high {
+                        let half = self.curve(low, high, &corners)?;
+                        sums.add(&half.map(|x| both * x));
+                    }
                 }
             }
         }
@@ -289,7 +313,7 @@ impl Pair<'_> {
 }
 
 /// $\tau_0 = 1/\hat\tau_0$ of the input.
-fn second_moment(tau0_hat: f64) -> Result<f64, FactorError> {
+pub(super) fn second_moment(tau0_hat: f64) -> Result<f64, FactorError> {
     if tau0_hat > 0.0 && tau0_hat.is_finite() {
         return Ok(1.0 / tau0_hat);
     }
@@ -328,48 +352,35 @@ pub(super) fn averages(
         at: at.softened(tau0),
         tau0,
     };
-    let sums = pair.average()?.checked(&at)?;
+    let plane = circular::Pair {
+        student,
+        teacher,
+        at: pair.at,
+        tau0,
+    };
+    let sums = match student.symmetry() {
+        Symmetry::Circular => plane.output()?,
+        Symmetry::Ray => plane.ray(),
+        _ => pair.average()?,
+    };
+    let sums = sums.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
 }
 
-fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
-    teacher.scalar().ok_or_else(|| {
-        let name = teacher.name();
-        FactorError::Unsupported(format!(
-            "the teacher's factor `{name}` is not a separable likelihood"
-        ))
+/// $H$ at a field that averages can take.
+pub(super) fn entropic(
+    likelihood: &dyn ScalarView,
+    at: Averaged<'_>,
+    tau0: f64,
+) -> Result<f64, FactorError> {
+    let field = Field::new(&at.fields[0], at.tau0_hat[0], true)?;
+    entropy::of_line(field, tau0, log_gaussian(at.tau0_hat[0]), |field| {
+        let pair = Pair {
+            student: likelihood,
+            teacher: likelihood,
+            at: field.softened(tau0),
+            tau0,
+        };
+        pair.average()?.checked(&field)
     })
-}
-
-impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E> {
-    fn pairs_with(&self, teacher: &dyn Factor) -> bool {
-        teacher.scalar().is_some_and(|t| t.outputs().is_some())
-    }
-
-    fn second_moment(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
-        second_moment(tau0_hat[0])
-    }
-
-    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-        second_moment(tau0_hat[0])?;
-        Ok(log_gaussian(tau0_hat[0]))
-    }
-
-    fn overlaps(
-        &self,
-        teacher: &dyn Factor,
-        at: Averaged<'_>,
-        _: usize,
-    ) -> Result<Overlaps, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at)?.0)
-    }
-
-    /// A Gaussian law sends its own precision, whatever it hears; infinite without noise.
-    fn extrinsic_precision(&self, _: Averaged<'_>, _: usize) -> Result<Option<f64>, FactorError> {
-        Ok(self.law().as_gaussian(L::Output::ZERO).map(|own| own.a))
-    }
-
-    fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at)?.1)
-    }
 }

@@ -40,7 +40,7 @@ pub(super) struct Line<'a> {
 }
 
 /// $D + e^{-D} - 1$.
-fn gain(d: f64) -> f64 {
+pub(super) fn gain(d: f64) -> f64 {
     if d.abs() < 1e-3 {
         0.5 * d * d * (1.0 - d / 3.0 * (1.0 - d / 4.0 * (1.0 - d / 5.0)))
     } else {
@@ -64,14 +64,14 @@ impl Line<'_> {
 
     fn is_sharp(&self) -> bool {
         let at = &self.at;
-        at.m_hat * at.m_hat * self.tau0 > SHARP * at.q_hat
+        at.m_hat * (at.m_hat * self.tau0) > SHARP * at.q_hat
     }
 
     /// The field says so little that $\bar A - A_0$ is a small difference of averages. It is then taken from
     /// $E[e^{-D}] = 1$ for $D = A - A_0$, as $E[D + e^{-D} - 1]$.
     fn is_faint(&self) -> bool {
         let at = &self.at;
-        self.whole && at.bayes && at.m_hat * at.m_hat * self.tau0 < FAINT * at.q_hat
+        self.whole && at.bayes && !at.excess && at.m_hat * (at.m_hat * self.tau0) < FAINT * at.q_hat
     }
 
     /// $\ln p(b)$ from $X_0(a_*, b_*)$.
@@ -82,10 +82,13 @@ impl Line<'_> {
             tau0_hat,
             ..
         } = self.at;
-        let spread = m_hat * m_hat + tau0_hat * q_hat;
+        // the square of m̂ may overflow
+        let spread = 1.0 + tau0_hat * (q_hat / m_hat) / m_hat;
+        let x = b / m_hat;
         (self.teacher.excess)(self.star(b))
-            - 0.5 * tau0_hat * (b / spread) * b
+            - 0.5 * tau0_hat * x * x / spread
             - 0.5 * spread.ln()
+            - m_hat.abs().ln()
             - self.log_z0
     }
 
@@ -104,8 +107,13 @@ impl Line<'_> {
             let t0 = teacher.unwrap_or_else(|| (self.teacher.tilted)(self.star(b)));
             (own(b), t0)
         };
+        let log_z = if self.at.excess {
+            (self.student.excess)(Tilt { a: self.at.a, b })
+        } else {
+            t.log_z
+        };
         Point {
-            log_z: t.log_z,
+            log_z,
             r: t.mean,
             v: t.variance,
             r0: t0.mean,

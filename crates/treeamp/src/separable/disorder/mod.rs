@@ -17,15 +17,20 @@
 
 mod breaks;
 mod channel;
+mod circular;
+mod circular_channel;
+mod entropy;
 mod gaussian;
 mod likelihood;
 mod line;
+mod modulus;
 mod panels;
 mod prior;
+mod rules;
 
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
-use crate::scalar::ScalarView;
+use crate::scalar::{ScalarView, Symmetry};
 
 /// How many averages are taken together.
 const COUNT: usize = 9;
@@ -42,9 +47,13 @@ const D2: usize = 8;
 /// Largest deviation of the mass of the disorder from one.
 const MASS_TOLERANCE: f64 = 1e-7;
 
+/// Variance, in units of $\tau_0$, below which a signal is certain, and accuracy is absolute.
+const CERTAIN: f64 = 1e-16;
+
 /// What the student and the teacher say about one value of the field: $A, r, v$ and $r_0, v_0$.
 #[derive(Debug, Clone, Copy)]
 struct Point {
+    /// $A$, or its excess.
     log_z: f64,
     r: f64,
     v: f64,
@@ -116,7 +125,7 @@ impl Sums {
             return Overlaps {
                 m,
                 v,
-                err: m * v / tau0,
+                err: m * (v / tau0),
                 tau0,
             };
         }
@@ -145,6 +154,8 @@ struct Field {
     bayes: bool,
     /// The factor of $r_0$ in $d = r - k r_0$.
     k: f64,
+    /// The potential is averaged less that of the tilt: $E[X]$ in the place of $E[A]$.
+    excess: bool,
 }
 
 impl Field {
@@ -176,6 +187,7 @@ impl Field {
             tau0_hat,
             bayes,
             k,
+            excess: false,
         })
     }
 
@@ -198,7 +210,12 @@ impl Field {
 /// be zero up to rounding, and the Bayes-optimal case needs the first four only.
 fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
     let mut floor = [0.0; COUNT];
-    floor[POTENTIAL] = 1e-5 * (at.a.abs() + at.m_hat.abs()) * tau0;
+    floor[V] = CERTAIN * tau0;
+    floor[POTENTIAL] = if at.excess {
+        1.0
+    } else {
+        1e-5 * (at.a.abs() + at.m_hat.abs()) * tau0
+    };
     if at.bayes {
         floor[M..].fill(f64::INFINITY);
     } else {
@@ -206,6 +223,20 @@ fn floors(at: &Field, tau0: f64) -> [f64; COUNT] {
         floor[D2] = 1e-20 * tau0;
     }
     floor
+}
+
+/// What turns the log-partition of an element into that per real component.
+fn per_component(view: &dyn ScalarView) -> f64 {
+    if view.symmetry() == Symmetry::Line {
+        1.0
+    } else {
+        0.5
+    }
+}
+
+/// Teacher and student share a symmetry: fields of either sign contribute alike.
+fn is_symmetric(student: &dyn ScalarView, teacher: &dyn ScalarView) -> bool {
+    student.parity().is_some() && student.parity() == teacher.parity()
 }
 
 /// Both views are one object.

@@ -1,16 +1,17 @@
 //! State evolution of a separable prior: one field.
 
 use super::line::{Law, Line};
-use super::{Field, POTENTIAL, Sums, gaussian, is_same, recovered};
+use super::rules::view_of;
+use super::{Field, POTENTIAL, Sums, circular, entropy, gaussian, is_same, recovered};
 use crate::belief::Overlaps;
 use crate::catalog::priors::GaussBernoulli;
 use crate::error::FactorError;
-use crate::factor::{Averaged, EnsembleRule, Factor};
-use crate::scalar::{Elem, ScalarPrior, ScalarView, Tilt, Tilted};
+use crate::factor::{Averaged, Factor};
+use crate::scalar::{ScalarView, Symmetry, Tilt, Tilted};
 use crate::separable::SeparablePrior;
 
 /// The teacher's law at its own tilt.
-fn teacher_at(teacher: &dyn ScalarView, tau0_hat: f64) -> Result<Tilted, FactorError> {
+pub(super) fn teacher_at(teacher: &dyn ScalarView, tau0_hat: f64) -> Result<Tilted, FactorError> {
     let t = teacher.prior(Tilt {
         a: tau0_hat,
         b: 0.0,
@@ -81,6 +82,16 @@ pub(super) fn averages(
             .map(|c| (c.overlaps, c.potential))
             .ok_or_else(|| improper(&at));
     }
+    if student.symmetry() == Symmetry::Circular {
+        let pair = circular::Pair {
+            student,
+            teacher,
+            at: at.softened(tau0),
+            tau0,
+        };
+        let sums = Sums(pair.prior(t0.log_z)).checked(&at)?;
+        return Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]));
+    }
     let sums = with_line(student, teacher, at, |line| Sums(line.average()))?.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
 }
@@ -89,46 +100,16 @@ fn improper(at: &Field) -> FactorError {
     FactorError::Improper(format!("the student's precision is {:e}", at.a))
 }
 
-fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorError> {
-    teacher.scalar().ok_or_else(|| {
-        let name = teacher.name();
-        FactorError::Unsupported(format!(
-            "the teacher's factor `{name}` is not a separable prior"
-        ))
+/// $H$ at a field that averages can take.
+pub(super) fn entropic(
+    prior: &dyn ScalarView,
+    at: Averaged<'_>,
+    t0: &Tilted,
+) -> Result<f64, FactorError> {
+    let field = Field::new(&at.fields[0], at.tau0_hat[0], true)?;
+    entropy::of_line(field, t0.second_moment(), t0.log_z, |field| {
+        with_line(prior, prior, field, |line| Sums(line.average()))?.checked(&field)
     })
-}
-
-impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
-    fn pairs_with(&self, teacher: &dyn Factor) -> bool {
-        let flat = Tilt { a: 1.0, b: 0.0 };
-        teacher.scalar().is_some_and(|t| t.prior(flat).is_some())
-    }
-
-    fn second_moment(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
-        Ok(teacher_at(self, tau0_hat[0])?.second_moment())
-    }
-
-    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-        Ok(teacher_at(self, tau0_hat[0])?.log_z)
-    }
-
-    fn overlaps(
-        &self,
-        teacher: &dyn Factor,
-        at: Averaged<'_>,
-        _: usize,
-    ) -> Result<Overlaps, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at)?.0)
-    }
-
-    /// A Gaussian law sends its own precision, whatever it hears.
-    fn extrinsic_precision(&self, _: Averaged<'_>, _: usize) -> Result<Option<f64>, FactorError> {
-        Ok(self.law().as_gaussian().map(|own| own.a))
-    }
-
-    fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-        Ok(averages(self, view_of(teacher)?, at)?.1)
-    }
 }
 
 impl SeparablePrior<GaussBernoulli> {

@@ -6,7 +6,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::belief::Overlaps;
+use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
 use crate::factor::Averaged;
 use crate::math::spectrum::Spectrum;
@@ -117,6 +117,29 @@ impl<'a> Average<'a> {
             .expect(|l| if l > 0.0 { az / self.a(l) } else { 0.0 });
         let unseen = alpha - self.spectrum.rank();
         (seen + unseen.max(0.0)) / (alpha * v)
+    }
+
+    /// The fields sent to an output that is known exactly, as $a_x = \hat m_x = \hat q_x \to \infty$. With $s = E_x\lambda^{-2}$,
+    /// $u = a_z - \hat m_z$ and $g = E_x[\tau_\lambda/\lambda]/\tau_0$, where $E_x$ weighs modes by $\lambda/\alpha$:
+    ///
+    /// $a = a_z s,\quad \hat m = a_z s - u g,\quad \hat q = \hat q_z s + u^2 E_x[\tau_\lambda(1/\lambda - g)^2]$.
+    ///
+    /// `None` where the outputs depend on each other, and each is known from the others.
+    pub fn towards_known_output(&self) -> Option<OverlapFields> {
+        if self.spectrum.rank() < self.spectrum.alpha() * (1.0 - 1e-12) {
+            return None;
+        }
+        let z = self.at.fields[Z];
+        let s = self.expect(X, |l| 1.0 / (l * l));
+        let g = self.expect(X, |l| self.tau0(l) / l) / self.expect(X, |l| self.tau0(l));
+        let u = z.a() - z.m_hat;
+        let spread = self.expect(X, |l| self.tau0(l) * (1.0 / l - g).powi(2));
+        let q_hat = z.q_hat * s + u * u * spread;
+        Some(OverlapFields {
+            m_hat: z.a() * s - u * g,
+            q_hat,
+            tau_hat: z.a() * s - q_hat,
+        })
     }
 
     /// $I = \frac12 E_\lambda\ln a_\lambda\tau_\lambda$ in the Bayes-optimal setting.

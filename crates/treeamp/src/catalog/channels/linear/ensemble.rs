@@ -5,16 +5,21 @@ use std::sync::Arc;
 
 use super::Linear;
 use super::average::{Average, prior_potential, second_moment};
-use crate::belief::{Overlaps, SignalSpec};
+use crate::belief::{Element, OverlapFields, Overlaps, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{Arity, Averaged, EnsembleRule, Factor};
 use crate::math::spectrum::Spectrum;
 
 /// A linear channel $x = W z$ with $W$ from an ensemble, in the limit of infinite size. For theory
 /// only: there is no matrix to run on.
+///
+/// A complex signal meets a complex matrix of the same spectrum: independent entries with $E|W_{ij}|^2 = 1/N$, or
+/// Haar unitary rows or columns.
 #[derive(Debug, Clone)]
 pub struct LinearEnsemble {
     spectrum: Arc<Spectrum>,
+    /// A complex matrix on a real signal: twice as many real outputs as rows.
+    on_real: bool,
 }
 
 impl LinearEnsemble {
@@ -26,7 +31,22 @@ impl LinearEnsemble {
     pub fn new(spectrum: Spectrum) -> Self {
         Self {
             spectrum: Arc::new(spectrum),
+            on_real: false,
         }
+    }
+
+    /// A complex Gaussian matrix on a real signal, $E|W_{ij}|^2 = 1/N$ and $\alpha = M/N$ complex outputs per real input.
+    /// It is a real matrix of $2M$ rows with entries of variance $1/2N$.
+    ///
+    /// # Errors
+    /// A ratio that is not positive.
+    pub fn complex_gaussian_on_real(alpha: f64) -> Result<Self, ModelError> {
+        let twice = Spectrum::marchenko_pastur(2.0 * alpha)?;
+        let nodes = twice.nodes().iter().map(|(l, w)| (0.5 * l, *w)).collect();
+        Ok(Self {
+            on_real: true,
+            ..Self::new(Spectrum::from_nodes(nodes, 2.0 * alpha)?)
+        })
     }
 
     /// Independent entries of variance $1/N$.
@@ -35,6 +55,15 @@ impl LinearEnsemble {
     /// A ratio that is not positive.
     pub fn gaussian(alpha: f64) -> Result<Self, ModelError> {
         Spectrum::marchenko_pastur(alpha).map(Self::new)
+    }
+
+    /// A product of two Gaussian matrices through a layer of $K = \gamma N$
+    /// ([`Spectrum::gaussian_product`]).
+    ///
+    /// # Errors
+    /// A ratio that is not positive.
+    pub fn gaussian_product(alpha: f64, gamma: f64) -> Result<Self, ModelError> {
+        Spectrum::gaussian_product(alpha, gamma).map(Self::new)
     }
 
     /// A Haar matrix with orthogonal rows ($\alpha \le 1$) or orthogonal columns ($\alpha \ge 1$).
@@ -67,8 +96,25 @@ impl Factor for LinearEnsemble {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        if self.on_real && inputs[0].element == Element::Complex {
+            return Err(ShapeError {
+                port: 0,
+                expected: "a real signal in the limit".to_owned(),
+                got: format!("shape {}", inputs[0]),
+            });
+        }
         if let Some(ratio) = inputs[0].ratio {
-            return Ok(vec![SignalSpec::limit(ratio * self.spectrum.alpha())]);
+            if self.on_real {
+                let half = 0.5 * ratio * self.spectrum.alpha();
+                return Ok(vec![SignalSpec {
+                    element: Element::Complex,
+                    ..SignalSpec::limit(half)
+                }]);
+            }
+            return Ok(vec![SignalSpec {
+                element: inputs[0].element,
+                ..SignalSpec::limit(ratio * self.spectrum.alpha())
+            }]);
         }
         let expected = "a signal in the limit".to_owned();
         Err(ShapeError {
@@ -122,6 +168,18 @@ macro_rules! ensemble_rule_from_spectrum {
                 let average = Average::new(known(self)?, at);
                 average.check()?;
                 Ok(Some(average.extrinsic(target)))
+            }
+
+            fn towards_known(
+                &self,
+                at: Averaged<'_>,
+                target: usize,
+            ) -> Result<Option<OverlapFields>, FactorError> {
+                let average = Average::new(known(self)?, at);
+                average.check()?;
+                Ok((target == 1)
+                    .then(|| average.towards_known_output())
+                    .flatten())
             }
 
             fn entropic_potential(

@@ -1,0 +1,104 @@
+//! `treeamp modules`: the catalogue.
+
+use clap::Args;
+use serde_json::json;
+use treeamp_lab::spec::{MODULES, Module, schema};
+
+use crate::exit::Failure;
+use crate::output::print;
+use crate::text::pairs;
+
+/// List the modules that a model file can name, with parameters and formulas.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  treeamp modules                    all of them, a line each
+  treeamp modules gauss_bernoulli    one of them, with its parameters
+  treeamp modules --schema > treeamp.schema.json     for editors that complete and check TOML
+
+Exit codes:
+  0 done, 2 there is no such module")]
+pub struct Modules {
+    /// One module
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the JSON schema of model files
+    #[arg(long, conflicts_with_all = ["name", "json"])]
+    schema: bool,
+}
+
+impl Modules {
+    /// Prints the list.
+    pub fn run(&self) -> Result<(), Failure> {
+        if self.schema {
+            return print(&format!("{:#}\n", schema()));
+        }
+        let chosen: Vec<&Module> = match &self.name {
+            None => MODULES.iter().collect(),
+            Some(name) => {
+                let found = treeamp_lab::spec::module(name);
+                vec![found.ok_or_else(|| Failure::Usage(treeamp_lab::spec::unknown_module(name)))?]
+            }
+        };
+        if self.json {
+            let list = chosen
+                .iter()
+                .map(|m| as_json(m))
+                .collect::<Result<Vec<_>, _>>()?;
+            return print(&format!("{:#}\n", serde_json::Value::Array(list)));
+        }
+        let text: Result<Vec<String>, Failure> = match self.name {
+            None => chosen.iter().map(|m| Ok(line(m))).collect(),
+            Some(_) => chosen.iter().map(|m| details(m)).collect(),
+        };
+        print(&text?.concat())
+    }
+}
+
+fn line(module: &Module) -> String {
+    let role = module.role.to_string();
+    format!("  {:<18}{role:<9}{}\n", module.kind, module.formula)
+}
+
+fn details(module: &Module) -> Result<String, Failure> {
+    let supports = module.supports()?.join(", ");
+    let parameters = module.parameters.iter().map(|p| {
+        let default = p.default_text();
+        let default = default.map_or("required".to_owned(), |d| format!("default {d}"));
+        (p.name, format!("{}, {default}: {}", p.kind, p.doc))
+    });
+    let lines: Vec<(&str, String)> = [("supports", supports)]
+        .into_iter()
+        .chain(parameters)
+        .collect();
+    Ok(format!(
+        "{} ({}): {}\n\n  {}\n\n{}",
+        module.kind,
+        module.role,
+        module.summary,
+        module.formula,
+        pairs(&lines)
+    ))
+}
+
+fn as_json(module: &Module) -> Result<serde_json::Value, Failure> {
+    let parameters = module.parameters.iter().map(|p| {
+        json!({
+            "name": p.name,
+            "kind": p.kind.to_string(),
+            "default": p.default_text(),
+            "doc": p.doc,
+        })
+    });
+    Ok(json!({
+        "kind": module.kind,
+        "role": module.role.to_string(),
+        "summary": module.summary,
+        "formula": module.formula,
+        "supports": module.supports()?,
+        "parameters": parameters.collect::<Vec<_>>(),
+    }))
+}

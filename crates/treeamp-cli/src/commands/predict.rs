@@ -1,0 +1,161 @@
+//! `treeamp predict`: what theory says about a model file.
+
+use clap::Args;
+use serde_json::json;
+use treeamp::algorithms::state_evolution::mutual_information;
+use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
+use treeamp_lab::experiment::{Forecast, predict, theory};
+
+use super::run::How;
+use crate::exit::Failure;
+use crate::model::ModelArgs;
+use crate::output::print;
+use crate::text::{heading, number, pairs, short, table};
+
+/// Predict the errors of a model file by state evolution, in the limit of large sizes.
+///
+/// Also the entropy of the measurements and the mutual information, and for one signal the fixed points that
+/// are reached with and without knowledge of the solution, and whether the point is in the hard phase.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  treeamp predict models/sparse_regression.toml
+  treeamp predict models/perceptron.toml --set alpha=1.3      in the hard phase
+  treeamp predict models/sparse_regression.toml --json
+
+Exit codes:
+  0 done, 1 a fixed point was not reached, 2 bad input, 3 something could not be read")]
+pub struct Predict {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    how: How,
+    /// The variable whose phase is asked for; by default the first
+    #[arg(long, value_name = "VARIABLE")]
+    signal: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Predict {
+    /// Predicts, and prints.
+    pub fn run(&self) -> Result<(), Failure> {
+        let (file, setting) = self.model.read()?;
+        let forecast = predict(&file, &setting, self.how.options())?;
+        let mismatched = !file.student.is_empty();
+        let tree = theory(&file, &setting)?;
+        let signal = match &self.signal {
+            Some(name) => name.clone(),
+            None => tree.variables()[0].name.clone(),
+        };
+        tree.variable(&signal)?;
+        // a mismatched student has no phases
+        let phase = (!mismatched).then(|| phase_report(&tree, &signal));
+        let phase = phase.map(|p| p.map_err(|e| e.to_string()));
+        let information = if mismatched {
+            Err("a mismatched student has a cross-entropy only".to_owned())
+        } else {
+            mutual_information(&tree, &signal)
+                .map(|i| i.value)
+                .map_err(|e| e.to_string())
+        };
+        if self.json {
+            print(&format!(
+                "{:#}\n",
+                as_json(&forecast, &signal, &phase, &information)
+            ))?;
+        } else {
+            print(&(heading(&file.title) + &as_text(&forecast, &signal, &phase, &information)))?;
+        }
+        if forecast.termination.is_converged() {
+            Ok(())
+        } else {
+            Err(Failure::NotConverged)
+        }
+    }
+}
+
+type Reported = Option<Result<PhaseReport, String>>;
+
+fn as_text(
+    forecast: &Forecast,
+    signal: &str,
+    phase: &Reported,
+    information: &Result<f64, String>,
+) -> String {
+    let rows: Vec<Vec<String>> = forecast
+        .variables
+        .iter()
+        .map(|v| {
+            vec![
+                v.variable.clone(),
+                short(v.mse),
+                short(v.variance),
+                short(v.second_moment),
+            ]
+        })
+        .collect();
+    let said =
+        |value: &Result<f64, String>| value.as_ref().map_or_else(String::clone, |x| short(*x));
+    let about = format!("information about {signal}");
+    let of = format!("phase of {signal}");
+    let mut lines = vec![
+        (
+            "entropy of the measurements",
+            said(&forecast.entropy) + " nats per component",
+        ),
+        (about.as_str(), said(information)),
+    ];
+    match phase {
+        None => {}
+        Some(Err(reason)) => lines.push((&of, format!("unknown: {reason}"))),
+        Some(Ok(report)) => lines.extend([
+            (of.as_str(), format!("{:?}", report.phase).to_lowercase()),
+            ("error without knowledge", short(report.uninformed.mse)),
+            ("error from the solution", short(report.informed.mse)),
+            ("error the data allow", short(report.mmse)),
+        ]),
+    }
+    lines.push(("sweeps", forecast.sweeps.to_string()));
+    lines.push(("ended", forecast.termination.to_string()));
+    let header = ["variable", "error", "variance", "second moment"];
+    table(&header, &rows) + "\n" + &pairs(&lines)
+}
+
+fn as_json(
+    forecast: &Forecast,
+    signal: &str,
+    phase: &Reported,
+    information: &Result<f64, String>,
+) -> serde_json::Value {
+    let variables = forecast.variables.iter().map(|v| {
+        let entry = json!({
+            "mse": number(v.mse),
+            "variance": number(v.variance),
+            "second_moment": number(v.second_moment),
+        });
+        (v.variable.clone(), entry)
+    });
+    let value = |x: &Result<f64, String>| x.as_ref().ok().map(|x| number(*x));
+    let phase = match phase {
+        None => json!(null),
+        Some(Err(reason)) => json!({ "unknown": reason }),
+        Some(Ok(report)) => json!({
+            "signal": signal,
+            "phase": format!("{:?}", report.phase).to_lowercase(),
+            "uninformed_mse": number(report.uninformed.mse),
+            "informed_mse": number(report.informed.mse),
+            "mmse": number(report.mmse),
+        }),
+    };
+    json!({
+        "variables": serde_json::Value::Object(variables.collect()),
+        "entropy": value(&forecast.entropy),
+        "mutual_information": value(information),
+        "phase": phase,
+        "sweeps": forecast.sweeps,
+        "converged": forecast.termination.is_converged(),
+        "ended": forecast.termination.to_string(),
+    })
+}

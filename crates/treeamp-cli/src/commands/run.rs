@@ -1,0 +1,327 @@
+//! `treeamp run`: inference on a model file.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::json;
+use treeamp::prelude::*;
+use treeamp_lab::data::{self, Array};
+use treeamp_lab::experiment::{Inference, Metric, RunOptions, infer};
+use treeamp_lab::spec::ModelFile;
+use treeamp_lab::sweep::Row;
+
+use crate::exit::Failure;
+use crate::model::ModelArgs;
+use crate::number as parse;
+use crate::output::{ProgressLine, print, refuse_existing, save};
+use crate::report::Page;
+use crate::text::{heading, number, pairs, short, table};
+
+/// Infer the hidden variables of a model file by expectation propagation.
+///
+/// Observations come from the data files that `[observe]` names. Those called "sample", and every leaf when
+/// there is no `[observe]`, are drawn from the model itself: then the truth is known, and so is the error.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  treeamp run models/sparse_regression.toml
+  treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 1
+  treeamp run models/perceptron.toml --damping 0.2 --output result.npz
+  treeamp run models/sparse_regression.toml --json | jq .variables.x.mse
+
+The .npz holds x_mean and x_variance for every variable x; a .csv has the columns variable, index, mean,
+variance.
+
+Exit codes:
+  0 done, 1 the run did not converge, 2 bad input, 3 something could not be read or written")]
+pub struct Run {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Seed of everything random; any integer
+    #[arg(long, value_parser = parse::seed, allow_negative_numbers = true)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    how: How,
+    /// Means and variances into a .npz or .csv file
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Model, table and pictures in one HTML file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The options of an iteration.
+#[derive(Debug, Args)]
+pub struct How {
+    /// Give up after this many sweeps
+    #[arg(long, value_parser = parse::count)]
+    max_sweeps: Option<usize>,
+    /// Converged when the relative change of a sweep is below this
+    #[arg(long, value_parser = parse::variance)]
+    tolerance: Option<f64>,
+    /// How much of the previous message is kept, from 0 to below 1
+    #[arg(long, value_parser = parse::damping)]
+    damping: Option<f64>,
+    /// Random first messages of this standard deviation, for symmetric models
+    #[arg(long, value_parser = parse::positive)]
+    start_noise: Option<f64>,
+}
+
+impl How {
+    /// As the laboratory takes them.
+    pub fn options(&self) -> RunOptions {
+        RunOptions {
+            max_sweeps: self.max_sweeps,
+            tolerance: self.tolerance,
+            damping: self.damping,
+            start_noise: self.start_noise,
+        }
+    }
+}
+
+impl Run {
+    /// Runs it, prints the table, writes the results.
+    pub fn run(&self) -> Result<(), Failure> {
+        if let Some(path) = &self.output {
+            refuse_existing(path, self.force)?;
+            form(path)?;
+        }
+        if let Some(path) = &self.report {
+            refuse_existing(path, self.force)?;
+        }
+        let (file, setting) = self.model.read()?;
+        let seed = self.seed.unwrap_or_else(|| file_seed(&file));
+        let clock = Instant::now();
+        let mut line = ProgressLine::new();
+        let limit = self.how.options().or_of(&file).max_sweeps;
+        let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
+            let note = format!("sweeps, residual {:.1e}", view.residual);
+            line.show(view.sweep, limit.unwrap_or(200), &note);
+            std::ops::ControlFlow::Continue(())
+        };
+        let outcome = infer(&file, &setting, seed, self.how.options(), &mut watch);
+        line.clear();
+        let run = outcome?;
+        let time = clock.elapsed();
+        if let Some(path) = &self.output {
+            save(path, &results(path, &run)?)?;
+        }
+        if let Some(path) = &self.report {
+            save(path, self.page(&file, seed, &run, time)?.as_bytes())?;
+        }
+        if self.json {
+            print(&format!(
+                "{:#}\n",
+                self.as_json(&file.title, seed, &run, time)?
+            ))?;
+        } else {
+            print(&self.as_text(&file.title, &run, time)?)?;
+        }
+        if run.report.termination.is_converged() {
+            Ok(())
+        } else {
+            Err(Failure::NotConverged)
+        }
+    }
+
+    fn as_text(&self, title: &str, run: &Inference, time: Duration) -> Result<String, Failure> {
+        let (rows, mut lines) = (variables(run)?, summary(run, time));
+        if let Some(path) = &self.output {
+            lines.push(("results", path.display().to_string()));
+        }
+        if let Some(path) = &self.report {
+            lines.push(("report", path.display().to_string()));
+        }
+        Ok(heading(title) + &table(&HEADER, &rows) + "\n" + &pairs(&lines))
+    }
+
+    fn page(
+        &self,
+        file: &ModelFile,
+        seed: u64,
+        run: &Inference,
+        time: Duration,
+    ) -> Result<String, Failure> {
+        let mut page = Page::new(&file.title);
+        let lines = summary(run, time)
+            .into_iter()
+            .map(|(n, v)| vec![n.to_owned(), v]);
+        let lines: Vec<Vec<String>> = lines
+            .chain([vec!["seed".to_owned(), seed.to_string()]])
+            .collect();
+        let set = self
+            .model
+            .set
+            .iter()
+            .map(|(n, v)| vec![n.clone(), v.to_string()]);
+        page.text(&file.description)
+            .section("Result")
+            .table(&HEADER, &variables(run)?)
+            .table(&["", ""], &lines)
+            .section("Pictures")
+            .picture(&crate::pictures::run::figure(run, "").to_svg())
+            .section("Factor graph")
+            .picture(&run.posterior.to_svg())
+            .section("Model file")
+            .text(&file.text);
+        let set: Vec<Vec<String>> = set.collect();
+        if !set.is_empty() {
+            page.section("Set on the command line")
+                .table(&["parameter", "value"], &set);
+        }
+        Ok(page.finish())
+    }
+
+    fn as_json(
+        &self,
+        title: &str,
+        seed: u64,
+        run: &Inference,
+        time: Duration,
+    ) -> Result<serde_json::Value, Failure> {
+        let report = &run.report;
+        let mut variables = serde_json::Map::new();
+        for variable in run.posterior.variables() {
+            let name = &variable.name;
+            let mut entry = json!({
+                "shape": variable.spec.shape,
+                "variance": number(report.variance(name)?),
+            });
+            for metric in Metric::ALL {
+                if let Some(error) = run.error(name, metric)? {
+                    entry[metric.name()] = number(error);
+                }
+            }
+            variables.insert(name.clone(), entry);
+        }
+        let trace = report
+            .trace
+            .iter()
+            .map(|r| json!({ "sweep": r.sweep, "residual": number(r.residual) }));
+        Ok(json!({
+            "title": title,
+            "seed": seed,
+            "variables": variables,
+            "log_evidence": report.log_evidence().ok().map(number),
+            "sweeps": report.sweeps,
+            "converged": report.termination.is_converged(),
+            "ended": report.termination.to_string(),
+            "seconds": time.as_secs_f64(),
+            "trace": trace.collect::<Vec<_>>(),
+            "output": self.output,
+        }))
+    }
+}
+
+/// The columns of the table of variables.
+const HEADER: [&str; 5] = ["variable", "shape", "variance", "error", "error up to sign"];
+
+/// A line for every variable.
+fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
+    let mut rows = Vec::new();
+    for variable in run.posterior.variables() {
+        let name = &variable.name;
+        let variance = short(run.report.variance(name)?);
+        let mut row = vec![name.clone(), variable.spec.to_string(), variance];
+        for metric in [Metric::Mse, Metric::SignMse] {
+            row.push(run.error(name, metric)?.map_or("unknown".to_owned(), short));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// How the run went.
+fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
+    let report = &run.report;
+    let evidence = report.log_evidence();
+    vec![
+        (
+            "log-evidence",
+            evidence.map_or_else(|e| e.to_string(), |x| format!("{x:.3}")),
+        ),
+        ("sweeps", report.sweeps.to_string()),
+        ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
+        ("ended", report.termination.to_string()),
+    ]
+}
+
+/// The seed that the file gives, or zero.
+pub fn file_seed(file: &treeamp_lab::spec::ModelFile) -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "any integer is a seed")]
+    file.run_option("seed")
+        .map_or(0, |x| (x as i64).cast_unsigned())
+}
+
+/// The forms of a result file.
+enum Form {
+    Npz,
+    Csv,
+}
+
+fn form(path: &Path) -> Result<Form, Failure> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+    match extension.as_deref() {
+        Some("npz") => Ok(Form::Npz),
+        Some("csv") => Ok(Form::Csv),
+        _ => {
+            let text = format!(
+                "{}: expected a name that ends in .npz or .csv",
+                path.display()
+            );
+            Err(Failure::Usage(text))
+        }
+    }
+}
+
+/// One variance per component, however many the belief holds.
+fn variances(marginal: &Moments, n: usize) -> Vec<f64> {
+    match marginal.variance.data() {
+        own if own.len() == n => own.to_vec(),
+        _ => vec![marginal.average_variance(); n],
+    }
+}
+
+/// Means and variances of every variable.
+fn results(path: &Path, run: &Inference) -> Result<Vec<u8>, Failure> {
+    let report = &run.report;
+    match form(path)? {
+        Form::Npz => {
+            let mut arrays = Vec::new();
+            for variable in run.posterior.variables() {
+                let (name, spec) = (&variable.name, &variable.spec);
+                let complex = spec.element == treeamp::belief::Element::Complex;
+                let mean = Array::new(spec.shape.clone(), report.mean(name)?.to_vec(), complex);
+                let marginal = report.marginal(name)?;
+                let variances = variances(marginal, spec.count());
+                let variance = Array::real(spec.shape.clone(), variances);
+                arrays.push((format!("{name}_mean"), mean.map_err(Failure::Run)?));
+                arrays.push((format!("{name}_variance"), variance.map_err(Failure::Run)?));
+            }
+            let arrays: Vec<(&str, &Array)> = arrays.iter().map(|(n, a)| (n.as_str(), a)).collect();
+            data::encode_npz(&arrays).map_err(Failure::Run)
+        }
+        Form::Csv => {
+            let mut text = String::from("variable,index,mean,variance\n");
+            for variable in run.posterior.variables() {
+                let name = &variable.name;
+                let marginal = report.marginal(name)?;
+                let mean = report.mean(name)?;
+                for (i, (m, v)) in mean.iter().zip(variances(marginal, mean.len())).enumerate() {
+                    let row = Row::new().with("variable", name.as_str()).with("index", i);
+                    let row = row.with("mean", *m).with("variance", v);
+                    let cells: Vec<String> = row.iter().map(|(_, value)| value.to_csv()).collect();
+                    text += &(cells.join(",") + "\n");
+                }
+            }
+            Ok(text.into_bytes())
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `treeamp threshold`: where a family of models changes its phase.
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use treeamp::RunError;
+use treeamp::algorithms::state_evolution::phases::{
+    Search, algorithmic_threshold, information_threshold, informed_threshold, weak_recovery,
+};
+use treeamp_lab::experiment::{ExperimentError, theory};
+
+use crate::exit::Failure;
+use crate::model::ModelArgs;
+use crate::number as parse;
+use crate::output::print;
+use crate::text::number;
+
+/// The transitions of a family.
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum Kind {
+    /// Where an uninformed run starts to recover the signal
+    Algorithmic,
+    /// Where the data start to determine the signal
+    Information,
+    /// Where a solution starts to be a fixed point
+    Informed,
+    /// Where an uninformed run starts to know anything
+    Weak,
+    /// All of them
+    All,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Algorithmic => "algorithmic",
+            Self::Information => "information",
+            Self::Informed => "informed",
+            Self::Weak => "weak",
+            Self::All => "all",
+        }
+    }
+}
+
+/// Find the critical value of a parameter: algorithmic, information-theoretic, informed, weak recovery.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  treeamp threshold models/compressed_sensing.toml --of alpha --between 0.05:0.95
+  treeamp threshold models/perceptron.toml --of alpha --between 0.5:2 --kind information
+  treeamp threshold models/phase_retrieval.toml --of alpha --between 0.2:2 --kind all
+
+Exit codes:
+  0 done, 1 there is no such transition there, 2 bad input, 3 something could not be read")]
+pub struct Threshold {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// The parameter that varies
+    #[arg(long, value_name = "NAME", default_value = "alpha")]
+    of: String,
+    /// Its range
+    #[arg(long, value_name = "LOW:HIGH", value_parser = range)]
+    between: (f64, f64),
+    /// Which transition
+    #[arg(long, value_enum, default_value = "algorithmic")]
+    kind: Kind,
+    /// The variable to be recovered; by default the first
+    #[arg(long, value_name = "VARIABLE")]
+    signal: Option<String>,
+    /// Accuracy of the answer
+    #[arg(long, default_value = "1e-4", value_parser = parse::positive)]
+    tolerance: f64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let numbers = text.split_once(':').and_then(|(low, high)| {
+        let (low, high): (f64, f64) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+        (low < high).then_some((low, high))
+    });
+    numbers.ok_or_else(|| "expected low:high with low below high".to_owned())
+}
+
+impl Threshold {
+    /// Searches, and prints.
+    pub fn run(&self) -> Result<(), Failure> {
+        let (file, setting) = self.model.read()?;
+        let first = theory(&file, &setting.clone().with(&self.of, self.between.1))?;
+        let signal = self
+            .signal
+            .clone()
+            .unwrap_or_else(|| first.variables()[0].name.clone());
+        first.variable(&signal)?;
+        let family = |value: f64| {
+            theory(&file, &setting.clone().with(&self.of, value)).map_err(|error| match error {
+                ExperimentError::Run(e) => e,
+                ExperimentError::Model(e) => RunError::Model(e),
+                other => RunError::NotDefined {
+                    what: "the model".to_owned(),
+                    why: other.to_string(),
+                },
+            })
+        };
+        let search = Search::between(self.between.0, self.between.1).tolerance(self.tolerance);
+        let find = |kind: Kind| match kind {
+            Kind::Algorithmic | Kind::All => algorithmic_threshold(&family, &signal, search),
+            Kind::Information => information_threshold(&family, &signal, search),
+            Kind::Informed => informed_threshold(&family, &signal, search),
+            Kind::Weak => weak_recovery(&family, &signal, search),
+        };
+        let kinds = match self.kind {
+            Kind::All => vec![
+                Kind::Weak,
+                Kind::Informed,
+                Kind::Information,
+                Kind::Algorithmic,
+            ],
+            one => vec![one],
+        };
+        let found: Vec<(Kind, Result<f64, RunError>)> =
+            kinds.into_iter().map(|k| (k, find(k))).collect();
+        if self.json {
+            let entries = found.iter().map(|(kind, value)| {
+                let entry = match value {
+                    Ok(x) => json!({ "value": number(*x) }),
+                    Err(e) => json!({ "value": null, "reason": e.to_string() }),
+                };
+                (kind.name().to_owned(), entry)
+            });
+            let report = json!({
+                "parameter": self.of,
+                "signal": signal,
+                "tolerance": self.tolerance,
+                "thresholds": serde_json::Value::Object(entries.collect()),
+            });
+            print(&format!("{report:#}\n"))?;
+        } else {
+            for (kind, value) in &found {
+                let value = value
+                    .as_ref()
+                    .map_or_else(ToString::to_string, |x| self.rounded(*x));
+                print(&format!("  {:<13}{value}\n", kind.name()))?;
+            }
+        }
+        if found.iter().any(|(_, value)| value.is_ok()) {
+            return Ok(());
+        }
+        Err(Failure::NotConverged)
+    }
+
+    /// As many digits as the tolerance is worth, and one more.
+    fn rounded(&self, x: f64) -> String {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped"
+        )]
+        let digits = (1.0 - self.tolerance.log10()).clamp(0.0, 17.0) as usize;
+        format!("{x:.digits$}")
+    }
+}

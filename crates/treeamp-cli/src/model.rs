@@ -1,0 +1,41 @@
+//! The model file of a command, with values set on the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use treeamp_lab::spec::{ModelFile, Setting};
+
+use crate::exit::Failure;
+
+/// A model file and values that replace its own.
+#[derive(Debug, Args)]
+pub struct ModelArgs {
+    /// Model file (TOML); `treeamp modules` lists what it can name
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Another value of a parameter, or of a factor's: rho=0.2, linear.alpha=1.5
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, f64)>,
+}
+
+impl ModelArgs {
+    /// Reads the file.
+    pub fn read(&self) -> Result<(ModelFile, Setting), Failure> {
+        let file = ModelFile::read(&self.file)?;
+        let set = self.set.iter();
+        let setting = set.fold(Setting::new(), |s, (name, value)| s.with(name, *value));
+        Ok((file, setting))
+    }
+}
+
+fn assignment(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.split_once('=').ok_or("expected name=value")?;
+    let value: f64 = value
+        .trim()
+        .parse()
+        .map_err(|_| "expected a number after `=`")?;
+    if !value.is_finite() {
+        return Err("expected a finite number after `=`".to_owned());
+    }
+    Ok((name.trim().to_owned(), value))
+}

@@ -1,0 +1,233 @@
+//! Runs recorded models and prints their results to the last bit, for another front end to compare with:
+//! `run  variable  sweeps  bits of the variance  hash of the bits of the mean`, and the bits of the evidence.
+//!
+//! The arrays of the models are in the folder given: `run.array.f64` holds the number of axes, their
+//! lengths, and the entries, all as doubles.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::path::{Path, PathBuf};
+
+use treeamp::prelude::*;
+
+/// The arrays of one run.
+struct Record {
+    folder: PathBuf,
+    name: &'static str,
+}
+
+/// An array and its shape, row-major.
+struct Array {
+    shape: Vec<usize>,
+    data: Vec<f64>,
+}
+
+impl Record {
+    fn get(&self, array: &str) -> Array {
+        let path = self.folder.join(format!("{}.{array}.f64", self.name));
+        let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let words = bytes.chunks_exact(8);
+        let mut words = words.map(|b| f64::from_le_bytes(b.try_into().unwrap()));
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // small and whole
+        let mut length = || words.next().unwrap() as usize;
+        let axes = length();
+        let shape = (0..axes).map(|_| length()).collect();
+        Array {
+            shape,
+            data: words.collect(),
+        }
+    }
+}
+
+/// FNV-1a on 64-bit words.
+fn hash(values: &[f64]) -> u64 {
+    values.iter().fold(0xcbf2_9ce4_8422_2325, |h, x| {
+        (h ^ x.to_bits()).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn tell(name: &str, model: &Tree, damping: f64, sweeps: usize) {
+    let engine = ExpectationPropagation.on(model).unwrap();
+    let report = engine
+        .damping(damping)
+        .max_sweeps(sweeps)
+        .run(&mut ())
+        .unwrap();
+    for variable in report.variables() {
+        let (mean, v) = (
+            report.mean(variable).unwrap(),
+            report.variance(variable).unwrap(),
+        );
+        let (sweeps, mean) = (report.sweeps, hash(mean));
+        println!(
+            "{name}\t{variable}\t{sweeps}\t{:016x}\t{mean:016x}",
+            v.to_bits()
+        );
+    }
+    let evidence = report.log_evidence().map_or(0, f64::to_bits);
+    println!("{name}\tevidence\t{}\t{evidence:016x}\t", report.sweeps);
+}
+
+fn linear(a: &Array) -> Linear {
+    Linear::new(Matrix::from_rows(a.shape[0], a.shape[1], &a.data).unwrap()).unwrap()
+}
+
+fn sparse(rho: f64, mean: f64, n: usize) -> SeparablePrior<GaussBernoulli> {
+    GaussBernoulli::new(rho, mean, 1.0).unwrap().iid(n)
+}
+
+fn gaussian(variance: f64, y: &Array) -> SeparableLikelihood<GaussianLikelihood> {
+    let law = GaussianLikelihood::new(variance).unwrap();
+    law.observed(y.data.clone()).unwrap()
+}
+
+fn seen(channel: &PiecewiseLinear, y: &[f64]) -> SeparableLikelihood<PiecewiseLikelihood> {
+    let law = channel.likelihood().unwrap();
+    law.observed(y.to_vec()).unwrap()
+}
+
+fn glm(arrays: &Record, prior: impl Factor, likelihood: impl Factor) -> Tree {
+    (source(prior) >> var("x") >> linear(&arrays.get("A")) >> var("z") >> likelihood)
+        .build()
+        .unwrap()
+}
+
+fn linear_models(at: &impl Fn(&'static str) -> Record) {
+    let arrays = at("sparse_regression");
+    let model = glm(
+        &arrays,
+        sparse(0.05, 0.0, 400),
+        gaussian(0.01, &arrays.get("y")),
+    );
+    tell("sparse_regression", &model, 0.0, 200);
+    tell("sparse_regression_damp0.1", &model, 0.1, 1000);
+    tell("sparse_regression_nosvd", &model, 0.0, 200);
+    let arrays = at("compressed_sensing");
+    let model = glm(
+        &arrays,
+        sparse(0.5, 0.0, 400),
+        gaussian(1e-10, &arrays.get("y")),
+    );
+    tell("compressed_sensing", &model, 0.0, 200);
+    let arrays = at("perceptron");
+    let binary = Binary::new(0.5).unwrap().iid(300);
+    let sign = seen(&PiecewiseLinear::sign(), &arrays.get("y").data);
+    tell("perceptron", &glm(&arrays, binary, sign), 0.0, 40);
+    let arrays = at("phase_retrieval_real");
+    let abs = seen(&PiecewiseLinear::abs(), &arrays.get("y").data);
+    let model = glm(&arrays, sparse(0.6, 0.01, 300), abs);
+    tell("phase_retrieval_real", &model, 0.3, 200);
+    let arrays = at("relu_glm");
+    let relu = seen(&PiecewiseLinear::relu(), &arrays.get("y").data);
+    tell(
+        "relu_glm",
+        &glm(&arrays, sparse(0.5, 0.0, 150), relu),
+        0.0,
+        100,
+    );
+    let arrays = at("leaky_glm");
+    let leaky = PiecewiseLinear::leaky_relu(0.1).unwrap();
+    let leaky = seen(&leaky, &arrays.get("y").data);
+    tell(
+        "leaky_glm",
+        &glm(&arrays, sparse(0.5, 0.0, 150), leaky),
+        0.0,
+        100,
+    );
+}
+
+fn deep_models(at: &impl Fn(&'static str) -> Record) {
+    let arrays = at("two_layer_relu");
+    let prior = GaussianPrior::new(0.0, 1.0).unwrap().iid(100);
+    let model = source(prior)
+        >> var("x")
+        >> linear(&arrays.get("W1"))
+        >> var("z1")
+        >> PiecewiseLinear::relu()
+        >> var("h")
+        >> linear(&arrays.get("W2"))
+        >> var("z2")
+        >> gaussian(0.01, &arrays.get("y"));
+    tell("two_layer_relu", &model.build().unwrap(), 0.0, 200);
+    let arrays = at("committee_sgn");
+    let expert = |k: usize| {
+        source(Binary::new(0.6).unwrap().iid(200))
+            >> var(&format!("x_{k}"))
+            >> linear(&arrays.get("F"))
+            >> var(&format!("z_{k}"))
+            >> PiecewiseLinear::sign()
+            >> var(&format!("a_{k}"))
+    };
+    let model = expert(0) + expert(1) + expert(2)
+        >> Sum::new(3).unwrap()
+        >> var("a")
+        >> seen(&PiecewiseLinear::sign(), &arrays.get("y").data);
+    let model = model.build().unwrap();
+    tell("committee_sgn", &model, 0.0, 100);
+    tell("committee_sgn_damp0.3", &model, 0.3, 100);
+}
+
+fn decoders(at: &impl Fn(&'static str) -> Record) {
+    let w = at("vae_mnist");
+    let decoder = || {
+        source(GaussianPrior::new(0.0, 1.0).unwrap().iid(20))
+            >> var("z_0")
+            >> linear(&w.get("W1"))
+            >> var("Wz_1")
+            >> Bias::new(w.get("b1").data).unwrap()
+            >> var("b_1")
+            >> PiecewiseLinear::leaky_relu(0.0).unwrap()
+            >> var("z_1")
+            >> linear(&w.get("W2"))
+            >> var("Wz_2")
+            >> Bias::new(w.get("b2").data).unwrap()
+            >> var("b_2")
+            >> PiecewiseLinear::hard_tanh()
+            >> var("z_2")
+    };
+    let arrays = at("vae_denoise_delta4");
+    let model = (decoder() >> gaussian(4.0, &arrays.get("y")))
+        .build()
+        .unwrap();
+    tell("vae_denoise_delta4", &model, 0.5, 60);
+    let arrays = at("vae_inpaint_uniform50");
+    let keep = arrays.get("keep").data;
+    let kept: Vec<usize> = (0..784).filter(|i| keep[*i] != 0.0).collect();
+    let mask = |i: usize, j: usize| if kept[i] == j { 1.0 } else { 0.0 };
+    let mask = Linear::new(Matrix::from_fn(kept.len(), 784, mask).unwrap()).unwrap();
+    let model = decoder() >> mask >> var("zz") >> gaussian(0.01, &arrays.get("y"));
+    tell("vae_inpaint_uniform50", &model.build().unwrap(), 0.5, 100);
+}
+
+fn own_models(at: &impl Fn(&'static str) -> Record) {
+    for k in ["own_0", "own_1", "own_2", "own_3"] {
+        let arrays = at(k);
+        let (a, y, binary) = (arrays.get("A"), arrays.get("y"), arrays.get("binary").data);
+        let (n, damping) = (a.shape[1], arrays.get("damping").data[0]);
+        let prior = if binary[0] > 0.0 {
+            source(Binary::new(0.7).unwrap().iid(n))
+        } else {
+            source(sparse(0.2, 0.1, n))
+        };
+        let chain = prior >> var("x") >> linear(&a) >> var("z");
+        let model = if arrays.get("sign").data[0] > 0.0 {
+            chain >> seen(&PiecewiseLinear::sign(), &y.data)
+        } else {
+            chain >> gaussian(0.09, &y)
+        };
+        tell(k, &model.build().unwrap(), damping, 400);
+    }
+}
+
+fn main() {
+    let folder = PathBuf::from(std::env::args().nth(1).expect("the folder of the arrays"));
+    let at = |name: &'static str| Record {
+        folder: folder.clone(),
+        name,
+    };
+    own_models(&at);
+    if Path::new(&folder).join("sparse_regression.A.f64").exists() {
+        linear_models(&at);
+        deep_models(&at);
+        decoders(&at);
+    }
+}

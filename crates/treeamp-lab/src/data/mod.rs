@@ -1,0 +1,134 @@
+//! Arrays in files: `.npy`, `.npz` and `.csv`, read without trust and written whole or not at all.
+//!
+//! No reader executes or unpickles anything, and none allocates more than the file can hold.
+
+mod array;
+mod csv;
+mod error;
+mod npy;
+mod whole;
+mod zip;
+
+use std::path::Path;
+
+pub use array::Array;
+pub use error::DataError;
+pub use whole::write_whole;
+
+/// Reads an array from a file by its extension. An array of an `.npz` file is named after a colon,
+/// `data.npz:y`, unless the file holds only one.
+///
+/// # Errors
+/// [`DataError`], naming the file and the place in it.
+pub fn read(path: &str) -> Result<Array, DataError> {
+    let (file, member) = match path.rsplit_once(':') {
+        Some((file, member)) if has_extension(Path::new(file), "npz") => (file, Some(member)),
+        _ => (path, None),
+    };
+    let file = Path::new(file);
+    let fail = |reason: String| DataError::Content {
+        path: path.to_owned(),
+        reason,
+    };
+    let bytes = std::fs::read(file).map_err(|source| DataError::File {
+        path: file.to_owned(),
+        source,
+    })?;
+    if has_extension(file, "npy") {
+        npy::decode(&bytes).map_err(fail)
+    } else if has_extension(file, "npz") {
+        pick(&bytes, member).map_err(fail)
+    } else if has_extension(file, "csv") {
+        csv::decode(&bytes).map_err(fail)
+    } else {
+        Err(fail(
+            "expected a name that ends in .npy, .npz or .csv".to_owned(),
+        ))
+    }
+}
+
+/// Decodes the bytes of an `.npy` file.
+///
+/// # Errors
+/// What was expected and what came.
+pub fn decode_npy(bytes: &[u8]) -> Result<Array, String> {
+    npy::decode(bytes)
+}
+
+/// Decodes the arrays of an `.npz` file, with their names.
+///
+/// # Errors
+/// What was expected and what came.
+pub fn decode_npz(bytes: &[u8]) -> Result<Vec<(String, Array)>, String> {
+    let members = zip::members(bytes)?;
+    members
+        .iter()
+        .map(|m| {
+            let array = npy::decode(&zip::content(bytes, m)?);
+            Ok((
+                m.array_name().to_owned(),
+                array.map_err(|e| format!("`{}`: {e}", m.name))?,
+            ))
+        })
+        .collect()
+}
+
+/// Decodes comma-separated numbers; a first line that is not numbers is a header.
+///
+/// # Errors
+/// What was expected and what came, with the line.
+pub fn decode_csv(bytes: &[u8]) -> Result<Array, String> {
+    csv::decode(bytes)
+}
+
+/// The bytes of an `.npy` file.
+#[must_use]
+pub fn encode_npy(array: &Array) -> Vec<u8> {
+    npy::encode(array)
+}
+
+/// The bytes of an `.npz` file, not compressed; the same arrays give the same bytes.
+///
+/// # Errors
+/// Arrays of four gigabytes or more, which the format cannot hold.
+pub fn encode_npz(arrays: &[(&str, &Array)]) -> Result<Vec<u8>, String> {
+    zip::encode(
+        arrays
+            .iter()
+            .map(|(name, array)| (format!("{name}.npy"), npy::encode(array))),
+    )
+}
+
+/// Comma-separated numbers, one line per row, with all their digits.
+#[must_use]
+pub fn encode_csv(array: &Array) -> Vec<u8> {
+    csv::encode(array)
+}
+
+/// One array of an archive: the named one, or the only one.
+fn pick(bytes: &[u8], member: Option<&str>) -> Result<Array, String> {
+    let members = zip::members(bytes)?;
+    let names = || {
+        let names: Vec<&str> = members.iter().map(zip::Member::array_name).collect();
+        names.join(", ")
+    };
+    let found = match (member, members.as_slice()) {
+        (Some(name), all) => all
+            .iter()
+            .find(|m| m.array_name() == name)
+            .ok_or_else(|| format!("there is no array `{name}`: the file has {}", names()))?,
+        (None, [only]) => only,
+        (None, _) => {
+            let all = names();
+            return Err(format!(
+                "expected one array, or a name after a colon; the file has {all}"
+            ));
+        }
+    };
+    npy::decode(&zip::content(bytes, found)?)
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case(extension))
+}

@@ -1,0 +1,106 @@
+//! Inference on an instance.
+
+use treeamp::engine::{Damping, Initial, Observer};
+use treeamp::model::Sample;
+use treeamp::prelude::{ExpectationPropagation, Posterior};
+
+use super::{ExperimentError, Instance, Metric, instance};
+use crate::spec::{ModelFile, Setting};
+
+/// How a run is to be done; what is not given comes from the file, or is the library's default.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RunOptions {
+    /// At most this many sweeps.
+    pub max_sweeps: Option<usize>,
+    /// Converged below this residual.
+    pub tolerance: Option<f64>,
+    /// How much of the previous message is kept.
+    pub damping: Option<f64>,
+    /// Standard deviation of the linear parts of the first messages, for symmetric models.
+    pub start_noise: Option<f64>,
+}
+
+impl RunOptions {
+    /// With the options of the file where none are given.
+    #[must_use]
+    pub fn or_of(self, file: &ModelFile) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturates"
+        )]
+        let count = |x: f64| x as usize;
+        Self {
+            max_sweeps: self.max_sweeps.or(file.run_option("max_sweeps").map(count)),
+            tolerance: self.tolerance.or(file.run_option("tolerance")),
+            damping: self.damping.or(file.run_option("damping")),
+            start_noise: self.start_noise.or(file.run_option("start_noise")),
+        }
+    }
+}
+
+/// What came out of a run.
+#[derive(Debug)]
+pub struct Inference {
+    /// What the observations were drawn from; `None` for data.
+    pub truth: Option<Sample>,
+    /// The model given its observations.
+    pub posterior: treeamp::model::Tree,
+    /// The report.
+    pub report: Posterior,
+}
+
+impl Inference {
+    /// The error of a variable, where the truth is known.
+    ///
+    /// # Errors
+    /// An unknown variable.
+    pub fn error(&self, variable: &str, metric: Metric) -> Result<Option<f64>, ExperimentError> {
+        let mean = self.report.mean(variable)?;
+        let truth = self
+            .truth
+            .as_ref()
+            .map(|sample| sample.get(variable))
+            .transpose()?;
+        Ok(truth.map(|truth| metric.of(mean, truth)))
+    }
+}
+
+/// Expectation propagation on the instance of a seed.
+///
+/// # Errors
+/// A file that is wrong, data that do not fit, an option out of range, a contradiction.
+pub fn infer(
+    file: &ModelFile,
+    setting: &Setting,
+    seed: u64,
+    options: RunOptions,
+    observer: &mut impl Observer<ExpectationPropagation>,
+) -> Result<Inference, ExperimentError> {
+    let Instance { truth, posterior } = instance(file, setting, seed)?;
+    let options = options.or_of(file);
+    let mut engine = ExpectationPropagation.on(&posterior)?;
+    if let Some(n) = options.max_sweeps {
+        engine = engine.max_sweeps(n);
+    }
+    if let Some(tolerance) = options.tolerance {
+        engine = engine.tolerance(tolerance);
+    }
+    if let Some(d) = options.damping {
+        engine = engine.damping(Damping::Constant(d));
+    }
+    if let Some(std) = options.start_noise {
+        engine = engine.initial(Initial::Noisy {
+            precision: 0.0,
+            mean: 0.0,
+            std,
+            seed,
+        });
+    }
+    let report = engine.run(observer)?;
+    Ok(Inference {
+        truth,
+        posterior,
+        report,
+    })
+}

@@ -1,0 +1,97 @@
+//! One instance of a model: a truth drawn from it, or data, and the posterior.
+
+use treeamp::model::{Direction, Sample, Tree};
+
+use super::ExperimentError;
+use crate::spec::{ModelFile, Scale, Setting};
+
+/// A model with its observations.
+#[derive(Debug, Clone)]
+pub struct Instance {
+    /// What the observations were drawn from; `None` for data.
+    pub truth: Option<Sample>,
+    /// The student's model given the observations.
+    pub posterior: Tree,
+}
+
+/// What is observed: what the file says, or else every variable that nothing follows.
+fn observed(file: &ModelFile, tree: &Tree) -> Vec<String> {
+    if !file.observations.is_empty() {
+        let names = file.observations.iter().map(|o| o.variable.clone());
+        return names.collect();
+    }
+    let leaf = |edges: &[usize]| {
+        let all = edges.iter().map(|e| tree.edges()[*e]);
+        edges.len() == 1
+            && all
+                .clone()
+                .all(|e| e.direction == Direction::Forward && tree.factors()[e.factor].inputs > 0)
+    };
+    let leaves = tree.variables().iter().filter(|v| leaf(&v.edges));
+    leaves.map(|v| v.name.clone()).collect()
+}
+
+/// What the student believes: the parameters of `[student]` in place of the others.
+fn student_setting(file: &ModelFile, setting: &Setting) -> Setting {
+    let beliefs = file.student.iter();
+    beliefs.fold(setting.clone(), |s, (name, value)| s.with(name, *value))
+}
+
+/// The instance of a seed: everything random in it follows from that.
+///
+/// # Errors
+/// A file that is wrong, data that cannot be read or do not fit, a model that cannot be sampled.
+pub fn instance(
+    file: &ModelFile,
+    setting: &Setting,
+    seed: u64,
+) -> Result<Instance, ExperimentError> {
+    let scale = Scale::Finite { seed };
+    let mut posterior = file.tree(&student_setting(file, setting), scale)?;
+    let names = observed(file, &posterior);
+    let from_data = |name: &str| {
+        file.observations
+            .iter()
+            .any(|o| o.variable == name && o.data.is_some())
+    };
+    let truth = if names.iter().all(|name| from_data(name)) {
+        None
+    } else {
+        Some(file.tree(setting, scale)?.sample(seed)?)
+    };
+    for name in &names {
+        let drawn = truth.as_ref().filter(|_| !from_data(name));
+        posterior = match (file.observed_values(name)?, drawn) {
+            (Some(array), None) => posterior.condition(name, &array.values)?,
+            (_, Some(sample)) => posterior.condition(name, sample.get(name)?)?,
+            (None, None) => posterior,
+        };
+    }
+    Ok(Instance { truth, posterior })
+}
+
+/// The model of the theory, in the limit of large sizes, with its observations expected.
+///
+/// # Errors
+/// A file that is wrong, a module without a limit.
+pub fn theory(file: &ModelFile, setting: &Setting) -> Result<Tree, ExperimentError> {
+    let mut tree = file.tree(setting, Scale::Limit)?;
+    for name in observed(file, &tree) {
+        tree = tree.expect(&name)?;
+    }
+    Ok(tree)
+}
+
+/// The model that a mismatched student believes in, in the limit; `None` when it is the teacher's.
+///
+/// # Errors
+/// A file that is wrong, a module without a limit.
+pub fn theory_student(
+    file: &ModelFile,
+    setting: &Setting,
+) -> Result<Option<Tree>, ExperimentError> {
+    if file.student.is_empty() {
+        return Ok(None);
+    }
+    theory(file, &student_setting(file, setting)).map(Some)
+}

@@ -1,0 +1,82 @@
+//! What state evolution says about a model in the limit of large sizes.
+
+use treeamp::engine::Termination;
+use treeamp::prelude::{MismatchedEvolution, StateEvolution};
+
+use super::{ExperimentError, RunOptions, theory, theory_student};
+use crate::spec::{ModelFile, Setting};
+
+/// The prediction of one variable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForecastRow {
+    /// The variable.
+    pub variable: String,
+    /// The mean squared error per component.
+    pub mse: f64,
+    /// The variance that the student claims.
+    pub variance: f64,
+    /// The second moment of the truth.
+    pub second_moment: f64,
+}
+
+/// The fixed point that a run without knowledge of the solution ends at.
+#[derive(Debug, Clone)]
+pub struct Forecast {
+    /// The variables.
+    pub variables: Vec<ForecastRow>,
+    /// Entropy of the measurements (or cross-entropy of a mismatched student), in nats per component of
+    /// the first variable, or why there is none.
+    pub entropy: Result<f64, String>,
+    /// How the iteration ended.
+    pub termination: Termination,
+    /// Its sweeps.
+    pub sweeps: usize,
+}
+
+/// Bayes-optimal state evolution, or the mismatched one when the file has a student.
+///
+/// # Errors
+/// A file that is wrong, a module without theory, an option out of range.
+pub fn predict(
+    file: &ModelFile,
+    setting: &Setting,
+    options: RunOptions,
+) -> Result<Forecast, ExperimentError> {
+    let teacher = theory(file, setting)?;
+    let student = theory_student(file, setting)?;
+    macro_rules! forecast {
+        ($evolution:expr, $tree:expr) => {{
+            let mut run = $evolution;
+            if let Some(n) = options.max_sweeps {
+                run = run.max_sweeps(n);
+            }
+            if let Some(tolerance) = options.tolerance {
+                run = run.tolerance(tolerance);
+            }
+            if let Some(d) = options.damping {
+                run = run.damping(d);
+            }
+            let evolution = run.run()?;
+            let names = $tree.variables().iter().map(|v| v.name.clone());
+            let rows = names.map(|variable| {
+                let overlaps = evolution.overlaps(&variable)?;
+                Ok(ForecastRow {
+                    mse: overlaps.mse(),
+                    variance: overlaps.v,
+                    second_moment: overlaps.tau0,
+                    variable,
+                })
+            });
+            Ok(Forecast {
+                variables: rows.collect::<Result<_, treeamp::ModelError>>()?,
+                entropy: evolution.entropy().map_err(|e| e.to_string()),
+                termination: evolution.termination().clone(),
+                sweeps: evolution.report.sweeps,
+            })
+        }};
+    }
+    match &student {
+        None => forecast!(StateEvolution::new(&teacher)?, teacher),
+        Some(student) => forecast!(MismatchedEvolution::new(&teacher, student)?, student),
+    }
+}

@@ -1,0 +1,86 @@
+//! One row of a sweep: a cell of the grid run by expectation propagation or predicted by theory.
+
+use super::{ExperimentError, Metric, RunOptions, infer, predict};
+use crate::spec::{ModelFile, Setting};
+use crate::sweep::{Cell, Row};
+
+/// Where a row comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Expectation propagation on a random instance.
+    Ep,
+    /// State evolution.
+    Se,
+}
+
+impl Source {
+    /// Its name in a table.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ep => "EP",
+            Self::Se => "SE",
+        }
+    }
+}
+
+/// The setting that a cell of a grid asks for.
+fn setting_of(cell: &Cell, others: &Setting) -> Setting {
+    let numbers = cell.parameters.iter();
+    let numbers = numbers.filter_map(|(name, value)| Some((name, value.as_number()?)));
+    numbers.fold(others.clone(), |s, (name, x)| s.with(name, x))
+}
+
+/// The results of a cell, with `others` for the parameters that no axis has: for every variable its errors and variance, how the run ended, and the evidence
+/// per component of the first variable.
+///
+/// # Errors
+/// What went wrong, for the table.
+pub fn row(
+    file: &ModelFile,
+    others: &Setting,
+    cell: &Cell,
+    source: Source,
+    metrics: &[Metric],
+    options: RunOptions,
+) -> Result<Row, ExperimentError> {
+    let setting = setting_of(cell, others);
+    let mut row = Row::new();
+    match source {
+        Source::Ep => {
+            let run = infer(file, &setting, cell.stream_seed(), options, &mut ())?;
+            for variable in run.report.variables() {
+                for metric in metrics {
+                    if let Some(error) = run.error(variable, *metric)? {
+                        row.set(&format!("{}_{variable}", metric.name()), error);
+                    }
+                }
+                row.set(
+                    &format!("variance_{variable}"),
+                    run.report.variance(variable)?,
+                );
+            }
+            let components = run.posterior.variables()[0].spec.len() as f64;
+            if let Ok(evidence) = run.report.log_evidence() {
+                row.set("entropy", -evidence / components);
+            }
+            row.set("sweeps", run.report.sweeps);
+            row.set("converged", run.report.termination.is_converged());
+            row.set("ended", run.report.termination.to_string());
+        }
+        Source::Se => {
+            let forecast = predict(file, &setting, options)?;
+            for v in &forecast.variables {
+                row.set(&format!("mse_{}", v.variable), v.mse);
+                row.set(&format!("variance_{}", v.variable), v.variance);
+            }
+            if let Ok(entropy) = forecast.entropy {
+                row.set("entropy", entropy);
+            }
+            row.set("sweeps", forecast.sweeps);
+            row.set("converged", forecast.termination.is_converged());
+            row.set("ended", forecast.termination.to_string());
+        }
+    }
+    Ok(row)
+}

@@ -1,0 +1,93 @@
+//! The arguments of a module, read from a file by the kinds its parameters have.
+
+use std::path::{Path, PathBuf};
+
+use treeamp::belief::SignalSpec;
+use treeamp::error::{ModelError, parameter};
+use treeamp::math::matrix::Matrix;
+
+use super::build::Scale;
+use super::matrix::MatrixSource;
+
+/// A value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Argument {
+    Number(f64),
+    Count(usize),
+    Numbers(Vec<f64>),
+    Shape(Vec<usize>),
+    Matrix(MatrixSource),
+}
+
+/// All arguments of a factor, defaults filled in, and where it stands in the model.
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    pub kind: &'static str,
+    pub values: Vec<(&'static str, Argument)>,
+    pub inputs: &'a [SignalSpec],
+    pub scale: Scale,
+    /// The folder that paths are relative to.
+    pub folder: &'a Path,
+    /// The seed of an ensemble that has none of its own.
+    pub seed: u64,
+}
+
+impl Arguments<'_> {
+    fn get(&self, name: &str) -> Option<&Argument> {
+        self.values.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    fn missing(&self, name: &'static str) -> ModelError {
+        parameter(self.kind, name, "given", "nothing")
+    }
+
+    pub fn number(&self, name: &'static str) -> Result<f64, ModelError> {
+        match self.get(name) {
+            Some(Argument::Number(x)) => Ok(*x),
+            _ => Err(self.missing(name)),
+        }
+    }
+
+    pub fn count(&self, name: &'static str) -> Result<usize, ModelError> {
+        match self.get(name) {
+            Some(Argument::Count(n)) => Ok(*n),
+            _ => Err(self.missing(name)),
+        }
+    }
+
+    pub fn numbers(&self, name: &'static str) -> Result<&[f64], ModelError> {
+        match self.get(name) {
+            Some(Argument::Numbers(x)) => Ok(x),
+            _ => Err(self.missing(name)),
+        }
+    }
+
+    pub fn shape(&self, name: &'static str) -> Result<&[usize], ModelError> {
+        match self.get(name) {
+            Some(Argument::Shape(shape)) => Ok(shape),
+            _ => Err(self.missing(name)),
+        }
+    }
+
+    pub fn matrix(&self, name: &'static str) -> Result<&MatrixSource, ModelError> {
+        match self.get(name) {
+            Some(Argument::Matrix(source)) => Ok(source),
+            _ => Err(self.missing(name)),
+        }
+    }
+
+    /// The number of components of the first input; one where the wiring is wrong, which the tree says later.
+    pub fn columns(&self) -> usize {
+        self.inputs.first().map_or(1, SignalSpec::count)
+    }
+
+    /// The matrix that a source stands for, with as many columns as the input has components.
+    pub fn realise(&self, source: &MatrixSource) -> Result<Matrix, ModelError> {
+        source.realise(self.columns(), self.seed, self.folder)
+    }
+}
+
+/// A path of a file, relative to the folder of the model file; `npz` members stay behind it.
+pub fn locate(folder: &Path, path: &str) -> PathBuf {
+    folder.join(path)
+}

@@ -1,0 +1,162 @@
+//! From a model file and a setting of its parameters to a tree.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use treeamp::belief::{SignalSpec, Structure};
+use treeamp::factor::Factor;
+use treeamp::model::{Tree, TreeBuilder};
+
+use super::argument::{Arguments, locate};
+use super::file::path;
+use super::nearest::unknown;
+use super::{ModelFile, SpecError};
+use crate::data;
+
+/// How large a model is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// With its sizes; ensembles without a seed of their own are drawn from this one.
+    Finite {
+        /// The seed.
+        seed: u64,
+    },
+    /// In the limit of large sizes, for theory: only ratios matter.
+    Limit,
+}
+
+/// Values that replace those of the file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Setting {
+    values: BTreeMap<String, f64>,
+}
+
+impl Setting {
+    /// The file's own values.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With another value of a parameter (`rho`) or of a factor's (`linear.alpha`).
+    #[must_use]
+    pub fn with(mut self, name: &str, value: f64) -> Self {
+        self.values.insert(name.to_owned(), value);
+        self
+    }
+
+    /// A value, if it is set.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.values.get(name).copied()
+    }
+}
+
+impl ModelFile {
+    /// The tree, with nothing observed.
+    ///
+    /// # Errors
+    /// [`SpecError`] with file, line and key.
+    pub fn tree(&self, setting: &Setting, scale: Scale) -> Result<Tree, SpecError> {
+        let known = self.adjustable();
+        if let Some(name) = setting.values.keys().find(|n| !known.contains(n)) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(self.error(0, name, unknown("parameter", name, &known)));
+        }
+        let variables = self.variables();
+        let stray =
+            |(name, _, _): &&(String, Structure, usize)| !variables.contains(&name.as_str());
+        if let Some((name, _, line)) = self.beliefs.iter().find(stray) {
+            let reason = unknown("variable", name, &variables);
+            return Err(self.error(*line, &path("variables", name), reason));
+        }
+        let mut builder = TreeBuilder::new();
+        for name in variables {
+            let belief = self.beliefs.iter().find(|(n, _, _)| n == name);
+            builder.variable_with(name, belief.map_or(Structure::Isotropic, |(_, s, _)| *s));
+        }
+        for (entry, factor) in self.factors.iter().zip(self.make(setting, scale)?) {
+            let Some(factor) = factor else {
+                let reason = "its inputs are never produced: expected a prior at every start";
+                return Err(self.error(entry.line, &path("factor", entry.label()), reason));
+            };
+            let inputs: Vec<&str> = entry.inputs.iter().map(String::as_str).collect();
+            let outputs: Vec<&str> = entry.outputs.iter().map(String::as_str).collect();
+            builder.shared_factor(entry.name.as_deref(), factor, &inputs, &outputs);
+        }
+        let built = builder.build();
+        built.map_err(|e| self.error(0, "", e.to_string()))
+    }
+
+    /// The factors, each made when the sizes of its inputs are known; `None` where they never are.
+    fn make(
+        &self,
+        setting: &Setting,
+        scale: Scale,
+    ) -> Result<Vec<Option<Arc<dyn Factor>>>, SpecError> {
+        let folder = self.folder();
+        let mut specs: BTreeMap<&str, SignalSpec> = BTreeMap::new();
+        let mut made = vec![None; self.factors.len()];
+        while let Some(k) = (0..made.len()).find(|k| {
+            let mut inputs = self.factors[*k].inputs.iter();
+            made[*k].is_none() && inputs.all(|v| specs.contains_key(v.as_str()))
+        }) {
+            let entry = &self.factors[k];
+            let inputs = entry.inputs.iter().filter_map(|v| specs.get(v.as_str()));
+            let inputs: Vec<SignalSpec> = inputs.cloned().collect();
+            let arguments = self.arguments(entry, setting, scale, &inputs, &folder)?;
+            let factor = (entry.module.make)(&Arguments {
+                // two ensembles of one model are independent
+                seed: arguments.seed.wrapping_add(k as u64),
+                ..arguments
+            });
+            let factor = factor.map_err(|e| {
+                self.error(entry.line, &path("factor", entry.label()), e.to_string())
+            })?;
+            // where the wiring is wrong, the tree says so later
+            let fits = factor.arity().inputs == inputs.len();
+            let outputs = fits.then(|| factor.output_specs(&inputs).ok()).flatten();
+            let outputs = outputs.unwrap_or_default();
+            let unknown = || SignalSpec::real([1]);
+            for (i, name) in entry.outputs.iter().enumerate() {
+                let spec = outputs.get(i).cloned().unwrap_or_else(unknown);
+                specs.entry(name).or_insert(spec);
+            }
+            made[k] = Some(factor);
+        }
+        Ok(made)
+    }
+
+    /// The names of the variables, in the order in which factors mention them.
+    #[must_use]
+    pub fn variables(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self
+            .factors
+            .iter()
+            .flat_map(|f| f.inputs.iter().chain(&f.outputs))
+        {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The values of an observation that comes from a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn observed_values(&self, variable: &str) -> Result<Option<data::Array>, SpecError> {
+        let found = self.observations.iter().find(|o| o.variable == variable);
+        let Some((file, line)) = found.and_then(|o| Some((o.data.as_ref()?, o.line))) else {
+            return Ok(None);
+        };
+        let full = locate(&self.folder(), file);
+        let array = data::read(&full.to_string_lossy()).map_err(|e| SpecError {
+            unreadable: matches!(e, data::DataError::File { .. }),
+            ..self.error(line, &path("observe", variable), e.to_string())
+        })?;
+        Ok(Some(array))
+    }
+}

@@ -1,0 +1,384 @@
+//! A model file, read and checked, but not built.
+
+use std::path::{Path, PathBuf};
+
+use super::SpecError;
+use super::module::{Module, ParameterKind};
+use super::modules::{module, unknown_module};
+use super::nearest::unknown;
+use super::node::{Content, Entry, Node, parse};
+
+/// A model file.
+#[derive(Debug, Clone)]
+pub struct ModelFile {
+    /// The file, for messages.
+    pub name: String,
+    /// What the model is.
+    pub title: String,
+    /// More about it.
+    pub description: String,
+    /// Named numbers that factors refer to, in the order of the file.
+    pub parameters: Vec<(String, f64)>,
+    /// The factors, in the order of the file.
+    pub factors: Vec<FactorEntry>,
+    /// Variables with beliefs of their own: name, structure, line.
+    pub(super) beliefs: Vec<(String, treeamp::belief::Structure, usize)>,
+    /// What is observed, and where its values come from.
+    pub observations: Vec<Observation>,
+    /// The parameters that a mismatched student believes to be different.
+    pub student: Vec<(String, f64)>,
+    /// The options of a run: name and value.
+    pub run: Vec<(String, f64)>,
+    /// The text itself.
+    pub text: String,
+}
+
+/// A factor as it is declared.
+#[derive(Debug, Clone)]
+pub struct FactorEntry {
+    /// Its module.
+    pub module: &'static Module,
+    /// A name of its own.
+    pub name: Option<String>,
+    /// The variables it takes.
+    pub inputs: Vec<String>,
+    /// The variables it gives.
+    pub outputs: Vec<String>,
+    /// The line it starts on.
+    pub line: usize,
+    pub(super) arguments: Vec<Entry>,
+}
+
+/// A variable that is observed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// The variable.
+    pub variable: String,
+    /// A data file, or `None` for values drawn from the model itself.
+    pub data: Option<String>,
+    /// The line.
+    pub line: usize,
+}
+
+/// The options of a run that a file can set.
+pub(super) const RUN_OPTIONS: [&str; 5] =
+    ["max_sweeps", "tolerance", "damping", "start_noise", "seed"];
+
+impl FactorEntry {
+    /// What it is called in `name.parameter`: its own name, or that of its module.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(self.module.kind)
+    }
+}
+
+impl ModelFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`SpecError`] with file, line and key.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, SpecError> {
+        /// A model is text: more than this is another kind of file.
+        const LARGEST: u64 = 1 << 24;
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let unreadable = |reason: String| SpecError {
+            file: name.clone(),
+            line: 0,
+            key: String::new(),
+            reason,
+            unreadable: true,
+        };
+        let size = std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?;
+        if size.len() > LARGEST {
+            let got = size.len();
+            return Err(unreadable(format!(
+                "expected a text of at most 16 MB, got {got} bytes"
+            )));
+        }
+        let text = std::fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))?;
+        Self::parse(&name, &text)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// [`SpecError`] with file, line and key.
+    pub fn parse(name: &str, text: &str) -> Result<Self, SpecError> {
+        let reader = Reader { name };
+        let entries = parse(text).map_err(|(line, reason)| reader.error(line, "", reason))?;
+        let mut file = Self {
+            name: name.to_owned(),
+            title: String::new(),
+            description: String::new(),
+            parameters: Vec::new(),
+            factors: Vec::new(),
+            beliefs: Vec::new(),
+            observations: Vec::new(),
+            student: Vec::new(),
+            run: Vec::new(),
+            text: text.to_owned(),
+        };
+        let mut student = Vec::new();
+        for entry in &entries {
+            match entry.key.as_str() {
+                "title" => file.title = reader.text(entry, "")?,
+                "description" => file.description = reader.text(entry, "")?,
+                "parameters" => file.parameters = reader.numbers(entry)?,
+                "student" => {
+                    student = reader.table(entry, "")?.to_vec();
+                    file.student = reader.numbers(entry)?;
+                }
+                "run" => {
+                    reader.known(reader.table(entry, "")?, "run", "option", &RUN_OPTIONS)?;
+                    file.run = reader.numbers(entry)?;
+                }
+                "variables" => file.beliefs = reader.beliefs(entry)?,
+                "observe" => file.observations = reader.observations(entry)?,
+                "factor" => file.factors = reader.factors(entry)?,
+                other => {
+                    let known = [
+                        "title",
+                        "description",
+                        "parameters",
+                        "variables",
+                        "factor",
+                        "observe",
+                        "student",
+                        "run",
+                    ];
+                    return Err(reader.error(entry.line, other, unknown("key", other, &known)));
+                }
+            }
+        }
+        if file.factors.is_empty() {
+            let reason = "expected at least one [[factor]], got none".to_owned();
+            return Err(reader.error(0, "", reason));
+        }
+        let names: Vec<&str> = file.parameters.iter().map(|(n, _)| n.as_str()).collect();
+        reader.known(&student, "student", "parameter", &names)?;
+        Ok(file)
+    }
+
+    /// The folder that data files are relative to.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        let parent = Path::new(&self.name).parent();
+        parent.map(Path::to_owned).unwrap_or_default()
+    }
+
+    /// An option of `[run]`.
+    #[must_use]
+    pub fn run_option(&self, name: &str) -> Option<f64> {
+        self.run.iter().find(|(n, _)| n == name).map(|(_, x)| *x)
+    }
+
+    pub(super) fn error(&self, line: usize, key: &str, reason: impl Into<String>) -> SpecError {
+        Reader { name: &self.name }.error(line, key, reason.into())
+    }
+
+    /// The names that a grid can change: parameters, and numbers of factors as `label.key`.
+    #[must_use]
+    pub fn adjustable(&self) -> Vec<String> {
+        let own = self.parameters.iter().map(|(name, _)| name.clone());
+        let factors = self.factors.iter().flat_map(|f| {
+            let numeric = |p: &&super::Parameter| {
+                matches!(
+                    p.kind,
+                    ParameterKind::Number | ParameterKind::Count | ParameterKind::Shape
+                )
+            };
+            let keys = f.module.parameters.iter().filter(numeric);
+            let mut keys: Vec<String> = keys.map(|p| format!("{}.{}", f.label(), p.name)).collect();
+            if f.module
+                .parameters
+                .iter()
+                .any(|p| p.kind == ParameterKind::Matrix)
+            {
+                keys.push(format!("{}.alpha", f.label()));
+            }
+            keys
+        });
+        own.chain(factors).collect()
+    }
+}
+
+/// Reads entries, with errors that name the file.
+struct Reader<'a> {
+    name: &'a str,
+}
+
+impl Reader<'_> {
+    fn error(&self, line: usize, key: &str, reason: String) -> SpecError {
+        SpecError {
+            file: self.name.to_owned(),
+            line,
+            key: key.chars().take(64).collect(),
+            reason,
+            unreadable: false,
+        }
+    }
+
+    fn expected(&self, node: &Node, key: &str, what: &str) -> SpecError {
+        self.error(
+            node.line,
+            key,
+            format!("expected {what}, got {}", node.describe()),
+        )
+    }
+
+    fn text(&self, entry: &Entry, prefix: &str) -> Result<String, SpecError> {
+        match &entry.node.content {
+            Content::Text(text) => Ok(text.clone()),
+            _ => Err(self.expected(&entry.node, &path(prefix, &entry.key), "a text")),
+        }
+    }
+
+    fn table<'e>(&self, entry: &'e Entry, prefix: &str) -> Result<&'e [Entry], SpecError> {
+        match &entry.node.content {
+            Content::Table(entries) => Ok(entries),
+            _ => Err(self.expected(&entry.node, &path(prefix, &entry.key), "a table")),
+        }
+    }
+
+    /// Every key is known.
+    fn known(
+        &self,
+        entries: &[Entry],
+        prefix: &str,
+        what: &str,
+        known: &[&str],
+    ) -> Result<(), SpecError> {
+        match entries.iter().find(|e| !known.contains(&e.key.as_str())) {
+            None => Ok(()),
+            Some(e) => {
+                let reason = unknown(what, &e.key, known);
+                Err(self.error(e.line, &path(prefix, &e.key), reason))
+            }
+        }
+    }
+
+    fn numbers(&self, entry: &Entry) -> Result<Vec<(String, f64)>, SpecError> {
+        let one = |e: &Entry| {
+            let key = path(&entry.key, &e.key);
+            let number = e.node.number().filter(|x| x.is_finite());
+            let number = number.ok_or_else(|| self.expected(&e.node, &key, "a finite number"))?;
+            Ok((e.key.clone(), number))
+        };
+        self.table(entry, "")?.iter().map(one).collect()
+    }
+
+    fn beliefs(
+        &self,
+        entry: &Entry,
+    ) -> Result<Vec<(String, treeamp::belief::Structure, usize)>, SpecError> {
+        use treeamp::belief::Structure;
+        let mut beliefs = Vec::new();
+        for variable in self.table(entry, "")? {
+            let prefix = path("variables", &variable.key);
+            let entries = self.table(variable, "variables")?;
+            self.known(entries, &prefix, "key", &["belief"])?;
+            for e in entries {
+                let structure = match self.text(e, &prefix)?.as_str() {
+                    "isotropic" => Structure::Isotropic,
+                    "diagonal" => Structure::Diagonal,
+                    "full" => Structure::Full,
+                    other => {
+                        let known = ["isotropic", "diagonal", "full"];
+                        let reason = unknown("belief", other, &known);
+                        return Err(self.error(e.line, &path(&prefix, &e.key), reason));
+                    }
+                };
+                beliefs.push((variable.key.clone(), structure, variable.line));
+            }
+        }
+        Ok(beliefs)
+    }
+
+    fn observations(&self, entry: &Entry) -> Result<Vec<Observation>, SpecError> {
+        let one = |e: &Entry| {
+            let source = self.text(e, "observe")?;
+            Ok(Observation {
+                variable: e.key.clone(),
+                data: (source != "sample").then_some(source),
+                line: e.line,
+            })
+        };
+        self.table(entry, "")?.iter().map(one).collect()
+    }
+
+    fn factors(&self, entry: &Entry) -> Result<Vec<FactorEntry>, SpecError> {
+        let Content::List(list) = &entry.node.content else {
+            return Err(self.expected(
+                &entry.node,
+                "factor",
+                "a list of tables, each under [[factor]]",
+            ));
+        };
+        list.iter().map(|node| self.factor(node)).collect()
+    }
+
+    fn factor(&self, node: &Node) -> Result<FactorEntry, SpecError> {
+        let Content::Table(entries) = &node.content else {
+            return Err(self.expected(node, "factor", "a table"));
+        };
+        let find = |key: &str| entries.iter().find(|e| e.key == key);
+        let line = entries.first().map_or(node.line, |e| e.line);
+        let Some(kind) = find("kind") else {
+            let reason = "expected the name of a module, got nothing".to_owned();
+            return Err(self.error(line, "factor.kind", reason));
+        };
+        let kind_name = self.text(kind, "factor")?;
+        let module = module(&kind_name)
+            .ok_or_else(|| self.error(kind.line, "factor.kind", unknown_module(&kind_name)))?;
+        let own = module.parameters.iter().map(|p| p.name);
+        let wiring = ["kind", "name", "input", "inputs", "output", "outputs"];
+        let known: Vec<&str> = wiring.into_iter().chain(own).collect();
+        self.known(entries, &format!("factor.{kind_name}"), "key", &known)?;
+        let name = find("name").map(|e| self.text(e, "factor")).transpose()?;
+        Ok(FactorEntry {
+            module,
+            name,
+            inputs: self.wires(find("input"), find("inputs"))?,
+            outputs: self.wires(find("output"), find("outputs"))?,
+            line,
+            arguments: entries
+                .iter()
+                .filter(|e| !wiring.contains(&e.key.as_str()))
+                .cloned()
+                .collect(),
+        })
+    }
+
+    /// `input = "z"` or `inputs = ["z1", "z2"]`.
+    fn wires(&self, one: Option<&Entry>, many: Option<&Entry>) -> Result<Vec<String>, SpecError> {
+        let name = |entry: &Entry, node: &Node| match &node.content {
+            Content::Text(text) => Ok(text.clone()),
+            _ => Err(self.expected(node, &path("factor", &entry.key), "the name of a variable")),
+        };
+        match (one, many) {
+            (None, None) => Ok(Vec::new()),
+            (Some(entry), None) => Ok(vec![name(entry, &entry.node)?]),
+            (None, Some(entry)) => match &entry.node.content {
+                Content::List(list) => list.iter().map(|node| name(entry, node)).collect(),
+                _ => Err(self.expected(
+                    &entry.node,
+                    &path("factor", &entry.key),
+                    "a list of variables",
+                )),
+            },
+            (Some(_), Some(entry)) => {
+                let reason = "expected one variable or a list of them, got both".to_owned();
+                Err(self.error(entry.line, &path("factor", &entry.key), reason))
+            }
+        }
+    }
+}
+
+/// A key under another.
+pub(super) fn path(prefix: &str, key: &str) -> String {
+    if prefix.is_empty() {
+        return key.to_owned();
+    }
+    format!("{prefix}.{key}")
+}

@@ -1,0 +1,124 @@
+//! Matrices of a model file: a data file, or an ensemble with its ratio and seed.
+
+use std::path::Path;
+
+use treeamp::error::{ModelError, parameter};
+use treeamp::math::matrix::Matrix;
+use treeamp::prelude::{LinearEnsemble, Spectrum};
+
+use super::argument::locate;
+use crate::{data, ensemble};
+
+/// The ensembles by name.
+pub const ENSEMBLES: [&str; 8] = [
+    "gaussian",
+    "binary",
+    "ternary",
+    "orthogonal",
+    "features_relu",
+    "features_abs",
+    "features_sign",
+    "features_tanh",
+];
+
+/// Where a matrix comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MatrixSource {
+    /// A data file.
+    File(String),
+    /// Random, `alpha` rows per column.
+    Ensemble {
+        /// Its name, one of [`ENSEMBLES`].
+        kind: String,
+        /// Rows per column.
+        alpha: f64,
+        /// A seed of its own, or that of the run.
+        seed: Option<u64>,
+    },
+}
+
+impl MatrixSource {
+    /// The matrix itself.
+    pub fn realise(&self, columns: usize, seed: u64, folder: &Path) -> Result<Matrix, ModelError> {
+        let refuse = |expected: &str, got: String| parameter("linear", "matrix", expected, got);
+        match self {
+            Self::File(path) => {
+                let full = locate(folder, path);
+                let array = data::read(&full.to_string_lossy())
+                    .map_err(|error| refuse("a data file", error.to_string()))?;
+                let [rows, columns] = array.shape[..] else {
+                    return Err(refuse(
+                        "two axes",
+                        format!("{} in {path}", array.shape.len()),
+                    ));
+                };
+                if array.complex {
+                    return Err(refuse("real", format!("complex numbers in {path}")));
+                }
+                Matrix::from_rows(rows, columns, &array.values)
+            }
+            Self::Ensemble {
+                kind,
+                alpha,
+                seed: own,
+            } => draw(kind, rows(*alpha, columns)?, columns, own.unwrap_or(seed)),
+        }
+    }
+
+    /// The spectrum in the limit, where the ensemble has one.
+    pub fn limit(&self, folder: &Path) -> Result<LinearEnsemble, ModelError> {
+        match self {
+            Self::File(_) => {
+                let w = self.realise(0, 0, folder)?;
+                let failed = |e: treeamp::FactorError| {
+                    parameter("linear", "matrix", "one with a spectrum", e)
+                };
+                Ok(LinearEnsemble::new(Spectrum::of(&w).map_err(failed)?))
+            }
+            Self::Ensemble { kind, alpha, .. } => match kind.as_str() {
+                // independent entries of the same variance have the same spectrum in the limit
+                "gaussian" | "binary" | "ternary" => LinearEnsemble::gaussian(*alpha),
+                "orthogonal" => LinearEnsemble::orthogonal(*alpha),
+                other => {
+                    let expected =
+                        "an ensemble with a known limit (gaussian, binary, ternary, orthogonal)";
+                    Err(parameter("linear", "matrix", expected, other))
+                }
+            },
+        }
+    }
+}
+
+/// More entries than this, 8 GB of them, are a mistake in the file.
+const LARGEST: f64 = 1e9;
+
+fn rows(alpha: f64, columns: usize) -> Result<usize, ModelError> {
+    let rows = (alpha * columns as f64).round().max(1.0);
+    if !(alpha > 0.0) {
+        return Err(parameter("linear", "alpha", "positive", alpha));
+    }
+    if !(rows * columns as f64 <= LARGEST) {
+        let got = format!("{rows:e} x {columns}");
+        return Err(parameter("linear", "matrix", "at most 1e9 entries", got));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked"
+    )]
+    Ok(rows as usize)
+}
+
+fn draw(kind: &str, rows: usize, columns: usize, seed: u64) -> Result<Matrix, ModelError> {
+    match kind {
+        "gaussian" => ensemble::gaussian(rows, columns, seed),
+        "binary" => ensemble::binary(rows, columns, seed),
+        "ternary" => ensemble::ternary(rows, columns, [1.0 / 3.0; 3], seed),
+        "orthogonal" => ensemble::orthogonal(rows, columns, seed),
+        "features_relu" => ensemble::random_features(rows, columns, |u| u.max(0.0), seed),
+        "features_abs" => ensemble::random_features(rows, columns, f64::abs, seed),
+        "features_sign" => ensemble::random_features(rows, columns, f64::signum, seed),
+        "features_tanh" => ensemble::random_features(rows, columns, f64::tanh, seed),
+        other => Err(parameter("linear", "ensemble", ENSEMBLES.join(", "), other)),
+    }
+}

@@ -1,0 +1,59 @@
+//! The nearest known name, for whoever mistyped one.
+
+/// The number of letters to insert, delete, replace or swap with their neighbour.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+/// A known name close enough to be meant.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // a name of any length is compared, but not a whole file in one key
+    if name.chars().count() > 64 {
+        return None;
+    }
+    let scored = known.into_iter().map(|k| (distance(name, k), k));
+    let (score, best) = scored.min_by_key(|(score, _)| *score)?;
+    (score <= 1 + name.chars().count() / 3).then_some(best)
+}
+
+/// `expected one of ..., got ...`, with the nearest known name.
+pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let name: String = name.chars().take(64).collect();
+    match nearest(&name, known.iter().copied()) {
+        Some(near) => format!("there is no {what} `{name}`; did you mean `{near}`?"),
+        None if known.is_empty() => format!("there is no {what} `{name}`: there are none here"),
+        None => format!(
+            "there is no {what} `{name}`: expected one of {}",
+            known.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_the_one_that_was_meant() {
+        let known = ["gauss_bernoulli", "gaussian", "binary", "size"];
+        assert_eq!(nearest("gaus_bernouli", known), Some("gauss_bernoulli"));
+        assert_eq!(nearest("gaussain", known), Some("gaussian"));
+        assert_eq!(nearest("szie", known), Some("size"));
+        assert_eq!(nearest("temperature", known), None);
+        assert_eq!(nearest("x", []), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! The arguments of a factor: from a setting, from the file, or the defaults.
+
+use std::path::Path;
+
+use treeamp::belief::SignalSpec;
+
+use super::argument::{Argument, Arguments};
+use super::build::{Scale, Setting};
+use super::file::path;
+use super::matrix::{ENSEMBLES, MatrixSource};
+use super::module::{Parameter, ParameterKind};
+use super::nearest::unknown;
+use super::node::{Content, Entry, Node};
+use super::{FactorEntry, ModelFile, SpecError};
+
+impl ModelFile {
+    /// The arguments of a factor: from the setting, from the file, or the defaults.
+    pub(super) fn arguments<'a>(
+        &self,
+        entry: &FactorEntry,
+        setting: &Setting,
+        scale: Scale,
+        inputs: &'a [SignalSpec],
+        folder: &'a Path,
+    ) -> Result<Arguments<'a>, SpecError> {
+        let mut values = Vec::new();
+        for parameter in entry.module.parameters {
+            let given = entry.arguments.iter().find(|e| e.key == parameter.name);
+            let own = setting.get(&path(entry.label(), parameter.name));
+            let value = match (own, given) {
+                (Some(x), _) => self.number_as(x, parameter, entry.line)?,
+                (None, Some(e)) => self.argument(e, parameter, entry, setting)?,
+                (None, None) => parameter.default_argument().ok_or_else(|| {
+                    let key = path(&path("factor", entry.label()), parameter.name);
+                    self.error(
+                        entry.line,
+                        &key,
+                        format!("expected a {}, got nothing", parameter.kind),
+                    )
+                })?,
+            };
+            values.push((parameter.name, value));
+        }
+        let seed = match scale {
+            Scale::Finite { seed } => seed,
+            Scale::Limit => 0,
+        };
+        Ok(Arguments {
+            kind: entry.module.kind,
+            values,
+            inputs,
+            scale,
+            folder,
+            seed,
+        })
+    }
+
+    /// A number of the setting in place of a parameter.
+    fn number_as(&self, x: f64, parameter: &Parameter, line: usize) -> Result<Argument, SpecError> {
+        match parameter.kind {
+            ParameterKind::Number => Some(Argument::Number(x)),
+            ParameterKind::Count => whole(x).map(Argument::Count),
+            ParameterKind::Shape => whole(x).map(|n| Argument::Shape(vec![n])),
+            ParameterKind::Numbers | ParameterKind::Matrix => None,
+        }
+        .ok_or_else(|| {
+            let reason = format!("expected a {}, got {x}", parameter.kind);
+            self.error(line, parameter.name, reason)
+        })
+    }
+
+    /// A value of the file; a text stands for a parameter of that name.
+    fn argument(
+        &self,
+        entry: &Entry,
+        parameter: &Parameter,
+        factor: &FactorEntry,
+        setting: &Setting,
+    ) -> Result<Argument, SpecError> {
+        let key = path(&path("factor", factor.label()), &entry.key);
+        let refuse = |node: &Node| {
+            let reason = format!("expected a {}, got {}", parameter.kind, node.describe());
+            self.error(node.line, &key, reason)
+        };
+        let number = |node: &Node| {
+            self.number(node, &key, setting)?
+                .ok_or_else(|| refuse(node))
+        };
+        let node = &entry.node;
+        Ok(match parameter.kind {
+            ParameterKind::Number => Argument::Number(number(node)?),
+            ParameterKind::Count => {
+                Argument::Count(whole(number(node)?).ok_or_else(|| refuse(node))?)
+            }
+            ParameterKind::Shape => {
+                let size = |node: &Node| whole(number(node)?).ok_or_else(|| refuse(node));
+                Argument::Shape(match &node.content {
+                    Content::List(list) => list.iter().map(size).collect::<Result<_, _>>()?,
+                    _ => vec![size(node)?],
+                })
+            }
+            ParameterKind::Numbers => Argument::Numbers(match &node.content {
+                Content::List(list) => list.iter().map(number).collect::<Result<_, _>>()?,
+                _ => vec![number(node)?],
+            }),
+            ParameterKind::Matrix => Argument::Matrix(self.matrix(node, factor, &key, setting)?),
+        })
+    }
+
+    /// A number, or the parameter that a text names.
+    fn number(&self, node: &Node, key: &str, setting: &Setting) -> Result<Option<f64>, SpecError> {
+        let Content::Text(name) = &node.content else {
+            return Ok(node.number());
+        };
+        if let Some(x) = setting.get(name) {
+            return Ok(Some(x));
+        }
+        let found = self.parameters.iter().find(|(n, _)| n == name);
+        let found = found.map(|(_, x)| Some(*x));
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.parameters.iter().map(|(n, _)| n.as_str()).collect();
+            self.error(node.line, key, unknown("parameter", name, &names))
+        })
+    }
+
+    fn matrix(
+        &self,
+        node: &Node,
+        factor: &FactorEntry,
+        key: &str,
+        setting: &Setting,
+    ) -> Result<MatrixSource, SpecError> {
+        let entries = match &node.content {
+            Content::Text(file) => return Ok(MatrixSource::File(file.clone())),
+            Content::Table(entries) => entries,
+            _ => {
+                let reason = format!(
+                    "expected a data file or {{ ensemble = ..., alpha = ... }}, got {}",
+                    node.describe()
+                );
+                return Err(self.error(node.line, key, reason));
+            }
+        };
+        let mut source = (None, setting.get(&path(factor.label(), "alpha")), None);
+        for e in entries {
+            let key = path(key, &e.key);
+            let number = || -> Result<f64, SpecError> {
+                let bad = || {
+                    self.error(
+                        e.line,
+                        &key,
+                        format!("expected a number, got {}", e.node.describe()),
+                    )
+                };
+                self.number(&e.node, &key, setting)?.ok_or_else(bad)
+            };
+            match e.key.as_str() {
+                "ensemble" => {
+                    let Content::Text(name) = &e.node.content else {
+                        let got = e.node.describe();
+                        let reason = format!("expected the name of an ensemble, got {got}");
+                        return Err(self.error(e.line, &key, reason));
+                    };
+                    if !ENSEMBLES.contains(&name.as_str()) {
+                        let reason = unknown("ensemble", name, &ENSEMBLES);
+                        return Err(self.error(e.line, &key, reason));
+                    }
+                    source.0 = Some(name.clone());
+                }
+                "alpha" => source.1 = Some(source.1.map_or_else(number, Ok)?),
+                "seed" => {
+                    let Content::Integer(seed) = e.node.content else {
+                        let reason = format!("expected an integer, got {}", e.node.describe());
+                        return Err(self.error(e.line, &key, reason));
+                    };
+                    source.2 = Some(seed.cast_unsigned());
+                }
+                other => {
+                    let known = ["ensemble", "alpha", "seed"];
+                    return Err(self.error(e.line, &key, unknown("key", other, &known)));
+                }
+            }
+        }
+        match source {
+            (Some(kind), Some(alpha), seed) => Ok(MatrixSource::Ensemble { kind, alpha, seed }),
+            (None, _, _) => Err(self.error(
+                node.line,
+                &path(key, "ensemble"),
+                "expected the name of an ensemble, got nothing",
+            )),
+            (_, None, _) => Err(self.error(
+                node.line,
+                &path(key, "alpha"),
+                "expected rows per column, got nothing",
+            )),
+        }
+    }
+}
+
+/// A number that counts something.
+fn whole(x: f64) -> Option<usize> {
+    /// Beyond this `f64` does not count any more.
+    const LARGEST: f64 = 9e15;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked"
+    )]
+    ((1.0..=LARGEST).contains(&x) && x.fract() == 0.0).then_some(x as usize)
+}

@@ -1,0 +1,333 @@
+//! Model files: what is declared is built, and what is wrong is named with its file, line and key.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use treeamp::prelude::*;
+use treeamp_lab::ensemble;
+use treeamp_lab::spec::{MODULES, ModelFile, Scale, Setting, schema};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const SPARSE: &str = r#"title = "Sparse regression"
+
+[parameters]
+n = 200
+alpha = 0.5
+rho = 0.1
+noise = 0.01
+
+[[factor]]
+kind = "gauss_bernoulli"
+size = "n"
+rho = "rho"
+output = "x"
+
+[[factor]]
+kind = "linear"
+matrix = { ensemble = "gaussian", alpha = "alpha", seed = 3 }
+input = "x"
+output = "z"
+
+[[factor]]
+kind = "gaussian_noise"
+variance = "noise"
+input = "z"
+output = "y"
+
+[observe]
+y = "sample"
+"#;
+
+const FINITE: Scale = Scale::Finite { seed: 0 };
+
+#[test]
+fn a_file_is_the_tree_it_declares() -> Outcome {
+    let file = ModelFile::parse("sparse.toml", SPARSE)?;
+    let tree = file.tree(&Setting::new(), FINITE)?;
+    let by_hand = (source(GaussBernoulli::new(0.1, 0.0, 1.0)?.iid(200))
+        >> var("x")
+        >> Linear::new(ensemble::gaussian(100, 200, 3)?)?
+        >> var("z")
+        >> GaussianNoise::new(0.01)?
+        >> var("y"))
+    .build()?;
+    let (ours, theirs) = (tree.sample(5)?, by_hand.sample(5)?);
+    for variable in ["x", "z", "y"] {
+        assert_eq!(ours.get(variable)?, theirs.get(variable)?);
+    }
+    // a setting changes parameters, and numbers of factors by name
+    let setting = Setting::new().with("n", 40.0).with("linear.alpha", 2.0);
+    let tree = file.tree(&setting, FINITE)?;
+    assert_eq!(tree.variables()[0].spec.shape, [40]);
+    assert_eq!(tree.variables()[1].spec.shape, [80]);
+    // and the same file is the model of the theory
+    let limit = file.tree(&Setting::new(), Scale::Limit)?.expect("y")?;
+    let limit = StateEvolution::new(&limit)?.fixed_point()?;
+    let by_hand = (source(GaussBernoulli::new(0.1, 0.0, 1.0)?.limit())
+        >> var("x")
+        >> LinearEnsemble::gaussian(0.5)?
+        >> var("z")
+        >> GaussianNoise::new(0.01)?
+        >> var("y"))
+    .build()?
+    .expect("y")?;
+    let by_hand = StateEvolution::new(&by_hand)?.fixed_point()?;
+    // the ratios are 200 and 100 instead of 1 and 0.5: rounding only
+    let (ours, theirs) = (limit.mse("x")?, by_hand.mse("x")?);
+    assert!((ours - theirs).abs() < 1e-12 * theirs, "{ours} {theirs}");
+    Ok(())
+}
+
+#[test]
+fn ensembles_without_a_seed_follow_the_run() -> Outcome {
+    let text = SPARSE.replace(", seed = 3", "");
+    let file = ModelFile::parse("sparse.toml", &text)?;
+    let draw = |seed| -> Result<Vec<f64>, Box<dyn std::error::Error>> {
+        let tree = file.tree(&Setting::new(), Scale::Finite { seed })?;
+        Ok(tree.sample(1)?.get("z")?.to_vec())
+    };
+    assert_eq!(draw(4)?, draw(4)?);
+    assert_ne!(draw(4)?, draw(5)?);
+    Ok(())
+}
+
+/// What is replaced, by what, and what is then said.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "[parameters]",
+        "[parameter]",
+        "sparse.toml:3: `parameter`: there is no key `parameter`; did you mean `parameters`?",
+    ),
+    (
+        "n = 200",
+        "n = \"many\"",
+        "sparse.toml:4: `parameters.n`: expected a finite number, got the text `many`",
+    ),
+    (
+        "n = 200",
+        "n = nan",
+        "sparse.toml:4: `parameters.n`: expected a finite number, got NaN",
+    ),
+    ("n = 200", "n = = 2", "sparse.toml:4: extra `=`"),
+    (
+        "gauss_bernoulli",
+        "gauss_bernouli",
+        "sparse.toml:10: `factor.kind`: there is no module `gauss_bernouli`; did you mean `gauss_bernoulli`?",
+    ),
+    (
+        "size = \"n\"",
+        "sise = \"n\"",
+        "sparse.toml:11: `factor.gauss_bernoulli.sise`: there is no key `sise`; did you mean `size`?",
+    ),
+    (
+        "size = \"n\"\n",
+        "",
+        "`factor.gauss_bernoulli.size`: expected a size or list of sizes, got nothing",
+    ),
+    (
+        "size = \"n\"",
+        "size = \"m\"",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: there is no parameter `m`",
+    ),
+    (
+        "size = \"n\"",
+        "size = 2.5",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a size or list of sizes, got 2.5",
+    ),
+    (
+        "size = \"n\"",
+        "size = -3",
+        "expected a size or list of sizes, got -3",
+    ),
+    (
+        "rho = \"rho\"",
+        "rho = 1.5",
+        "sparse.toml:10: `factor.gauss_bernoulli`: gauss_bernoulli: parameter `rho` must be",
+    ),
+    (
+        "rho = \"rho\"",
+        "rho = [1]",
+        "sparse.toml:12: `factor.gauss_bernoulli.rho`: expected a number, got a list",
+    ),
+    (
+        "\"gaussian\", alpha",
+        "\"gausian\", alpha",
+        "sparse.toml:17: `factor.linear.matrix.ensemble`: there is no ensemble `gausian`; did you mean `gaussian`?",
+    ),
+    (
+        "alpha = \"alpha\", ",
+        "",
+        "sparse.toml:17: `factor.linear.matrix.alpha`: expected rows per column, got nothing",
+    ),
+    (
+        "alpha = \"alpha\", ",
+        "alpha = -1, ",
+        "parameter `alpha` must be positive, got -1",
+    ),
+    (
+        "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",
+        "\"nowhere.npy\"",
+        "nowhere.npy",
+    ),
+    (
+        "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",
+        "7",
+        "sparse.toml:17: `factor.linear.matrix`: expected a data file or",
+    ),
+    (
+        "input = \"x\"",
+        "input = \"w\"",
+        "its inputs are never produced",
+    ),
+    (
+        "input = \"x\"",
+        "input = 3",
+        "sparse.toml:18: `factor.input`: expected the name of a variable, got 3",
+    ),
+    (
+        "input = \"x\"",
+        "inputs = [\"x\", \"x2\"]",
+        "its inputs are never produced",
+    ),
+    (
+        "input = \"x\"\n",
+        "",
+        "factor `linear` takes 1 inputs, got 0",
+    ),
+    (
+        "[observe]",
+        "[student]\nrho_ = 1\n[observe]",
+        "there is no parameter `rho_`; did you mean `rho`?",
+    ),
+    (
+        "[observe]",
+        "[run]\nmax_sweep = 1\n[observe]",
+        "there is no option `max_sweep`; did you mean `max_sweeps`?",
+    ),
+    (
+        "[observe]",
+        "[variables.q]\nbelief = \"full\"\n[observe]",
+        "`variables.q`: there is no variable `q`",
+    ),
+    (
+        "[observe]",
+        "[variables.x]\nbelief = \"fulll\"\n[observe]",
+        "there is no belief `fulll`; did you mean `full`?",
+    ),
+];
+
+#[test]
+fn every_mistake_is_named_with_its_line_and_key() {
+    for (from, to, complaint) in MISTAKES {
+        assert!(SPARSE.contains(from), "{from}");
+        let text = SPARSE.replacen(from, to, 1);
+        let outcome = ModelFile::parse("sparse.toml", &text);
+        let outcome = outcome.and_then(|file| file.tree(&Setting::new(), FINITE));
+        let error = outcome.expect_err(to).to_string();
+        assert!(error.starts_with("sparse.toml"), "{error}");
+        assert!(error.contains(complaint), "{complaint}\n{error}");
+    }
+    let file = ModelFile::parse("sparse.toml", SPARSE).expect("a good file");
+    let error = file
+        .tree(&Setting::new().with("rh", 0.1), FINITE)
+        .expect_err("no such parameter");
+    assert!(
+        error
+            .to_string()
+            .contains("there is no parameter `rh`; did you mean `rho`?"),
+        "{error}"
+    );
+    assert!(ModelFile::parse("empty.toml", "").is_err());
+    let missing = ModelFile::read("nowhere.toml").expect_err("no such file");
+    assert!(missing.unreadable && missing.to_string().starts_with("nowhere.toml"));
+}
+
+#[test]
+fn every_module_can_be_made_and_is_in_the_schema() -> Outcome {
+    let schema = schema();
+    let variants = schema["properties"]["factor"]["items"]["oneOf"].as_array();
+    let variants = variants.ok_or("no variants")?;
+    assert_eq!(variants.len(), MODULES.len());
+    for (module, variant) in MODULES.iter().zip(variants) {
+        let supports = module.supports()?;
+        assert!(supports.contains(&"inference"), "{}", module.kind);
+        assert!(supports.contains(&"sampling"), "{}", module.kind);
+        assert_eq!(variant["properties"]["kind"]["const"], module.kind);
+        for p in module.parameters {
+            assert!(!p.doc.is_empty() && variant["properties"][p.name].is_object());
+        }
+    }
+    Ok(())
+}
+
+/// Every law of the catalogue can be named in a file.
+#[test]
+fn the_catalogue_is_covered() {
+    let mut names: Vec<String> = Vec::new();
+    macro_rules! collect {
+        ($($name:ident => $instance:expr $(, [$($y:expr),*])? $(;)? $(,)?)*) => {
+            $(names.push(stringify!($name).to_owned());)*
+        };
+    }
+    macro_rules! priors {
+        ($($name:ident => $instance:expr),* $(,)?) => { $(names.push(stringify!($name).to_owned());)* };
+    }
+    treeamp::for_each_prior!(priors);
+    macro_rules! channels {
+        ($($name:ident => $instance:expr, [$($y:expr),*];)*) => { collect!($($name => $instance;)*) };
+    }
+    treeamp::for_each_channel!(channels);
+    for name in names {
+        assert!(
+            MODULES.iter().any(|m| m.kind == name),
+            "{name} has no entry"
+        );
+    }
+}
+
+/// Damaged files never panic; the long version reads a million.
+#[test]
+fn no_text_is_trusted() {
+    let full = std::env::var_os("TREEAMP_FULL").is_some();
+    let rounds = if full { 1_000_000 } else { 10_000 };
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let words = [
+        "\"n\"",
+        "1e999",
+        "-1",
+        "[[factor]]",
+        "[",
+        "]",
+        "{",
+        "}",
+        "=",
+        "\n",
+        "'",
+        "size = [1, 2]",
+        "999999999999",
+        "kind = \"sum\"",
+        "inputs = [\"x\", \"z\"]",
+        "\u{0}",
+        "é",
+        "nan",
+        "inf",
+    ];
+    let small = SPARSE.replace("n = 200", "n = 4");
+    let mut built = 0;
+    for _ in 0..rounds {
+        let mut text: Vec<char> = small.chars().collect();
+        for _ in 0..rng.random_range(0..4) {
+            let at = rng.random_range(0..=text.len());
+            let end = (at + rng.random_range(0..12)).min(text.len());
+            match rng.random_range(0..3) {
+                0 => drop(text.drain(at..end)),
+                1 => drop(text.splice(at..at, words[rng.random_range(0..words.len())].chars())),
+                _ => drop(text.splice(at..end, words[rng.random_range(0..words.len())].chars())),
+            }
+        }
+        let text: String = text.into_iter().collect();
+        let file = ModelFile::parse("fuzz.toml", &text);
+        built += usize::from(file.is_ok_and(|f| f.tree(&Setting::new(), Scale::Limit).is_ok()));
+    }
+    assert!(built > rounds / 10, "{built} of {rounds} could be built");
+}

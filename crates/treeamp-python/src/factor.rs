@@ -1,0 +1,418 @@
+//! One module, asked alone: its scalar law on arrays, its messages, its averages.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use treeamp::algorithms::state_evolution::gibbs;
+use treeamp::belief::{Gaussian, Moments, OverlapFields, SignalSpec};
+use treeamp::factor::{Averaged, EnsembleRule, Factor as AnyFactor, Incoming, PosteriorRule};
+use treeamp::scalar::Tilt;
+
+use crate::array::{flat, slice};
+use crate::error::{factor_error, model_message, run_error};
+
+type Array<'py> = Bound<'py, PyArray1<f64>>;
+type Input<'py> = PyReadonlyArray1<'py, f64>;
+type Shaped<'py> = PyReadonlyArrayDyn<'py, f64>;
+/// $(\hat m, \hat q, \hat\tau)$ of one port.
+type Fields = (f64, f64, f64);
+
+/// A native module.
+#[pyclass(frozen, module = "treeamp._lib")]
+#[derive(Clone)]
+pub struct Factor {
+    pub inner: Arc<dyn AnyFactor>,
+}
+
+impl Factor {
+    pub fn new(factor: impl AnyFactor) -> Self {
+        Self {
+            inner: Arc::new(factor),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn missing(&self, rule: &str) -> PyErr {
+        model_message(format!("factor `{}` has no {rule} rule", self.name()))
+    }
+
+    fn rule(&self) -> PyResult<&dyn PosteriorRule> {
+        let rule = self.inner.posterior();
+        rule.ok_or_else(|| self.missing("expectation propagation (posterior)"))
+    }
+
+    fn average(&self) -> PyResult<&dyn EnsembleRule> {
+        let rule = self.inner.ensemble();
+        rule.ok_or_else(|| self.missing("state evolution (ensemble)"))
+    }
+
+    /// Messages of the shapes given, checked against what the factor takes and gives.
+    fn incoming(
+        &self,
+        messages: &[(f64, Shaped<'_>)],
+    ) -> PyResult<(Vec<SignalSpec>, Vec<Gaussian>)> {
+        self.check_ports(&[messages.len()], 0)?;
+        let specs: Vec<SignalSpec> = messages
+            .iter()
+            .map(|(_, b)| SignalSpec::real(b.shape()))
+            .collect();
+        let inputs = self.inner.arity().inputs;
+        let wrong = |port: usize, expected: &str, got: &str| {
+            let name = self.name();
+            model_message(format!(
+                "factor `{name}`, port {port}: expected {expected}, got {got}"
+            ))
+        };
+        let outputs = self.inner.output_specs(&specs[..inputs]);
+        let outputs = outputs.map_err(|e| wrong(e.port, &e.expected, &e.got))?;
+        for (port, (expected, got)) in outputs.iter().zip(&specs[inputs..]).enumerate() {
+            if expected.ratio.is_none() && expected.len() != got.len() {
+                let (expected, got) = (format!("shape {expected}"), format!("shape {got}"));
+                return Err(wrong(inputs + port, &expected, &got));
+            }
+        }
+        let read = |((a, b), spec): (&(f64, Shaped<'_>), &SignalSpec)| {
+            let mut message = Gaussian::flat(spec);
+            message.precision.set_scalar(*a);
+            let values = b.as_slice();
+            let values = values.map_err(|_| PyValueError::new_err("expected contiguous arrays"))?;
+            message.linear.copy_from_slice(values);
+            Ok(message)
+        };
+        let read: PyResult<_> = messages.iter().zip(&specs).map(read).collect();
+        Ok((specs, read?))
+    }
+
+    /// Refuses lists that are not one per port, and ports that are not there.
+    fn check_ports(&self, lists: &[usize], port: usize) -> PyResult<()> {
+        let arity = self.inner.arity();
+        let ports = arity.inputs + arity.outputs;
+        if port < ports && lists.iter().all(|n| *n == ports) {
+            return Ok(());
+        }
+        let text = format!(
+            "factor `{}` has {ports} ports, got {lists:?} and {port}",
+            self.name()
+        );
+        Err(model_message(text))
+    }
+
+    /// What the rule needs besides messages: slots and a workspace.
+    fn bench(&self, specs: &[SignalSpec]) -> PyResult<(Vec<usize>, Vec<f64>)> {
+        self.inner
+            .prepare()
+            .map_err(|e| factor_error(self.name(), &e))?;
+        let work = vec![0.0; self.inner.workspace_len(specs)];
+        Ok(((0..specs.len()).collect(), work))
+    }
+}
+
+fn fields(given: &[Fields]) -> Vec<OverlapFields> {
+    given
+        .iter()
+        .map(|(m_hat, q_hat, tau_hat)| OverlapFields {
+            m_hat: *m_hat,
+            q_hat: *q_hat,
+            tau_hat: *tau_hat,
+        })
+        .collect()
+}
+
+fn same_len(arrays: &[&[f64]]) -> PyResult<usize> {
+    let n = arrays[0].len();
+    if arrays.iter().all(|x| x.len() == n) {
+        return Ok(n);
+    }
+    Err(PyValueError::new_err("expected arrays of one length"))
+}
+
+#[pymethods]
+impl Factor {
+    /// Catalogue name.
+    #[getter(name)]
+    fn py_name(&self) -> &str {
+        self.name()
+    }
+
+    /// Parameters as text.
+    #[getter]
+    fn summary(&self) -> String {
+        self.inner.summary()
+    }
+
+    /// Numbers of inputs and outputs.
+    #[getter]
+    fn arity(&self) -> (usize, usize) {
+        let arity = self.inner.arity();
+        (arity.inputs, arity.outputs)
+    }
+
+    /// The rules it offers: `posterior`, `ensemble`, `generator`, `scalar`.
+    #[getter]
+    fn rules(&self) -> Vec<&'static str> {
+        let f = &self.inner;
+        [
+            (f.posterior().is_some(), "posterior"),
+            (f.ensemble().is_some(), "ensemble"),
+            (f.generator().is_some(), "generator"),
+            (f.scalar().is_some(), "scalar"),
+        ]
+        .into_iter()
+        .filter_map(|(has, name)| has.then_some(name))
+        .collect()
+    }
+
+    /// $A, r, v$ of a scalar prior, component by component.
+    fn prior_law<'py>(
+        &self,
+        py: Python<'py>,
+        a: Input<'py>,
+        b: Input<'py>,
+    ) -> PyResult<(Array<'py>, Array<'py>, Array<'py>)> {
+        let law = self.inner.scalar().ok_or_else(|| self.missing("scalar"))?;
+        let (a, b) = (slice(&a)?, slice(&b)?);
+        let n = same_len(&[a, b])?;
+        let mut out = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        for i in 0..n {
+            let tilt = Tilt { a: a[i], b: b[i] };
+            let t = law.prior(tilt).ok_or_else(|| self.missing("prior"))?;
+            (out[0][i], out[1][i], out[2][i]) = (t.log_z, t.mean, t.variance);
+        }
+        let [log_z, mean, variance] = out;
+        Ok((flat(py, log_z), flat(py, mean), flat(py, variance)))
+    }
+
+    /// $A, r, v$ of a scalar likelihood, component by component.
+    fn likelihood_law<'py>(
+        &self,
+        py: Python<'py>,
+        y: Input<'py>,
+        a: Input<'py>,
+        b: Input<'py>,
+    ) -> PyResult<(Array<'py>, Array<'py>, Array<'py>)> {
+        let law = self.inner.scalar().ok_or_else(|| self.missing("scalar"))?;
+        let (y, a, b) = (slice(&y)?, slice(&a)?, slice(&b)?);
+        let n = same_len(&[y, a, b])?;
+        let mut out = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        for i in 0..n {
+            let wrong = |e| model_message(format!("{}: y: {e} at index {i}", self.name()));
+            law.check_output(y[i]).map_err(wrong)?;
+            let t = law
+                .likelihood(y[i], Tilt { a: a[i], b: b[i] })
+                .ok_or_else(|| self.missing("likelihood"))?;
+            (out[0][i], out[1][i], out[2][i]) = (t.log_z, t.mean, t.variance);
+        }
+        let [log_z, mean, variance] = out;
+        Ok((flat(py, log_z), flat(py, mean), flat(py, variance)))
+    }
+
+    /// $A, r_z, v_z, r_x, v_x$ of a scalar channel, component by component.
+    fn channel_law<'py>(
+        &self,
+        py: Python<'py>,
+        az: Input<'py>,
+        bz: Input<'py>,
+        ax: Input<'py>,
+        bx: Input<'py>,
+    ) -> PyResult<Vec<Array<'py>>> {
+        let law = self.inner.scalar().ok_or_else(|| self.missing("scalar"))?;
+        let (az, bz, ax, bx) = (slice(&az)?, slice(&bz)?, slice(&ax)?, slice(&bx)?);
+        let n = same_len(&[az, bz, ax, bx])?;
+        let mut out = vec![vec![0.0; n]; 5];
+        for i in 0..n {
+            let (z, x) = (Tilt { a: az[i], b: bz[i] }, Tilt { a: ax[i], b: bx[i] });
+            let t = law.channel(z, x).ok_or_else(|| self.missing("channel"))?;
+            let values = [t.log_z, t.mean_z, t.variance_z, t.mean_x, t.variance_x];
+            for (column, value) in out.iter_mut().zip(values) {
+                column[i] = value;
+            }
+        }
+        Ok(out.into_iter().map(|column| flat(py, column)).collect())
+    }
+
+    /// $A$ at isotropic messages `(a, b)`, one per port: a sum over components.
+    fn log_partition(&self, messages: Vec<(f64, Shaped<'_>)>) -> PyResult<f64> {
+        let (specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&specs)?;
+        self.rule()?
+            .log_partition(Incoming::new(&messages, &slots), &mut work)
+            .map_err(|e| factor_error(self.name(), &e))
+    }
+
+    /// Mean, and variance averaged over the components, of the variable at `port`.
+    fn moments<'py>(
+        &self,
+        py: Python<'py>,
+        messages: Vec<(f64, Shaped<'py>)>,
+        port: usize,
+    ) -> PyResult<(Array<'py>, f64)> {
+        self.check_ports(&[messages.len()], port)?;
+        let (specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&specs)?;
+        let mut out = Moments::zeros(&specs[port]);
+        self.rule()?
+            .moments(Incoming::new(&messages, &slots), port, &mut out, &mut work)
+            .map_err(|e| factor_error(self.name(), &e))?;
+        let variance = out.average_variance();
+        Ok((flat(py, out.mean), variance))
+    }
+
+    /// The message `(a, b)` to the variable at `port`; an infinite `a` pins it at `b`.
+    fn message<'py>(
+        &self,
+        py: Python<'py>,
+        messages: Vec<(f64, Shaped<'py>)>,
+        port: usize,
+    ) -> PyResult<(f64, Array<'py>)> {
+        self.check_ports(&[messages.len()], port)?;
+        let (specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&specs)?;
+        let mut out = messages[port].clone();
+        self.rule()?
+            .message(Incoming::new(&messages, &slots), port, &mut out, &mut work)
+            .map_err(|e| factor_error(self.name(), &e))?;
+        Ok((out.precision.scalar(), flat(py, out.linear)))
+    }
+
+    /// The likelihood of an observed output (`None`: observed, and not told).
+    #[pyo3(signature = (y))]
+    fn observe(&self, y: Option<Input<'_>>) -> PyResult<Option<Self>> {
+        let observed = match &y {
+            Some(y) => self.inner.observe(slice(y)?),
+            None => self.inner.observe_unspecified(),
+        };
+        let observed =
+            observed.map_err(|e| model_message(format!("{}: observation: {e}", self.name())))?;
+        Ok(observed.map(|inner| Self { inner }))
+    }
+
+    /// Outputs drawn given inputs, of the lengths given.
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Vec<Input<'py>>,
+        lengths: Vec<usize>,
+        seed: u64,
+    ) -> PyResult<Vec<Array<'py>>> {
+        let missing = || self.missing("generative");
+        let rule = self.inner.generator().ok_or_else(missing)?;
+        let inputs = inputs.iter().map(slice).collect::<PyResult<Vec<_>>>()?;
+        let mut outputs: Vec<Vec<f64>> = lengths.iter().map(|n| vec![0.0; *n]).collect();
+        rule.sample(&inputs, &mut outputs, &mut ChaCha8Rng::seed_from_u64(seed));
+        Ok(outputs.into_iter().map(|x| flat(py, x)).collect())
+    }
+
+    /// $E x_0^2$ at `port`, this factor being the teacher's.
+    fn second_moment(&self, tau0_hat: Vec<f64>, port: usize) -> PyResult<f64> {
+        self.check_ports(&[tau0_hat.len()], port)?;
+        let moment = self.average()?.second_moment(&tau0_hat, port);
+        moment.map_err(|e| factor_error(self.name(), &e))
+    }
+
+    /// $A^{(0)}$, this factor being the teacher's.
+    fn prior_potential(&self, tau0_hat: Vec<f64>) -> PyResult<f64> {
+        self.check_ports(&[tau0_hat.len()], 0)?;
+        let potential = self.average()?.prior_potential(&tau0_hat);
+        potential.map_err(|e| factor_error(self.name(), &e))
+    }
+
+    /// $(m, v, q, \tau_0)$ at `port`, this factor being the student's.
+    #[pyo3(signature = (given, tau0_hat, port, teacher=None))]
+    fn overlaps(
+        &self,
+        py: Python<'_>,
+        given: Vec<Fields>,
+        tau0_hat: Vec<f64>,
+        port: usize,
+        teacher: Option<&Self>,
+    ) -> PyResult<(f64, f64, f64, f64)> {
+        self.check_ports(&[given.len(), tau0_hat.len()], port)?;
+        let (rule, fields) = (self.average()?, fields(&given));
+        let teacher = teacher.unwrap_or(self).inner.as_ref();
+        if !rule.pairs_with(teacher) {
+            let names = format!("`{}` cannot face teacher `{}`", self.name(), teacher.name());
+            return Err(model_message(format!("student {names}")));
+        }
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat: &tau0_hat,
+        };
+        let o = py
+            .detach(|| rule.overlaps(teacher, at, port))
+            .map_err(|e| factor_error(self.name(), &e))?;
+        Ok((o.m, o.v, o.q(), o.tau0))
+    }
+
+    /// $\bar A$ per component of the reference port, this factor being the student's.
+    #[pyo3(signature = (given, tau0_hat, teacher=None))]
+    fn potential(
+        &self,
+        py: Python<'_>,
+        given: Vec<Fields>,
+        tau0_hat: Vec<f64>,
+        teacher: Option<&Self>,
+    ) -> PyResult<f64> {
+        self.check_ports(&[given.len(), tau0_hat.len()], 0)?;
+        let (rule, fields) = (self.average()?, fields(&given));
+        let teacher = teacher.unwrap_or(self).inner.as_ref();
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat: &tau0_hat,
+        };
+        py.detach(|| rule.potential(teacher, at))
+            .map_err(|e| factor_error(self.name(), &e))
+    }
+
+    /// $H$, Bayes-optimal; `ports` gives size ratio and second moment of each.
+    fn entropic_potential(
+        &self,
+        py: Python<'_>,
+        given: Vec<Fields>,
+        tau0_hat: Vec<f64>,
+        ports: Vec<(f64, f64)>,
+    ) -> PyResult<f64> {
+        self.check_ports(&[given.len(), tau0_hat.len(), ports.len()], 0)?;
+        let (rule, fields) = (self.average()?, fields(&given));
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat: &tau0_hat,
+        };
+        py.detach(|| rule.entropic_potential(self.inner.as_ref(), at, &ports))
+            .map_err(|e| factor_error(self.name(), &e))
+    }
+
+    /// Field, information and potential at which the average variance is `v`.
+    fn gibbs(&self, tau0_hat: f64, v: f64) -> PyResult<(f64, f64, f64)> {
+        self.average()?;
+        let g = gibbs(self.inner.as_ref(), tau0_hat, v).map_err(|e| run_error(&e))?;
+        Ok((g.m_hat, g.information, g.potential))
+    }
+
+    /// $H[y \mid z]$ per component, where it is defined.
+    #[getter]
+    fn noise_entropy(&self) -> Option<f64> {
+        self.inner.noise_entropy()
+    }
+
+    /// Nodes and weights of the spectrum of $W^T W$, and the aspect ratio.
+    #[getter]
+    fn spectrum(&self) -> Option<(Vec<(f64, f64)>, f64)> {
+        let spectrum = self.inner.spectrum()?;
+        Some((spectrum.nodes().to_vec(), spectrum.alpha()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<treeamp._lib.Factor {} [{}]>",
+            self.name(),
+            self.inner.summary()
+        )
+    }
+}

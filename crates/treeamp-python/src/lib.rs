@@ -1,0 +1,50 @@
+//! The native half of the Python package `treeamp`: the module `treeamp._lib`. Glue only: what decides
+//! something is in the library or in `python/treeamp`.
+
+// the arguments of functions that Python calls are extracted for them, and owned
+#![allow(clippy::needless_pass_by_value)]
+
+mod array;
+mod catalog;
+mod custom;
+mod custom_law;
+mod ensemble;
+mod error;
+mod evolution;
+mod factor;
+mod options;
+mod posterior;
+mod sweep;
+mod tree;
+mod watch;
+
+use pyo3::prelude::*;
+
+#[pymodule(name = "_lib")]
+mod module {
+    #[pymodule_export]
+    use super::catalog::{channel, linear, linear_ensemble, piecewise, prior, rotation};
+    #[pymodule_export]
+    use super::custom::custom;
+    #[pymodule_export]
+    use super::ensemble::{random_features, random_matrix};
+    #[pymodule_export]
+    use super::evolution::{Evolution, evolution_objective_at, state_evolution};
+    #[pymodule_export]
+    use super::factor::Factor;
+    #[pymodule_export]
+    use super::posterior::{Posterior, expectation_propagation, objective_at};
+    #[pymodule_export]
+    use super::sweep::{Journal, Sweep, write_whole};
+    #[pymodule_export]
+    use super::tree::{Tree, build};
+    #[pymodule_export]
+    use super::watch::Snapshot;
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

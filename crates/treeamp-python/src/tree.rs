@@ -1,0 +1,141 @@
+//! The validated tree: observations, samples, drawings, second moments.
+
+use std::sync::Arc;
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use treeamp::belief::Structure;
+use treeamp::prelude::{Teacher, Tree as NativeTree, TreeBuilder};
+
+use crate::array::{shaped, slice};
+use crate::error::{model_error, named, raised, run_error};
+use crate::factor::Factor;
+
+/// A factor of a declaration: its name if it was given one, the module, its inputs and outputs.
+type Declared<'py> = (Option<String>, PyRef<'py, Factor>, Vec<String>, Vec<String>);
+
+/// A validated tree.
+#[pyclass(frozen, module = "treeamp._lib")]
+#[derive(Clone)]
+pub struct Tree {
+    pub inner: Arc<NativeTree>,
+}
+
+impl Tree {
+    fn new(tree: NativeTree) -> Self {
+        Self {
+            inner: Arc::new(tree),
+        }
+    }
+}
+
+/// Builds and validates a model: variables as `(name, diagonal)`, then its factors.
+#[pyfunction]
+pub fn build(variables: Vec<(String, bool)>, factors: Vec<Declared<'_>>) -> PyResult<Tree> {
+    let mut builder = TreeBuilder::new();
+    for (name, diagonal) in &variables {
+        let structure = if *diagonal {
+            Structure::Diagonal
+        } else {
+            Structure::Isotropic
+        };
+        builder.variable_with(name, structure);
+    }
+    for (name, factor, inputs, outputs) in &factors {
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        let module = Arc::clone(&factor.inner);
+        builder.shared_factor(name.as_deref(), module, &inputs, &outputs);
+    }
+    builder.build().map(Tree::new).map_err(|e| model_error(&e))
+}
+
+#[pymethods]
+impl Tree {
+    /// `(name, shape, ratio)` of every variable; the ratio only in the limit.
+    #[getter]
+    fn variables(&self) -> Vec<(String, Vec<usize>, Option<f64>)> {
+        let variables = self.inner.variables().iter();
+        variables
+            .map(|v| (v.name.clone(), v.spec.shape.clone(), v.spec.ratio))
+            .collect()
+    }
+
+    /// `(name, module, summary)` of every factor.
+    #[getter]
+    fn factors(&self) -> Vec<(String, String, String)> {
+        let factors = self.inner.factors().iter();
+        factors
+            .map(|f| {
+                (
+                    f.name.clone(),
+                    f.factor.name().to_owned(),
+                    f.factor.summary(),
+                )
+            })
+            .collect()
+    }
+
+    /// `(factor, variable, direction)` of every edge.
+    #[getter]
+    fn edges(&self) -> Vec<(String, String, String)> {
+        let (factors, variables) = (self.inner.factors(), self.inner.variables());
+        let edge = |e: &treeamp::model::Edge| {
+            let (f, v) = (&factors[e.factor].name, &variables[e.variable].name);
+            (f.clone(), v.clone(), e.direction.to_string())
+        };
+        self.inner.edges().iter().map(edge).collect()
+    }
+
+    /// The tree given the values of a leaf.
+    fn condition(&self, variable: &str, values: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let tree = self.inner.condition(variable, slice(&values)?);
+        tree.map(Self::new).map_err(|e| model_error(&e))
+    }
+
+    /// The tree given that a leaf is observed, whatever its value.
+    fn expect(&self, variable: &str) -> PyResult<Self> {
+        let tree = self.inner.expect(variable);
+        tree.map(Self::new).map_err(|e| model_error(&e))
+    }
+
+    /// One draw of every variable.
+    fn sample<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
+        let tree = Arc::clone(&self.inner);
+        let sample = py.detach(|| tree.sample(seed));
+        if let Some((name, error)) = raised() {
+            return Err(named(error, &name));
+        }
+        let sample = sample.map_err(|e| model_error(&e))?;
+        let drawn = PyDict::new(py);
+        for ((name, values), variable) in sample.iter().zip(self.inner.variables()) {
+            drawn.set_item(name, shaped(py, &variable.spec, values)?)?;
+        }
+        Ok(drawn)
+    }
+
+    /// The teacher's second moments $\tau_0$, by variable.
+    fn second_moments(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        let tree = Arc::clone(&self.inner);
+        let teacher = py
+            .detach(|| Teacher::new(&tree))
+            .map_err(|e| run_error(&e))?;
+        Ok(teacher.tau0)
+    }
+
+    /// The factor graph as text.
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+
+    /// The factor graph in the DOT language.
+    fn to_dot(&self) -> String {
+        self.inner.to_dot()
+    }
+
+    /// The factor graph as an SVG picture.
+    fn to_svg(&self) -> String {
+        self.inner.to_svg()
+    }
+}

@@ -1,0 +1,321 @@
+//! What Python sees of a run: the state after a sweep, and the report at the end.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use treeamp::algorithms::ExpectationPropagation;
+use treeamp::algorithms::state_evolution::{BayesOptimal, Conjugate, Prediction, ReplicaSymmetric};
+use treeamp::belief::{Gaussian, Moments, OverlapFields, SignalSpec, SymMatrix};
+use treeamp::engine::{Algorithm, Messages, Objective, Report, Term};
+use treeamp::model::Tree;
+use treeamp::prelude::{Observer, SweepView, Termination};
+
+use crate::array::{freeze, shaped};
+use crate::error::{keep, named, raised, run_error};
+
+/// How long a run may go on before it asks whether it was interrupted.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A message as numbers: `precision` and `linear` of a Gaussian; $\hat m$; or $\hat m, \hat q, \hat\tau$.
+pub type Plain = (String, String, Vec<f64>, Vec<f64>);
+
+/// An algorithm whose state Python can read, and whose messages it can give back.
+pub trait Visible: Algorithm {
+    /// What is known about a variable.
+    fn shown<'py>(
+        py: Python<'py>,
+        spec: &SignalSpec,
+        marginal: &Self::Marginal,
+        frozen: bool,
+    ) -> PyResult<Bound<'py, PyDict>>;
+    /// The numbers of a message.
+    fn plain(message: &Self::Message) -> (Vec<f64>, Vec<f64>);
+    /// A message from its numbers.
+    fn message(spec: &SignalSpec, numbers: &[f64], linear: &[f64]) -> Self::Message;
+}
+
+impl Visible for ExpectationPropagation {
+    fn shown<'py>(
+        py: Python<'py>,
+        spec: &SignalSpec,
+        marginal: &Moments,
+        frozen: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let mean = shaped(py, spec, &marginal.mean)?;
+        if frozen {
+            freeze(&mean);
+        }
+        let data = PyDict::new(py);
+        data.set_item("r", mean)?;
+        data.set_item("v", marginal.average_variance())?;
+        Ok(data)
+    }
+
+    fn plain(message: &Gaussian) -> (Vec<f64>, Vec<f64>) {
+        (message.precision.data().to_vec(), message.linear.clone())
+    }
+
+    fn message(spec: &SignalSpec, numbers: &[f64], linear: &[f64]) -> Gaussian {
+        let mut precision = SymMatrix::zeros(spec);
+        for (entry, a) in precision.data_mut().iter_mut().zip(numbers) {
+            *entry = *a;
+        }
+        Gaussian {
+            precision,
+            linear: linear.to_vec(),
+        }
+    }
+}
+
+fn prediction<'py>(py: Python<'py>, p: &Prediction) -> PyResult<Bound<'py, PyDict>> {
+    let o = p.0;
+    let data = PyDict::new(py);
+    let values = [
+        ("v", o.v),
+        ("a", 1.0 / o.v),
+        ("m", o.m),
+        ("q", o.q()),
+        ("tau", o.tau0),
+        ("mse", o.mse()),
+    ];
+    for (name, value) in values {
+        data.set_item(name, value)?;
+    }
+    Ok(data)
+}
+
+impl Visible for BayesOptimal {
+    fn shown<'py>(
+        py: Python<'py>,
+        _: &SignalSpec,
+        marginal: &Prediction,
+        _: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        prediction(py, marginal)
+    }
+
+    fn plain(message: &Conjugate) -> (Vec<f64>, Vec<f64>) {
+        (vec![message.0], vec![])
+    }
+
+    fn message(_: &SignalSpec, numbers: &[f64], _: &[f64]) -> Conjugate {
+        Conjugate(numbers.first().copied().unwrap_or(0.0))
+    }
+}
+
+impl Visible for ReplicaSymmetric {
+    fn shown<'py>(
+        py: Python<'py>,
+        _: &SignalSpec,
+        marginal: &Prediction,
+        _: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        prediction(py, marginal)
+    }
+
+    fn plain(message: &OverlapFields) -> (Vec<f64>, Vec<f64>) {
+        (vec![message.m_hat, message.q_hat, message.tau_hat], vec![])
+    }
+
+    fn message(_: &SignalSpec, numbers: &[f64], _: &[f64]) -> OverlapFields {
+        let at = |i: usize| numbers.get(i).copied().unwrap_or(0.0);
+        OverlapFields {
+            m_hat: at(0),
+            q_hat: at(1),
+            tau_hat: at(2),
+        }
+    }
+}
+
+/// Every variable with what is known about it.
+pub fn marginals<'py, A: Visible>(
+    py: Python<'py>,
+    tree: &Tree,
+    values: &[A::Marginal],
+    frozen: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for (variable, value) in tree.variables().iter().zip(values) {
+        all.set_item(&variable.name, A::shown(py, &variable.spec, value, frozen)?)?;
+    }
+    Ok(all)
+}
+
+/// The messages in the order of the tree's edges, as numbers.
+pub fn plain_messages<'a, A: Visible>(
+    tree: &Tree,
+    messages: impl Iterator<Item = &'a A::Message>,
+) -> Vec<Plain>
+where
+    A::Message: 'a,
+{
+    let ends = tree.edges().iter().map(|e| {
+        let factor = tree.factors()[e.factor].name.clone();
+        (factor, tree.variables()[e.variable].name.clone())
+    });
+    ends.zip(messages)
+        .map(|((factor, variable), message)| {
+            let (numbers, linear) = A::plain(message);
+            (factor, variable, numbers, linear)
+        })
+        .collect()
+}
+
+/// Messages from numbers; those of edges or sizes that the tree does not have are dropped by the engine.
+pub fn native_messages<A: Visible>(tree: &Tree, plain: &[Plain]) -> Messages<A::Message> {
+    let edges = plain
+        .iter()
+        .filter_map(|(factor, variable, numbers, linear)| {
+            let spec = &tree.variables()[tree.variable(variable).ok()?].spec;
+            let message = A::message(spec, numbers, linear);
+            Some((factor.clone(), variable.clone(), message))
+        });
+    Messages::new(edges.collect())
+}
+
+/// The state of a run after a sweep, for a callback.
+#[pyclass(frozen, module = "treeamp._lib")]
+pub struct Snapshot {
+    /// Number of sweeps done.
+    #[pyo3(get)]
+    sweep: usize,
+    /// Largest relative change of a variable's moments.
+    #[pyo3(get)]
+    residual: f64,
+    /// What is known about every variable.
+    #[pyo3(get)]
+    variables: Py<PyDict>,
+    messages: Vec<Plain>,
+}
+
+#[pymethods]
+impl Snapshot {
+    /// The messages from factors to variables.
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.messages.clone())
+    }
+}
+
+/// Watches a run for Python: interrupts, and a callback if there is one.
+pub struct Watch {
+    callback: Option<Py<PyAny>>,
+    asked: Instant,
+    pub error: Option<PyErr>,
+}
+
+impl Watch {
+    pub fn new(callback: Option<Py<PyAny>>) -> Self {
+        let _ = raised();
+        Self {
+            callback,
+            asked: Instant::now(),
+            error: None,
+        }
+    }
+
+    fn stop(&mut self, error: PyErr, reason: &str) -> ControlFlow<String> {
+        self.error = Some(error);
+        ControlFlow::Break(reason.to_owned())
+    }
+
+    /// What user code raised, named after the node that ended the run.
+    pub fn take_error(&mut self, termination: &Termination) -> Option<PyErr> {
+        if let Some((name, error)) = raised() {
+            let node = match termination {
+                Termination::Diverging(d) => d.factor.clone().unwrap_or(name),
+                _ => name,
+            };
+            return Some(named(error, &node));
+        }
+        self.error.take()
+    }
+}
+
+impl<A: Visible> Observer<A> for Watch {
+    fn after_sweep(&mut self, view: &SweepView<'_, A>) -> ControlFlow<String> {
+        if let Some((name, error)) = raised() {
+            keep(&name, error);
+            return ControlFlow::Break("a factor raised an exception".to_owned());
+        }
+        if self.callback.is_none() && self.asked.elapsed() < PATIENCE {
+            return ControlFlow::Continue(());
+        }
+        Python::attach(|py| {
+            self.asked = Instant::now();
+            if let Err(error) = py.check_signals() {
+                return self.stop(error, "interrupted");
+            }
+            let Some(callback) = &self.callback else {
+                return ControlFlow::Continue(());
+            };
+            let told = snapshot(py, view).and_then(|s| callback.bind(py).call1((s,))?.is_truthy());
+            match told {
+                Ok(false) => ControlFlow::Continue(()),
+                Ok(true) => ControlFlow::Break("the callback said so".to_owned()),
+                Err(error) => self.stop(error, "the callback raised an exception"),
+            }
+        })
+    }
+}
+
+fn snapshot<A: Visible>(py: Python<'_>, view: &SweepView<'_, A>) -> PyResult<Snapshot> {
+    Ok(Snapshot {
+        sweep: view.sweep,
+        residual: view.residual,
+        variables: marginals::<A>(py, view.tree, view.marginals(), true)?.unbind(),
+        messages: plain_messages::<A>(view.tree, view.messages().iter()),
+    })
+}
+
+/// How a run ended: a word, a sentence.
+pub fn termination(t: &Termination) -> (&'static str, String) {
+    let word = match t {
+        Termination::Converged { .. } => "converged",
+        Termination::SweepLimit => "sweep_limit",
+        Termination::Diverging(_) => "diverging",
+        _ => "stopped",
+    };
+    (word, t.to_string())
+}
+
+/// `(sweep, residual, improper)` of every sweep.
+pub fn trace<A: Algorithm>(report: &Report<A>) -> Vec<(usize, f64, usize)> {
+    let records = report.trace.iter();
+    records.map(|r| (r.sweep, r.residual, r.improper)).collect()
+}
+
+/// The objective with its terms.
+pub fn objective<'py>(py: Python<'py>, o: &Objective) -> PyResult<Bound<'py, PyDict>> {
+    let list = |terms: &[Term]| -> Vec<(String, f64)> {
+        terms.iter().map(|t| (t.name.clone(), t.value)).collect()
+    };
+    let data = PyDict::new(py);
+    data.set_item("total", o.total)?;
+    data.set_item("factors", list(&o.factors))?;
+    data.set_item("variables", list(&o.variables))?;
+    data.set_item("edges", list(&o.edges))?;
+    Ok(data)
+}
+
+/// The objective of a report, or the error why there is none.
+pub fn reported_objective<'py, A: Algorithm>(
+    py: Python<'py>,
+    report: &Report<A>,
+) -> PyResult<Bound<'py, PyDict>> {
+    match &report.objective {
+        Ok(o) => objective(py, o),
+        Err(error) => Err(run_error(error)),
+    }
+}
+
+/// An exception as an object, or `None`.
+pub fn exception(py: Python<'_>, error: Option<&PyErr>) -> PyResult<Py<PyAny>> {
+    match error {
+        Some(error) => error.clone_ref(py).into_value(py).into_py_any(py),
+        None => Ok(py.None()),
+    }
+}

@@ -1,0 +1,121 @@
+//! Thresholds without iteration: noiseless linear measurements.
+//!
+//! Whatever its eigenvalues, a linear channel of rank $r < 1$ (per unknown) whose outputs are known sends back
+//! $s = r/v$, so that the fixed points are the solutions of $r = s\,\mathrm{mmse}(s)$, and the uninformed start reaches recovery
+//! where there is none: $r > \sup_s s\,\mathrm{mmse}(s)$.
+
+use crate::belief::OverlapFields;
+use crate::error::RunError;
+use crate::factor::{Averaged, Factor};
+use crate::model::{FactorNode, Tree};
+use crate::scalar::ScalarView;
+
+/// Scan of $\ln(s\tau_0)$: from 1e-4 to 1e8 in quarters.
+const STEP: f64 = 0.25;
+const FROM: i32 = -36;
+const TO: i32 = 74;
+
+/// The algorithmic threshold of noiseless linear measurements, the supremum over $s$ of $s\,\mathrm{mmse}(s)$ of the prior:
+/// no iteration, so nothing slows down near it.
+///
+/// # Errors
+/// When the prior has no ensemble rule, or gives a signal that is always zero.
+pub fn noiseless_linear_threshold(prior: &dyn Factor) -> Result<f64, RunError> {
+    let missing = || RunError::MissingRules {
+        algorithm: "state evolution",
+        missing: vec![(prior.name().to_owned(), "ensemble")],
+    };
+    let rule = prior.ensemble().ok_or_else(missing)?;
+    let failed = |source| RunError::Factor {
+        factor: prior.name().to_owned(),
+        source,
+    };
+    let tau0 = rule.second_moment(&[0.0], 0).map_err(failed)?;
+    if !(tau0 > 0.0) {
+        return Err(RunError::NotDefined {
+            what: "the algorithmic threshold".to_owned(),
+            why: format!("a signal of `{}` is always zero", prior.name()),
+        });
+    }
+    // s → ∞
+    let limit = rule.unknown_dimension(&[0.0], 0).map_err(failed)?;
+    let value = |log_s: f64| -> Result<f64, RunError> {
+        let s = log_s.exp() / tau0;
+        let fields = [OverlapFields {
+            m_hat: s,
+            q_hat: s,
+            tau_hat: 0.0,
+        }];
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat: &[0.0],
+        };
+        Ok(s * rule.overlaps(prior, at, 0).map_err(failed)?.v)
+    };
+    Ok(supremum(value)?.max(limit))
+}
+
+/// The supremum of a function of $\ln s$: a coarse scan, then a golden section around the best.
+fn supremum(value: impl Fn(f64) -> Result<f64, RunError>) -> Result<f64, RunError> {
+    let mut best = (f64::NEG_INFINITY, 0.0);
+    for k in FROM..=TO {
+        let x = STEP * f64::from(k);
+        let y = value(x)?;
+        if y > best.0 {
+            best = (y, x);
+        }
+    }
+    let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
+    let (mut low, mut high) = (best.1 - STEP, best.1 + STEP);
+    // the value is flat there: 1e-8 of the place is 1e-16 of it
+    while high - low > 1e-8 {
+        let width = high - low;
+        let (left, right) = (high - golden * width, low + golden * width);
+        if value(left)? > value(right)? {
+            high = right;
+        } else {
+            low = left;
+        }
+    }
+    Ok(value(0.5 * (low + high))?.max(best.0))
+}
+
+/// Whether the uninformed start recovers the signal, of a tree that is a prior on it, a linear channel
+/// and its noiseless output; `None` for any other tree.
+pub(super) fn recovers(tree: &Tree, signal: &str) -> Result<Option<bool>, RunError> {
+    let index = tree.variable(signal)?;
+    let Some((prior, linear, output)) = chain(tree, index) else {
+        return Ok(None);
+    };
+    let noiseless = output.factor.scalar().and_then(ScalarView::gaussian);
+    if !noiseless.is_some_and(|(_, noise)| noise == 0.0) {
+        return Ok(None);
+    }
+    let Some(spectrum) = linear.factor.spectrum() else {
+        return Ok(None);
+    };
+    let rank = spectrum.rank();
+    if rank >= 1.0 {
+        return Ok(Some(true));
+    }
+    Ok(Some(
+        rank > noiseless_linear_threshold(prior.factor.as_ref())?,
+    ))
+}
+
+/// The three factors of prior, signal, channel, output.
+pub(super) fn chain(tree: &Tree, signal: usize) -> Option<(&FactorNode, &FactorNode, &FactorNode)> {
+    if tree.factors().len() != 3 {
+        return None;
+    }
+    let variable = |node: &FactorNode, port: usize| tree.edges()[node.edges[port]].variable;
+    let find = |inputs: usize, ports: usize| {
+        let fits = |f: &&FactorNode| f.inputs == inputs && f.edges.len() == ports;
+        tree.factors().iter().find(fits)
+    };
+    let (prior, linear, output) = (find(0, 1)?, find(1, 2)?, find(1, 1)?);
+    let joined = variable(prior, 0) == signal
+        && variable(linear, 0) == signal
+        && variable(output, 0) == variable(linear, 1);
+    joined.then_some((prior, linear, output))
+}

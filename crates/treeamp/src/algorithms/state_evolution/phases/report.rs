@@ -1,0 +1,112 @@
+//! The fixed points at one point of a phase diagram, and which phase it is in.
+
+use super::super::{BayesOptimal, Evolution};
+use super::FixedPoints;
+use super::dimension::margin;
+use crate::error::RunError;
+use crate::model::Tree;
+
+/// Which phase a point is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Uninformed and informed starts agree: expectation propagation is optimal.
+    Easy,
+    /// A better fixed point has the smaller entropy, and expectation propagation does not find it.
+    Hard,
+    /// The signal cannot be recovered: a better fixed point has the larger entropy, or noiseless
+    /// outputs are fewer than the unknowns.
+    Impossible,
+}
+
+/// One fixed point.
+#[derive(Debug, Clone)]
+pub struct FixedPoint {
+    /// The predicted error of the signal.
+    pub mse: f64,
+    /// The entropy of the measurements; `None` where the fixed point has perfect recovery of a
+    /// continuous signal through a noiseless output, and it diverges.
+    pub entropy: Option<f64>,
+    /// The state.
+    pub evolution: Evolution<BayesOptimal>,
+}
+
+/// The fixed points at one point of a phase diagram.
+#[derive(Debug, Clone)]
+pub struct PhaseReport {
+    /// What expectation propagation attains.
+    pub uninformed: FixedPoint,
+    /// What is reached from the solution.
+    pub informed: FixedPoint,
+    /// The error the data allow: that of the fixed point with the smaller entropy.
+    pub mmse: f64,
+    /// The phase.
+    pub phase: Phase,
+}
+
+/// Both fixed points at one point, their entropies, and the phase, with the defaults of
+/// [`FixedPoints`].
+///
+/// # Errors
+/// An unknown signal, a factor without a rule, a fixed point that is not reached.
+pub fn phase_report(tree: &Tree, signal: &str) -> Result<PhaseReport, RunError> {
+    phase_report_at(tree, signal, &FixedPoints::default())
+}
+
+/// Both fixed points at one point, reached as told, their entropies, and the phase.
+///
+/// # Errors
+/// An option out of range, an unknown signal, a factor without a rule, a fixed point that is not
+/// reached.
+pub fn phase_report_at(
+    tree: &Tree,
+    signal: &str,
+    points: &FixedPoints,
+) -> Result<PhaseReport, RunError> {
+    let (low, high) = (
+        points.uninformed(tree, &[signal])?,
+        points.informed(tree, &[signal])?,
+    );
+    let tau0 = low.overlaps(signal)?.tau0;
+    // the coefficient of ln(1/v): outputs against unknowns
+    let margin = margin(tree, &low.teacher, signal)?;
+    let point = |evolution: Evolution<BayesOptimal>| -> Result<FixedPoint, RunError> {
+        let mse = evolution.mse(signal)?;
+        let diverges = points.recovers(mse, tau0) && margin.is_some();
+        let entropy = if diverges {
+            None
+        } else {
+            Some(evolution.information(tree)?.entropy)
+        };
+        Ok(FixedPoint {
+            mse,
+            entropy,
+            evolution,
+        })
+    };
+    let (uninformed, informed) = (point(low)?, point(high)?);
+    let one = points.same(uninformed.mse, informed.mse, tau0);
+    let recovered = points.recovers(uninformed.mse, tau0);
+    let informed_wins = match (informed.entropy, uninformed.entropy) {
+        (Some(i), Some(u)) => i < u,
+        _ => margin.is_some_and(|m| m > 0.0),
+    };
+    let phase = match margin {
+        Some(m) if m < 0.0 && one => Phase::Impossible,
+        // recovery is possible, even where its basin is too small for the informed start
+        Some(m) if m > 0.0 && !recovered => Phase::Hard,
+        _ if one => Phase::Easy,
+        _ if informed_wins => Phase::Hard,
+        _ => Phase::Impossible,
+    };
+    let mmse = match phase {
+        Phase::Impossible => uninformed.mse,
+        Phase::Hard if margin.is_some() => 0.0,
+        _ => informed.mse,
+    };
+    Ok(PhaseReport {
+        uninformed,
+        informed,
+        mmse,
+        phase,
+    })
+}

@@ -1,0 +1,239 @@
+//! Critical ratios of a family of models.
+
+use std::ops::{ControlFlow, RangeInclusive};
+
+use super::super::{BayesOptimal, StateEvolution};
+use super::curve::Curve;
+use super::dimension::margin;
+use super::{Family, FixedPoints, Phase, Search, closed, phase_report_at};
+use crate::belief::OverlapFields;
+use crate::engine::SweepView;
+use crate::error::RunError;
+use crate::factor::Averaged;
+use crate::model::Tree;
+
+/// A push small enough for linear stability.
+const TINY: f64 = 1e-14;
+/// Sweeps after which the fastest direction dominates a slight overlap, at the latest.
+const SLOW: usize = 24;
+/// A growth that changes by less than this in a sweep, relative, is that of the fastest direction.
+const SETTLED: f64 = 1e-9;
+/// A slight overlap, in units of $\tau_0$: a larger one grows otherwise, a smaller one is lost in rounding.
+const SLIGHT: RangeInclusive<f64> = 1e-20..=1e-8;
+/// An overlap of this fraction of $\tau_0$ is one.
+const SOME: f64 = 1e-12;
+
+/// The ratio above which a slight overlap grows: linear stability of the uninformed point, without
+/// waiting for a fixed point.
+///
+/// # Errors
+/// [`RunError::NotDefined`] when the uninformed point is informative by itself (odd outputs, a signal
+/// with a mean), with the factor that makes it so, or the transition lies outside the range.
+pub fn weak_recovery(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
+    search.root("the weak-recovery threshold", |alpha| {
+        let tree = family(alpha)?;
+        symmetric(&tree, signal)?;
+        let trace = overlaps(&tree, signal, TINY, SLOW)?;
+        // growth per sweep once the fastest direction dominates
+        Ok(growth(&trace).unwrap_or(0.0) - 1.0)
+    })
+}
+
+/// The last factor by which the overlap grew.
+fn growth(trace: &[f64]) -> Option<f64> {
+    match trace {
+        [.., x, y] if *x > 0.0 => Some(y / x),
+        _ => None,
+    }
+}
+
+/// The overlap $m$ of the signal after each sweep, relative to $\tau_0$, from a start with the given knowledge.
+fn overlaps(
+    tree: &Tree,
+    signal: &str,
+    knowledge: f64,
+    sweeps: usize,
+) -> Result<Vec<f64>, RunError> {
+    let mut overlaps = Vec::new();
+    let mut watch = |view: &SweepView<'_, BayesOptimal>| {
+        let before = growth(&overlaps);
+        overlaps.push(view.marginal(signal).map_or(0.0, |p| p.0.m / p.0.tau0));
+        // in the first sweeps the start itself is seen, and later on an overlap that is slight no more
+        let settled = match (before, growth(&overlaps)) {
+            (Some(x), Some(y)) => (x - y).abs() < SETTLED * y,
+            _ => false,
+        };
+        let slight = overlaps.last().is_some_and(|m| SLIGHT.contains(m));
+        if view.sweep > 4 && (settled || !slight) {
+            return ControlFlow::Break("the growth has settled".to_owned());
+        }
+        ControlFlow::Continue(())
+    };
+    let mut theory = StateEvolution::new(tree)?.max_sweeps(sweeps).tolerance(0.0);
+    if knowledge > 0.0 {
+        theory = theory.starting_with(&[signal], knowledge)?;
+    }
+    theory.observed_by(&mut watch)?;
+    Ok(overlaps)
+}
+
+/// Refuses a model whose uninformed point knows something of the signal, and says why it does.
+fn symmetric(tree: &Tree, signal: &str) -> Result<(), RunError> {
+    // in the second sweep every factor has heard every other
+    let trace = overlaps(tree, signal, 0.0, 2)?;
+    if trace.iter().all(|m| *m <= SOME) {
+        return Ok(());
+    }
+    let mut reasons = Vec::new();
+    let teacher = StateEvolution::new(tree)?.teacher().clone();
+    for (k, node) in tree.factors().iter().enumerate() {
+        let (Some(rule), [edge]) = (node.factor.ensemble(), node.edges.as_slice()) else {
+            continue;
+        };
+        let tau0_hat = &teacher.to_factor[k];
+        let silent = [OverlapFields {
+            m_hat: 0.0,
+            q_hat: 0.0,
+            tau_hat: tau0_hat[0],
+        }];
+        let at = Averaged {
+            fields: &silent,
+            tau0_hat,
+        };
+        let o = rule.overlaps(node.factor.as_ref(), at, 0);
+        if !o.is_ok_and(|o| o.m > SOME * o.tau0) {
+            continue;
+        }
+        let (variable, factor) = (
+            &tree.variables()[tree.edges()[*edge].variable].name,
+            &node.name,
+        );
+        reasons.push(if node.inputs == 0 {
+            format!("`{variable}` has a mean under its prior `{factor}`")
+        } else {
+            format!("the output `{factor}` is not even in `{variable}`")
+        });
+    }
+    if reasons.is_empty() {
+        reasons.push("a channel gives its output a mean".to_owned());
+    }
+    Err(RunError::NotDefined {
+        what: "a weak-recovery transition".to_owned(),
+        why: format!(
+            "the uninformed point already has an overlap with `{signal}` at any ratio, because {}",
+            reasons.join(" and ")
+        ),
+    })
+}
+
+/// The curve of a tree that has one. Where a law cannot be averaged at every knowledge there is none, and
+/// fixed points are iterated.
+fn curve(tree: &Tree, signal: &str) -> Result<Option<Curve>, RunError> {
+    match Curve::of(tree, signal) {
+        Err(RunError::Factor { .. }) => Ok(None),
+        curve => curve,
+    }
+}
+
+/// The errors of the uninformed and of the informed fixed point are the same.
+fn agree(tree: &Tree, signal: &str, points: &FixedPoints) -> Result<bool, RunError> {
+    if let Some(curve) = curve(tree, signal)? {
+        return Ok(curve.agrees());
+    }
+    let low = points.uninformed(tree, &[signal])?;
+    let high = points.informed(tree, &[signal])?;
+    let tau0 = low.overlaps(signal)?.tau0;
+    Ok(points.same(low.mse(signal)?, high.mse(signal)?, tau0))
+}
+
+/// The ratio above which the uninformed start reaches the informed fixed point: the end of the hard
+/// phase. Nothing is iterated for noiseless linear measurements, where their number must exceed the supremum over $s$ of
+/// $s\,\mathrm{mmse}(s)$, nor for a prior, a matrix of independent entries and an output, where every fixed point has
+/// its ratio; the options of the fixed points are for other trees.
+///
+/// # Errors
+/// [`RunError::NotDefined`] when there is no such transition in the range;
+/// [`RunError::NotReached`] when a fixed point near it is not reached within the sweep limit.
+pub fn algorithmic_threshold(
+    family: &Family<'_>,
+    signal: &str,
+    search: Search,
+) -> Result<f64, RunError> {
+    let above = |alpha: f64| {
+        let tree = family(alpha)?;
+        match closed::recovers(&tree, signal)? {
+            Some(recovers) => Ok(recovers),
+            None => agree(&tree, signal, &search.points),
+        }
+    };
+    search.check()?;
+    let guess = guess(family, signal, search, Curve::algorithmic)?;
+    search.around(guess, "the algorithmic threshold", above)
+}
+
+/// A threshold read off the curve of the largest ratio, for families that vary the ratio alone.
+fn guess(
+    family: &Family<'_>,
+    signal: &str,
+    search: Search,
+    threshold: impl Fn(&Curve) -> Option<f64>,
+) -> Result<Option<f64>, RunError> {
+    let tree = family(search.high)?;
+    if closed::recovers(&tree, signal)?.is_some() {
+        return Ok(None);
+    }
+    Ok(curve(&tree, signal)?.and_then(|curve| threshold(&curve)))
+}
+
+/// The ratio at which a second, informed fixed point appears: the start of the hard (or impossible)
+/// phase. For noiseless continuous outputs perfect recovery becomes stable where they outnumber the unknowns.
+///
+/// # Errors
+/// As [`algorithmic_threshold`].
+pub fn informed_threshold(
+    family: &Family<'_>,
+    signal: &str,
+    search: Search,
+) -> Result<f64, RunError> {
+    let points = &search.points;
+    let above = |alpha: f64| {
+        let tree = family(alpha)?;
+        let teacher = StateEvolution::new(&tree)?.teacher().clone();
+        let Some(margin) = margin(&tree, &teacher, signal)? else {
+            return Ok(!agree(&tree, signal, points)?);
+        };
+        let recovered = if let Some(recovers) = closed::recovers(&tree, signal)? {
+            recovers
+        } else {
+            let low = points.uninformed(&tree, &[signal])?;
+            points.recovers(low.mse(signal)?, low.overlaps(signal)?.tau0)
+        };
+        if margin > 0.0 {
+            return Ok(!recovered);
+        }
+        Ok(!recovered && !agree(&tree, signal, points)?)
+    };
+    search.check()?;
+    let guess = guess(family, signal, search, Curve::informed)?;
+    search.around(guess, "the informed threshold", above)
+}
+
+/// The ratio above which the data determine the better fixed point: where the entropies of the two
+/// cross. For noiseless continuous outputs it is where the outputs outnumber the unknowns, exactly.
+///
+/// # Errors
+/// As [`algorithmic_threshold`].
+pub fn information_threshold(
+    family: &Family<'_>,
+    signal: &str,
+    search: Search,
+) -> Result<f64, RunError> {
+    search.bisect("the information-theoretic threshold", |alpha| {
+        let tree = family(alpha)?;
+        let teacher = StateEvolution::new(&tree)?.teacher().clone();
+        if let Some(margin) = margin(&tree, &teacher, signal)? {
+            return Ok(margin > 0.0);
+        }
+        Ok(phase_report_at(&tree, signal, &search.points)?.phase != Phase::Impossible)
+    })
+}

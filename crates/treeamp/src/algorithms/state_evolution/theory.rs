@@ -1,0 +1,247 @@
+//! State evolution of a tree, ready to run: options, starts, runs.
+
+use super::heuristic::heuristics;
+use super::teacher::not_reached;
+use super::{BayesOptimal, Conjugate, Evolution, Teacher};
+use crate::engine::{
+    Damping, EdgeMessage, Engine, Initial, Messages, Objective, Observer, Options,
+};
+use crate::error::RunError;
+use crate::model::Tree;
+use crate::scalar::{OutputMeasure, ScalarView};
+
+/// The precision that an informed start gives, in units of $1/\tau_0$.
+pub(super) const INFORMED: f64 = 1e8;
+
+/// Variances below this fraction of the least noise are perfect recovery.
+const BELOW_NOISE: f64 = 1e-6;
+
+/// State evolution of a tree whose student knows the teacher.
+///
+/// ```
+/// use treeamp::prelude::*;
+/// let model = (source(GaussBernoulli::new(0.5, 0.0, 1.0)?.limit()) >> var("x")
+///     >> LinearEnsemble::gaussian(0.8)? >> var("z")
+///     >> GaussianNoise::new(0.01)? >> var("y")).build()?.expect("y")?;
+/// let evolution = StateEvolution::new(&model)?.run()?;
+/// assert!(evolution.mse("x")? < 0.25 * 0.5); // a quarter of the prior's error
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct StateEvolution<'t> {
+    tree: &'t Tree,
+    teacher: Teacher,
+    options: Options,
+    warm: Option<Messages<Conjugate>>,
+}
+
+impl<'t> StateEvolution<'t> {
+    /// Prepares the theory of a tree: checks the rules and finds the teacher's second moments.
+    ///
+    /// # Errors
+    /// A factor without an ensemble rule, or second moments that are not reached.
+    pub fn new(tree: &'t Tree) -> Result<Self, RunError> {
+        let teacher = Teacher::new(tree)?;
+        let defaults = Options::default();
+        let noise = least_noise(tree, &teacher).unwrap_or(1.0);
+        let options = Options {
+            max_sweeps: 2000,
+            tolerance: 1e-9,
+            perfect: defaults.perfect.min(BELOW_NOISE * noise),
+            ..defaults
+        };
+        Ok(Self {
+            tree,
+            teacher,
+            options,
+            warm: None,
+        })
+    }
+
+    /// The teacher's second moments.
+    #[must_use]
+    pub fn teacher(&self) -> &Teacher {
+        &self.teacher
+    }
+
+    /// At most this many sweeps (2000).
+    #[must_use]
+    pub fn max_sweeps(mut self, n: usize) -> Self {
+        self.options.max_sweeps = n;
+        self
+    }
+
+    /// Converged when variances change by less than this, relative (1e-9).
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.options.tolerance = tolerance;
+        self
+    }
+
+    /// Damping of the messages (none).
+    #[must_use]
+    pub fn damping(mut self, damping: impl Into<Damping>) -> Self {
+        self.options.damping = damping.into();
+        self
+    }
+
+    /// Messages before the first sweep, their precisions being $\hat m$ (zero: uninformed).
+    #[must_use]
+    pub fn initial(mut self, initial: Initial) -> Self {
+        self.options.initial = initial;
+        self
+    }
+
+    /// Starts from the messages of an earlier run, matched by the names of their ends.
+    #[must_use]
+    pub fn start_from(mut self, messages: Messages<Conjugate>) -> Self {
+        self.warm = Some(messages);
+        self
+    }
+
+    /// Starts from near-perfect knowledge of the given variables, $\hat m\tau_0 = 10^8$.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable).
+    pub fn informed(self, variables: &[&str]) -> Result<Self, RunError> {
+        self.starting_with(variables, INFORMED)
+    }
+
+    /// Starts with $\hat m = s/\tau_0$ on all messages into the named variables: the same knowledge $s$ of
+    /// each, whatever its size.
+    ///
+    /// # Errors
+    /// As [`starting_from`](Self::starting_from).
+    pub fn starting_with(self, variables: &[&str], knowledge: f64) -> Result<Self, RunError> {
+        let starts: Vec<(&str, f64)> = variables
+            .iter()
+            .map(|v| {
+                let index = self.tree.variable(v)?;
+                Ok((*v, knowledge / self.teacher.tau0[index]))
+            })
+            .collect::<Result<_, RunError>>()?;
+        self.starting_from(&starts)
+    }
+
+    /// Starts with $\hat m$ given on all messages into the named variables.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable), or a field that is
+    /// negative or not finite.
+    pub fn starting_from(mut self, starts: &[(&str, f64)]) -> Result<Self, RunError> {
+        let mut messages = Vec::new();
+        for (name, m_hat) in starts {
+            check_start(name, *m_hat)?;
+            let variable = &self.tree.variables()[self.tree.variable(name)?];
+            for edge in variable.edges.iter().map(|e| self.tree.edges()[*e]) {
+                messages.push(EdgeMessage {
+                    factor: self.tree.factors()[edge.factor].name.clone(),
+                    variable: variable.name.clone(),
+                    precision: *m_hat,
+                    linear: vec![0.0],
+                });
+            }
+        }
+        self.options.initial = Initial::Given(messages);
+        Ok(self)
+    }
+
+    /// Runs it. A fixed point that was not reached is said in the termination.
+    ///
+    /// # Errors
+    /// An option out of range, or a factor that fails for good.
+    pub fn run(&self) -> Result<Evolution<BayesOptimal>, RunError> {
+        self.observed_by(&mut ())
+    }
+
+    /// Runs it under an observer.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn observed_by(
+        &self,
+        observer: &mut impl Observer<BayesOptimal>,
+    ) -> Result<Evolution<BayesOptimal>, RunError> {
+        let report = self.engine()?.run(observer)?;
+        Ok(Evolution {
+            report,
+            teacher: self.teacher.clone(),
+            normalisation: self.teacher.normalisation,
+            heuristics: heuristics(self.tree),
+        })
+    }
+
+    /// The free entropy at the messages a run would start from, without a sweep.
+    ///
+    /// # Errors
+    /// An option out of range, or a potential that cannot be computed.
+    pub fn initial_free_entropy(&self) -> Result<Objective, RunError> {
+        self.engine()?.initial_objective()
+    }
+
+    fn engine(&self) -> Result<Engine<'t, BayesOptimal>, RunError> {
+        match &self.options.initial {
+            Initial::Constant { precision, .. } | Initial::Noisy { precision, .. } => {
+                check_start("every variable", *precision)?;
+            }
+            Initial::Given(messages) => {
+                for m in messages {
+                    check_start(&m.variable, m.precision)?;
+                }
+            }
+            Initial::Flat => {}
+        }
+        let algorithm = BayesOptimal::new(self.tree, self.teacher.clone());
+        let engine = Engine::new(self.tree, algorithm)?.options(self.options.clone());
+        Ok(match &self.warm {
+            Some(messages) => engine.start_from(messages.clone()),
+            None => engine,
+        })
+    }
+
+    /// Runs it, and insists on a fixed point.
+    ///
+    /// # Errors
+    /// [`RunError::NotReached`] when the run ends without one.
+    pub fn fixed_point(&self) -> Result<Evolution<BayesOptimal>, RunError> {
+        let evolution = self.run()?;
+        if evolution.is_converged() {
+            return Ok(evolution);
+        }
+        Err(not_reached(
+            "a fixed point of state evolution",
+            evolution.termination(),
+        ))
+    }
+}
+
+/// The least positive noise of an output or a channel, relative to the second moment of its input.
+pub(super) fn least_noise(tree: &Tree, teacher: &Teacher) -> Option<f64> {
+    let noises = tree
+        .factors()
+        .iter()
+        .filter(|f| f.inputs > 0)
+        .filter_map(|f| {
+            let output = f.factor.scalar().and_then(ScalarView::outputs);
+            let noise = match (output, f.factor.gaussian_average()) {
+                (Some(OutputMeasure::PushForward { noise_variance, .. }), _) => noise_variance,
+                (_, Some(law)) => law.least_noise()?,
+                _ => return None,
+            };
+            let tau0 = teacher.tau0[tree.edges()[f.edges[0]].variable];
+            (noise > 0.0).then(|| noise / tau0)
+        });
+    noises.reduce(f64::min)
+}
+
+/// A field $\hat m$ is the precision of what is seen of a signal.
+fn check_start(variable: &str, m_hat: f64) -> Result<(), RunError> {
+    if m_hat >= 0.0 && m_hat.is_finite() {
+        return Ok(());
+    }
+    Err(RunError::Option {
+        option: "initial",
+        expected: "a finite precision that is not negative".to_owned(),
+        got: format!("{m_hat} on {variable}"),
+    })
+}

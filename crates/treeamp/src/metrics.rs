@@ -1,0 +1,129 @@
+//! Errors of an estimate, also up to what the data cannot tell: a global sign or a global phase.
+//!
+//! All are per real component, as variances are. A complex signal is given as its interleaved storage.
+
+use num_complex::Complex;
+
+use crate::error::{ModelError, parameter};
+use crate::scalar::Elem;
+
+fn check(estimate: &[f64], truth: &[f64], lanes: usize) -> Result<(), ModelError> {
+    let (n, m) = (estimate.len(), truth.len());
+    if m == 0 || !m.is_multiple_of(lanes) {
+        let expected = if lanes == 1 {
+            "not empty"
+        } else {
+            "interleaved real and imaginary parts"
+        };
+        return Err(parameter(
+            "metric",
+            "truth",
+            expected,
+            format!("{m} numbers"),
+        ));
+    }
+    if n != m {
+        let expected = format!("{m} numbers, as the truth");
+        return Err(parameter("metric", "estimate", expected, n));
+    }
+    Ok(())
+}
+
+/// $\frac1n\|r - x\|^2$.
+///
+/// # Errors
+/// Arrays of different lengths, or empty ones.
+pub fn mse(estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError> {
+    check(estimate, truth, 1)?;
+    let square: f64 = estimate
+        .iter()
+        .zip(truth)
+        .map(|(r, x)| (r - x).powi(2))
+        .sum();
+    Ok(square / truth.len() as f64)
+}
+
+/// $\min_\pm\frac1n\|\pm r - x\|^2$, for a real signal seen through even outputs.
+///
+/// # Errors
+/// Arrays of different lengths, or empty ones.
+///
+/// ```
+/// assert_eq!(treeamp::metrics::mse_up_to_sign(&[1.0, -2.0], &[-1.0, 2.5])?, 0.125);
+/// # Ok::<(), treeamp::ModelError>(())
+/// ```
+pub fn mse_up_to_sign(estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError> {
+    let other: Vec<f64> = estimate.iter().map(|r| -r).collect();
+    Ok(mse(estimate, truth)?.min(mse(&other, truth)?))
+}
+
+/// $\min_\theta\frac1{2n}\|e^{i\theta}r - x\|^2$ over $n$ complex components: $e^{i\theta}$ is the phase of $\langle r, x\rangle = \sum_k\bar r_k x_k$.
+///
+/// The difference itself is summed, so that a small error keeps its digits.
+///
+/// # Errors
+/// Arrays of different lengths, empty ones, or an odd number of parts.
+pub fn mse_up_to_phase(estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError> {
+    check(estimate, truth, 2)?;
+    mse(&aligned(estimate, truth)?, truth)
+}
+
+/// $e^{i\theta}r$ with the global phase that brings it closest to the truth.
+///
+/// # Errors
+/// As [`mse_up_to_phase`].
+pub fn aligned(estimate: &[f64], truth: &[f64]) -> Result<Vec<f64>, ModelError> {
+    check(estimate, truth, 2)?;
+    let (r, x) = (Complex::<f64>::view(estimate), Complex::<f64>::view(truth));
+    let inner: Complex<f64> = r.iter().zip(x).map(|(r, x)| r.conj() * x).sum();
+    let size = inner.norm();
+    let turn = if size > 0.0 {
+        inner / size
+    } else {
+        Complex::ONE
+    };
+    let turned: Vec<Complex<f64>> = r.iter().map(|r| turn * r).collect();
+    Ok(Complex::storage(&turned).to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_global_phase_does_not_count() -> Result<(), ModelError> {
+        let truth = [1.0, 2.0, -0.5, 0.3, 0.0, -1.1];
+        let turn = Complex::from_polar(1.0, 2.3);
+        let turned: Vec<Complex<f64>> = Complex::<f64>::view(&truth)
+            .iter()
+            .map(|x| turn * x)
+            .collect();
+        let estimate = Complex::storage(&turned);
+        assert!(mse_up_to_phase(estimate, &truth)? < 1e-30);
+        assert!(mse(estimate, &truth)? > 0.1);
+        // no other phase does better
+        let noisy: Vec<f64> = estimate
+            .iter()
+            .enumerate()
+            .map(|(i, r)| r + 0.1 * (i as f64))
+            .collect();
+        let best = mse_up_to_phase(&noisy, &truth)?;
+        for k in 0..60 {
+            let turn = Complex::from_polar(1.0, 0.1 * f64::from(k));
+            let turned: Vec<Complex<f64>> = Complex::<f64>::view(&noisy)
+                .iter()
+                .map(|x| turn * x)
+                .collect();
+            assert!(mse(Complex::storage(&turned), &truth)? >= best - 1e-12);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn bad_arrays_are_refused() {
+        assert!(mse(&[1.0], &[1.0, 2.0]).is_err());
+        assert!(mse(&[], &[]).is_err());
+        assert!(mse_up_to_phase(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]).is_err());
+        assert!(mse_up_to_sign(&[], &[1.0]).is_err());
+    }
+}

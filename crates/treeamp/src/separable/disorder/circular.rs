@@ -1,0 +1,308 @@
+//! State evolution of circular complex laws: a prior, an output that depends on $|z|$, and an output on the ray
+//! through $z$. Everything is averaged over lengths.
+//!
+//! Overlaps and potentials are per real component. By the symmetry a law is known from its values on the real axis,
+//! $b = |b|$, and the phase of $b$ drops out:
+//!
+//! - *prior*: $p(|b|) = \frac{|b|}{\hat q}e^{-|b|^2/2\hat q}\,e^{A_0(a_*, |b_*|) - A_0(\hat\tau_0, 0)}$, one integral;
+//! - *function of the modulus*: $|z_0| = \rho$ is a Rayleigh length and $|b|$ a Rice one around $\hat m\rho$,
+//!   $p(|b| \mid \rho) = \frac{|b|}{\hat q}e^{-(|b| - \hat m\rho)^2/2\hat q}\,e^{-\kappa}I_0(\kappa)$ with $\kappa = \hat m\rho|b|/\hat q$. Given both, $z_0$ has the mean
+//!   $\rho R(\kappa)$ along $b$, $R = I_1/I_0$. Two integrals, or one for
+//!   $y = |z|$ itself (`modulus.rs`);
+//! - *phase*: only $\beta = \mathrm{Re}(\bar y b) \sim \mathcal N(\hat m\rho, \hat q)$ matters, and $\rho$ given $\beta$ is a tilted Rayleigh length. One
+//!   integral.
+
+use std::f64::consts::{FRAC_1_SQRT_2, TAU};
+
+use super::breaks::Breaks;
+use super::line::{SHARP, gain};
+use super::panels::{Effort, INNER, Monitor, OUTER, SINGLE, Sample, integrate};
+use super::{COUNT, Field, POTENTIAL, Point, Sums, V, V0, floors};
+use crate::error::FactorError;
+use crate::math::bessel::circle;
+use crate::math::rayleigh::{radius, radius_with_excess};
+use crate::scalar::{Landmark, OutputMeasure, ScalarView, Tilt, Tilted};
+
+/// $\hat m^2\tau_0/\hat q$ below which the potential of a prior is a small difference.
+const FAINT: f64 = 0.1;
+/// Density, in units of the width of the disorder, beyond which there is nothing.
+const NEGLIGIBLE: f64 = 1e-30;
+
+/// A teacher and a student at one field.
+pub(super) struct Pair<'a> {
+    pub student: &'a dyn ScalarView,
+    pub teacher: &'a dyn ScalarView,
+    /// The field, of positive $\hat q$ unless it is silent.
+    pub at: Field,
+    pub tau0: f64,
+}
+
+/// Radial moments as those of a real component: $r^2/2$ per component, and half of $A$.
+fn point(t: Tilted, r0: f64, v0: f64) -> Point {
+    Point {
+        log_z: 0.5 * t.log_z,
+        r: FRAC_1_SQRT_2 * t.mean,
+        v: t.variance,
+        r0: FRAC_1_SQRT_2 * r0,
+        v0,
+    }
+}
+
+/// $dr/d|b|$ of a radial mean $r$ with variance $v = \frac12(r' + r/|b|)$ per real component.
+fn radial_slope(t: Tilted, b: f64) -> f64 {
+    if b > 0.0 {
+        2.0 * t.variance - t.mean / b
+    } else {
+        t.variance
+    }
+}
+
+impl Pair<'_> {
+    /// $a_*, b_*$.
+    fn star(&self, b: f64) -> Tilt {
+        let at = &self.at;
+        let ratio = at.m_hat / at.q_hat;
+        Tilt {
+            a: at.m_hat.mul_add(ratio, at.tau0_hat),
+            b: ratio * b,
+        }
+    }
+
+    fn monitors(&self) -> Option<[Monitor; 2]> {
+        Some([
+            Monitor {
+                against: V,
+                scale: self.tau0.sqrt(),
+            },
+            Monitor {
+                against: V0,
+                scale: 0.0,
+            },
+        ])
+    }
+
+    /// The nine averages of a circular prior; `log_z0` is the teacher's $A_0(\hat\tau_0, 0)$.
+    pub fn prior(&self, log_z0: f64) -> [f64; COUNT] {
+        let at = &self.at;
+        let nothing = Tilted::divergent(0.0);
+        let of = |law: &dyn ScalarView, x: Tilt| law.prior(x).unwrap_or(nothing);
+        if at.is_silent() {
+            let t = of(self.student, Tilt { a: at.a, b: 0.0 });
+            let x = Tilt {
+                a: at.tau0_hat,
+                b: 0.0,
+            };
+            return point(t, 0.0, of(self.teacher, x).variance).weighted(1.0, at.k);
+        }
+        let strength = at.m_hat * at.m_hat * self.tau0;
+        let (sharp, faint) = (
+            strength > SHARP * at.q_hat,
+            at.bayes && strength < FAINT * at.q_hat,
+        );
+        let spread = at.m_hat * at.m_hat + at.tau0_hat * at.q_hat;
+        let log_weight = |b: f64, t0: &Tilted| {
+            if sharp {
+                let excess = self.teacher.prior_excess(self.star(b));
+                excess.unwrap_or(f64::INFINITY) + (TAU * b / spread).ln()
+                    - 0.5 * at.tau0_hat * (b / spread) * b
+                    - log_z0
+            } else {
+                t0.log_z + (b / at.q_hat).ln() - 0.5 * (b / at.q_hat) * b - log_z0
+            }
+        };
+        let sample = &mut |b: f64| {
+            let t0 = of(self.teacher, self.star(b));
+            let weight = log_weight(b, &t0).exp();
+            if !(weight > 0.0) {
+                return Sample::plain([0.0; COUNT]);
+            }
+            let t = if at.bayes {
+                t0
+            } else {
+                of(self.student, Tilt { a: at.a, b })
+            };
+            let mut values = point(t, t0.mean, t0.variance).weighted(weight, at.k);
+            if faint {
+                values[POTENTIAL] = 0.5 * weight * gain(t.log_z - log_z0);
+            }
+            let noise = at.q_hat / at.m_hat;
+            let (rise0, slope0) = if at.m_hat == 0.0 || at.bayes {
+                (0.0, 0.0)
+            } else {
+                (noise * t0.mean, radial_slope(t0, self.star(b).b.abs()))
+            };
+            Sample {
+                values,
+                weight,
+                rise: [t.mean, rise0],
+                slope: [radial_slope(t, b), slope0],
+            }
+        };
+        let mut breaks = Breaks::new();
+        breaks.teacher(&self.teacher.landmarks(None), at.m_hat, at.q_hat);
+        breaks.student(&self.student.landmarks(None), at.a);
+        breaks.clip(0.0, f64::INFINITY);
+        let unit = at.q_hat.sqrt().max(strength.sqrt());
+        breaks.extend(|b| {
+            log_weight(b, &of(self.teacher, self.star(b))).exp() * unit < NEGLIGIBLE || b <= 0.0
+        });
+        let effort = Effort {
+            monitored: self.monitors(),
+            floor: floors(at, self.tau0),
+            tolerance: SINGLE,
+            empty: 0.0,
+        };
+        let mut sums = integrate(sample, &breaks.sorted(), effort);
+        if faint {
+            sums[POTENTIAL] += 0.5 * log_z0;
+        }
+        sums
+    }
+
+    fn refused(y: f64, reason: &str) -> FactorError {
+        FactorError::Contradiction(format!(
+            "the teacher gives an output {y} that the student holds impossible: {reason}"
+        ))
+    }
+
+    /// The nine averages of an output that depends on $|z|$.
+    pub fn output(&self) -> Result<Sums, FactorError> {
+        let modulus = |law: &dyn ScalarView| law.outputs() == Some(OutputMeasure::Modulus);
+        if modulus(self.student) && modulus(self.teacher) && !self.at.is_silent() {
+            return Ok(Sums(super::modulus::average(
+                self.student,
+                &self.at,
+                self.tau0,
+            )));
+        }
+        let sd = self.tau0.sqrt();
+        let mut breaks = Breaks::nested();
+        breaks.component(0.0, sd);
+        breaks.clip(0.0, f64::INFINITY);
+        let at = &self.at;
+        // where the field begins to tell the phase: m̂²ρ²/q̂ = 1
+        if at.m_hat != 0.0 {
+            breaks.around(0.0, (at.q_hat.sqrt() / at.m_hat.abs()).min(sd));
+        }
+        let breaks = breaks.sorted();
+        let rayleigh = |rho: f64| rho / self.tau0 * (-0.5 * (rho / sd) * (rho / sd)).exp();
+        let mut floor = floors(at, self.tau0);
+        for w in breaks.windows(2) {
+            let rho = 0.5 * (w[0] + w[1]);
+            let share = 0.1 * (w[1] - w[0]) * rayleigh(rho);
+            let rough = self.over_length(rho, [f64::INFINITY; COUNT])?;
+            for (f, x) in floor.iter_mut().zip(rough) {
+                *f += share * x.abs();
+            }
+        }
+        let mut failed = None;
+        let sample = &mut |rho: f64| match self.over_length(rho, floor) {
+            Ok(values) => Sample::plain(values.map(|x| x * rayleigh(rho))),
+            Err(e) => {
+                failed = Some(e);
+                Sample::plain([0.0; COUNT])
+            }
+        };
+        let effort = Effort {
+            monitored: None,
+            floor: floors(at, self.tau0),
+            tolerance: OUTER,
+            empty: 0.0,
+        };
+        let sums = integrate(sample, &breaks, effort);
+        failed.map_or(Ok(Sums(sums)), Err)
+    }
+
+    /// The average over $|b|$ given $|z_0| = \rho$.
+    fn over_length(&self, rho: f64, floor: [f64; COUNT]) -> Result<[f64; COUNT], FactorError> {
+        let at = &self.at;
+        let y = self.teacher.map(rho).unwrap_or(f64::NAN);
+        if let Err(reason) = self.student.check_output(y) {
+            return Err(Self::refused(y, &reason));
+        }
+        let nothing = Tilted::divergent(0.0);
+        let own = |b: f64| {
+            self.student
+                .likelihood(y, Tilt { a: at.a, b })
+                .unwrap_or(nothing)
+        };
+        if at.is_silent() {
+            return Ok(point(own(0.0), 0.0, 0.5 * rho * rho).weighted(1.0, at.k));
+        }
+        let (centre, width) = (at.m_hat.abs() * rho, at.q_hat.sqrt());
+        let sample = &mut |b: f64| {
+            let seen = circle(centre * b / at.q_hat);
+            let gap = (b - centre) / width;
+            let weight = b / at.q_hat * (seen.log_scaled - 0.5 * gap * gap).exp();
+            let r0 = (rho * seen.ratio).copysign(at.m_hat);
+            let t = own(b);
+            let values = point(t, r0, 0.5 * rho * rho * seen.spread).weighted(weight, at.k);
+            Sample {
+                values,
+                weight,
+                rise: [t.mean, 0.0],
+                slope: [radial_slope(t, b), 0.0],
+            }
+        };
+        let mut breaks = Breaks::nested();
+        breaks.component(centre, width);
+        breaks.clip(0.0, f64::INFINITY);
+        if y > 0.0 {
+            breaks.around(0.0, 1.0 / y);
+        }
+        let rough = floor.iter().all(|f| f.is_infinite());
+        let effort = Effort {
+            monitored: if rough { None } else { self.monitors() },
+            floor,
+            tolerance: INNER,
+            empty: 0.0,
+        };
+        Ok(integrate(sample, &breaks.sorted(), effort))
+    }
+
+    /// The nine averages of an output on the ray through $z$: $\beta$ and the radius given it.
+    pub fn ray(&self) -> Sums {
+        let at = &self.at;
+        let own = |b: f64| {
+            let t = self.student.likelihood(1.0, Tilt { a: at.a, b });
+            t.unwrap_or(Tilted::divergent(0.0))
+        };
+        // ρ is a Rayleigh length: ∫ρ e^{-τ̂₀ρ²/2}dρ = 1/τ̂₀
+        let log_z0 = -at.tau0_hat.ln();
+        if at.is_silent() {
+            let t0 = radius(at.tau0_hat, 0.0);
+            return Sums(point(own(0.0), t0.mean, 0.5 * t0.variance).weighted(1.0, at.k));
+        }
+        let sd = self.tau0.sqrt();
+        let noise = at.q_hat / at.m_hat;
+        let spread = at.m_hat * at.m_hat + at.tau0_hat * at.q_hat;
+        let sample = &mut |b: f64| {
+            let (t0, excess) = radius_with_excess(self.star(b).a, self.star(b).b);
+            // b*²/2a* - b²/2q̂ = -τ̂₀b²/2(m̂² + τ̂₀q̂)
+            let rest = 0.5 * at.tau0_hat * (b / spread) * b + 0.5 * (TAU * at.q_hat).ln();
+            let weight = (excess - log_z0 - rest).exp();
+            if !(weight > 0.0) {
+                return Sample::plain([0.0; COUNT]);
+            }
+            let t = own(b);
+            // along the ray alone: r' = Var ρ = 2v
+            Sample {
+                values: point(t, t0.mean, 0.5 * t0.variance).weighted(weight, at.k),
+                weight,
+                rise: [t.mean, noise * t0.mean],
+                slope: [2.0 * t.variance, t0.variance],
+            }
+        };
+        let mut breaks = Breaks::new();
+        breaks.teacher(&[Landmark::spread(sd, sd)], at.m_hat, at.q_hat);
+        breaks.around(0.0, at.q_hat.sqrt());
+        breaks.around(0.0, at.a.abs().sqrt());
+        let effort = Effort {
+            monitored: self.monitors(),
+            floor: floors(at, self.tau0),
+            tolerance: SINGLE,
+            empty: 0.0,
+        };
+        Sums(integrate(sample, &breaks.sorted(), effort))
+    }
+}

@@ -1,0 +1,19 @@
+"""What the tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Path:
+    """The folder of external reference values, or a skip."""
+    where = os.environ.get("TREEAMP_ORACLE")
+    if not where:
+        pytest.skip("TREEAMP_ORACLE is not set: external reference values are not compared")
+    return Path(where)

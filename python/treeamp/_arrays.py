@@ -1,0 +1,113 @@
+"""What users pass as numbers and arrays, checked and converted in one place."""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import NotAvailable
+
+__all__ = ["Array", "number", "array", "check_memory", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
+
+#: An array of 64-bit floats.
+Array = npt.NDArray[np.float64]
+
+_NUMERIC = "biuf"
+
+
+def array(x: Any, name: str) -> Array:
+    """``x`` as a contiguous array of 64-bit floats; integers, 32-bit floats and lists are converted.
+
+    >>> array([1, 2], "b")
+    array([1., 2.])
+    """
+    try:
+        found = np.asarray(x)
+    except ValueError as error:
+        raise ValueError(f"`{name}` must be an array of numbers, got rows of different lengths") from error
+    if found.dtype.kind == "c":
+        raise NotAvailable(f"`{name}` must be real, got {found.dtype}: complex signals are not available yet")
+    if found.dtype.kind not in _NUMERIC:
+        raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
+    converted: Array = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    return converted
+
+
+def owned(x: Array) -> Array:
+    """A copy that nobody can change: what a module keeps, so that a pickle is what was declared."""
+    kept: Array = np.array(x, dtype=np.float64)
+    kept.flags.writeable = False
+    return kept
+
+
+def number(x: Any, name: str) -> float:
+    """``x`` as a float; anything but one real number is refused.
+
+    >>> number(np.float32(0.5), "rho")
+    0.5
+    """
+    if isinstance(x, float):
+        return x
+    found = array(x, name)
+    if found.ndim != 0:
+        raise TypeError(f"`{name}` must be a number, got an array of shape {found.shape}")
+    return float(found)
+
+
+def matrix(x: Any, name: str) -> Array:
+    """``x`` as a two-dimensional array."""
+    found = array(x, name)
+    if found.ndim != 2:
+        raise ValueError(f"`{name}` must be a matrix, got an array of shape {found.shape}")
+    return found
+
+
+def count(x: Any, name: str, least: int = 1) -> int:
+    """``x`` as an integer of at least ``least``."""
+    try:
+        n = operator.index(x)
+    except TypeError:
+        raise TypeError(f"`{name}` must be an integer, got {type(x).__name__}") from None
+    if n < least:
+        raise ValueError(f"`{name}` must be at least {least}, got {n}")
+    return n
+
+
+def check_memory(shape: Any, name: str) -> None:
+    """Refuses an array that no memory can hold, before native code asks for it."""
+    try:
+        np.empty(tuple(shape))
+    except (MemoryError, ValueError, OverflowError):
+        raise MemoryError(f"{name} of shape {tuple(shape)} does not fit in memory") from None
+
+
+def size_to_shape(size: Any) -> list[int] | None:
+    """The shape that a ``size`` means: a number, a tuple, or ``None`` for the limit of large sizes.
+
+    >>> size_to_shape(3), size_to_shape((2, 4)), size_to_shape(None)
+    ([3], [2, 4], None)
+    """
+    if size is None:
+        return None
+    if isinstance(size, (tuple, list, np.ndarray)):
+        return [count(n, "size", 0) for n in size]
+    return [count(size, "size", 0)]
+
+
+def new_seed() -> int:
+    """A seed nobody chose."""
+    return secrets.randbits(63)
+
+
+def check_seed(seed: Any) -> int:
+    """``seed`` as an integer, or a new one for ``None``; 0 is a seed as any other."""
+    if seed is None:
+        return new_seed()
+    n = count(seed, "seed", 0)
+    if n >= 2**64:
+        raise ValueError(f"`seed` must be below 2**64, got {n}")
+    return n

@@ -1,0 +1,143 @@
+"""Messages before the first sweep, from factors to variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import array, check_seed, number
+from ..base import ReprMixin
+from ..models import Model
+
+__all__ = ["ConstantInit", "CustomInit", "InformedInit", "Initializer", "NoisyInit"]
+
+_DIRECTIONS = {"fwd": "forward", "bwd": "backward", "forward": "forward", "backward": "backward"}
+
+#: The precision of an informed start, in units of the inverse second moment.
+_INFORMED = 1e8
+
+
+def direction_of(word: Any) -> str:
+    """``forward`` or ``backward``, from that or tramp's ``fwd`` and ``bwd``."""
+    if word not in _DIRECTIONS:
+        raise ValueError(f"a direction must be 'fwd' or 'bwd', got {word!r}")
+    return _DIRECTIONS[word]
+
+
+def edges_of(model: Model, id: str, direction: str) -> list[tuple[str, str]]:
+    """The edges ``(factor, variable)`` of messages to a variable in a direction."""
+    if id not in model.variable_ids:
+        known = ", ".join(f"`{name}`" for name in model.variable_ids)
+        raise ValueError(f"there is no variable `{id}`: the model has {known}")
+    wanted = direction_of(direction)
+    found = [(f, v) for f, v, d in model.edges if v == id and d == wanted]
+    if not found:
+        raise ValueError(f"variable `{id}` has no {wanted} message")
+    return found
+
+
+class Initializer(ReprMixin):
+    """An initial condition."""
+
+    def native(self, model: Model, moments: Any) -> Any:
+        """What the native run takes; ``moments`` gives second moments when called."""
+        raise NotImplementedError
+
+
+class ConstantInit(Initializer):
+    """The same message everywhere; in state evolution ``a`` is its precision, zero for an uninformed start.
+
+    >>> ConstantInit(a=1e3)
+    ConstantInit(a=1000.0, b=0.0)
+    """
+
+    repr_parameters = ("a", "b")
+
+    def __init__(self, a: float = 0, b: float = 0) -> None:
+        self.a, self.b = number(a, "a"), number(b, "b")
+
+    def native(self, model: Model, moments: Any) -> Any:
+        return (self.a, self.b)
+
+
+class NoisyInit(Initializer):
+    """Gaussian messages. Without a seed one is made and kept in ``seed``."""
+
+    repr_parameters = ("a_mean", "a_var", "b_mean", "b_var", "seed")
+
+    def __init__(
+        self, a_mean: float = 0, a_var: float = 0, b_mean: float = 0, b_var: float = 1, seed: int | None = None
+    ) -> None:
+        self.a_mean, self.a_var = number(a_mean, "a_mean"), number(a_var, "a_var")
+        self.b_mean, self.b_var = number(b_mean, "b_mean"), number(b_var, "b_var")
+        for name in ("a_var", "b_var"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"`{name}` must not be negative, got {getattr(self, name)}")
+        self.seed = check_seed(seed)
+
+    def native(self, model: Model, moments: Any) -> Any:
+        if self.a_var == 0:
+            return (self.a_mean, self.b_mean, float(np.sqrt(self.b_var)), self.seed)
+        rng = np.random.default_rng(self.seed)
+        shapes = model.shapes
+        given = []
+        for factor, variable, direction in model.edges:
+            a = rng.normal(self.a_mean, np.sqrt(self.a_var))
+            shape = shapes[variable]
+            b = rng.normal(self.b_mean, np.sqrt(self.b_var), size=1 if shape is None else int(np.prod(shape)))
+            # forward messages are computed before anyone reads them
+            if direction == "backward":
+                given.append((factor, variable, float(a), b))
+        return given
+
+
+class CustomInit(Initializer):
+    """Messages by variable and direction, ``[(id, direction, value), ...]``; ``a`` and ``b`` elsewhere.
+
+    >>> CustomInit(a_init=[("x", "bwd", 1.0)], a=0.1).a_init
+    [('x', 'bwd', 1.0)]
+    """
+
+    repr_parameters = ("a_init", "b_init", "a", "b")
+
+    def __init__(self, a_init: Any = None, b_init: Any = None, a: float = 0, b: float = 0) -> None:
+        self.a_init = [(id, direction, number(value, "a_init")) for id, direction, value in a_init or []]
+        self.b_init = [(id, direction, array(value, "b_init")) for id, direction, value in b_init or []]
+        for _, direction, _ in [*self.a_init, *self.b_init]:
+            direction_of(direction)
+        self.a, self.b = number(a, "a"), number(b, "b")
+
+    def native(self, model: Model, moments: Any) -> Any:
+        a_given = {edge: a for id, direction, a in self.a_init for edge in edges_of(model, id, direction)}
+        b_given = {edge: b for id, direction, b in self.b_init for edge in edges_of(model, id, direction)}
+        given = []
+        for factor, variable, direction in model.edges:
+            edge = (factor, variable)
+            told = edge in a_given or edge in b_given
+            if told or (direction == "backward" and (self.a or self.b)):
+                b = np.ravel(b_given.get(edge, np.array([self.b])))
+                given.append((factor, variable, a_given.get(edge, self.a), b))
+        return given
+
+
+class InformedInit(Initializer):
+    """State evolution from near-perfect knowledge of some variables (all of them by default).
+
+    >>> InformedInit(["x"])
+    InformedInit(ids=['x'])
+    """
+
+    repr_parameters = ("ids",)
+
+    def __init__(self, ids: Any = "all") -> None:
+        self.ids = ids
+
+    def native(self, model: Model, moments: Any) -> Any:
+        ids = model.variable_ids if isinstance(self.ids, str) and self.ids == "all" else list(self.ids)
+        tau = moments()
+        for id in ids:
+            if id not in tau:
+                known = ", ".join(f"`{name}`" for name in model.variable_ids)
+                raise ValueError(f"there is no variable `{id}`: the model has {known}")
+        return [(f, v, _INFORMED / tau[v], np.zeros(1)) for f, v, _ in model.edges if v in ids]

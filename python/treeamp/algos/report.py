@@ -1,0 +1,150 @@
+"""What a run leaves."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import Array
+
+__all__ = ["Report"]
+
+#: What is computed when asked for first, and kept by a pickle.
+_LAZY = ("termination", "message", "sweeps", "seconds", "trace", "variances", "messages", "_objective", "_information")
+
+
+class Report:
+    """The result of a run: moments, trace, messages, objective, and how it ended.
+
+    Attributes
+    ----------
+    termination : str
+        ``"converged"``, ``"sweep_limit"``, ``"diverging"`` or ``"stopped"``.
+    message : str
+        The same as a sentence, with the place and the reason of a divergence.
+    sweeps : int
+        Sweeps done.
+    trace : dict
+        ``sweep``, ``residual`` and ``improper`` (skipped updates), one entry per sweep.
+    variances : dict
+        Average variance of every variable, one entry per sweep.
+    messages : list
+        Messages from factors to variables, ``(factor, variable, precision, linear)``.
+    """
+
+    def __init__(self, native: _lib.Posterior | _lib.Evolution, ids: list[str]) -> None:
+        self._native: Any = native
+        self.variable_ids = ids
+
+    def __getstate__(self) -> dict[str, Any]:
+        for name in _LAZY:
+            getattr(self, name)
+        state = dict(self.__dict__, _native=None)
+        state["_variables"] = {id: self.variable(id) for id in self.variable_ids}
+        return state
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.message} after {self.sweeps} sweeps>"
+
+    def variable(self, id: str) -> dict[str, Any]:
+        """What is known about a variable: ``r`` and ``v``, or the predictions of state evolution."""
+        if self._native is not None:
+            return self._native.variable(id)  # type: ignore[no-any-return]
+        if id not in self.variable_ids:
+            known = ", ".join(f"`{name}`" for name in self.variable_ids)
+            raise ValueError(f"there is no variable `{id}`: the model has {known}")
+        return dict(self.__dict__["_variables"][id])
+
+    def mean(self, id: str) -> Array:
+        """Posterior mean of a variable."""
+        mean: Array = self.variable(id)["r"]
+        return mean
+
+    def variance(self, id: str) -> float:
+        """Posterior variance of a variable, averaged over its components."""
+        return float(self.variable(id)["v"])
+
+    @property
+    def converged(self) -> bool:
+        """Whether a fixed point was reached."""
+        return self.termination == "converged"
+
+    @cached_property
+    def termination(self) -> str:
+        return str(self._native.termination[0])
+
+    @cached_property
+    def message(self) -> str:
+        return str(self._native.termination[1])
+
+    @cached_property
+    def sweeps(self) -> int:
+        return int(self._native.sweeps)
+
+    @cached_property
+    def seconds(self) -> float:
+        """Seconds spent in native code."""
+        return float(self._native.seconds)
+
+    @cached_property
+    def trace(self) -> dict[str, Array]:
+        rows = np.array(self._native.trace, dtype=float).reshape(-1, 3)
+        return {name: rows[:, k] for k, name in enumerate(("sweep", "residual", "improper"))}
+
+    @cached_property
+    def variances(self) -> dict[str, Array]:
+        rows = np.array(self._native.variances, dtype=float).reshape(-1, len(self.variable_ids))
+        return {id: rows[:, k] for k, id in enumerate(self.variable_ids)}
+
+    @cached_property
+    def messages(self) -> list[tuple[str, str, list[float], list[float]]]:
+        return list(self._native.messages)
+
+    @cached_property
+    def _objective(self) -> dict[str, Any] | Exception:
+        try:
+            return dict(self._native.objective)
+        except Exception as error:  # kept until somebody asks
+            return error
+
+    @cached_property
+    def _information(self) -> dict[str, float | Exception]:
+        found: dict[str, float | Exception] = {}
+        for name in ("entropy", "mutual_information"):
+            if hasattr(type(self._native), name):
+                try:
+                    found[name] = getattr(self._native, name)
+                except Exception as error:  # kept until somebody asks
+                    found[name] = error
+        return found
+
+    @property
+    def objective(self) -> dict[str, Any]:
+        """The Bethe objective: ``total``, and its terms by ``factors``, ``variables`` and ``edges``."""
+        if isinstance(self._objective, Exception):
+            raise self._objective
+        return self._objective
+
+    def _told(self, name: str) -> float:
+        value = self._information[name]
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    @property
+    def log_evidence(self) -> float:
+        r""":math:`\ln p(y)`, as the Bethe approximation gives it."""
+        return float(self.objective["total"])
+
+    @property
+    def entropy(self) -> float:
+        """State evolution: entropy of the measurements, in nats per component of the first variable."""
+        return self._told("entropy")
+
+    @property
+    def mutual_information(self) -> float:
+        """State evolution: information of the measurements on the hidden variables, per component of the first."""
+        return self._told("mutual_information")

@@ -1,0 +1,256 @@
+r"""Random matrices. ``generate(seed)`` draws one; without a seed one is made and kept in ``seed``.
+
+Entries have variance :math:`1/N` unless said otherwise, so that :math:`W z` has the scale of :math:`z`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _lib
+from ._arrays import Array, array, check_memory, check_seed, count, number
+from .base import ReprMixin
+from .errors import NotAvailable
+
+__all__ = [
+    "BinaryEnsemble",
+    "ComplexGaussianEnsemble",
+    "ComplexUnitaryEnsemble",
+    "Ensemble",
+    "GaussianEnsemble",
+    "MarchenkoPasturEnsemble",
+    "OrthogonalEnsemble",
+    "RandomFeatureEnsemble",
+    "RotationEnsemble",
+    "TernaryEnsemble",
+    "UnitaryEnsemble",
+    "get_ensemble",
+]
+
+
+class Ensemble(ReprMixin):
+    """A law of matrices of ``M`` rows and ``N`` columns."""
+
+    M: int
+    N: int
+    #: The seed of the last draw.
+    seed: int | None = None
+    _law = ""
+    _probabilities: tuple[float, ...] = ()
+
+    def _sized(self, M: Any, N: Any) -> None:
+        self.M, self.N = count(M, "M"), count(N, "N")
+        check_memory((self.M, self.N), "a matrix")
+        self.alpha = self.M / self.N
+
+    def generate(self, seed: int | None = None) -> Array:
+        """Draws a matrix."""
+        self.seed = check_seed(seed)
+        return _lib.random_matrix(self._law, self.M, self.N, list(self._probabilities), self.seed)
+
+
+class GaussianEnsemble(Ensemble):
+    r"""Independent entries :math:`N(0, 1/N)`.
+
+    >>> GaussianEnsemble(M=2, N=3).generate(seed=0).shape
+    (2, 3)
+    """
+
+    repr_parameters = ("M", "N")
+    _law = "gaussian"
+    #: What its spectrum becomes in the limit.
+    limit = "gaussian"
+
+    def __init__(self, M: int, N: int) -> None:
+        self._sized(M, N)
+
+
+class BinaryEnsemble(Ensemble):
+    r"""Independent signs, :math:`+` with probability ``p_pos``, of variance :math:`1/N` (:math:`\pm1/\sqrt N` by default)."""
+
+    repr_parameters = ("M", "N", "p_pos")
+    _law = "ternary"
+
+    def __init__(self, M: int, N: int, p_pos: float = 0.5) -> None:
+        self.p_pos = number(p_pos, "p_pos")
+        self._sized(M, N)
+        self._probabilities = (1 - self.p_pos, 0.0, self.p_pos)
+
+
+class TernaryEnsemble(Ensemble):
+    r"""Entries :math:`-, 0, +` with probabilities ``p_neg``, the rest, ``p_pos``, of variance :math:`1/N`."""
+
+    repr_parameters = ("M", "N", "p_pos", "p_neg")
+    _law = "ternary"
+
+    def __init__(self, M: int, N: int, p_pos: float = 0.33, p_neg: float = 0.33) -> None:
+        self.p_pos, self.p_neg = number(p_pos, "p_pos"), number(p_neg, "p_neg")
+        self._sized(M, N)
+        self._probabilities = (self.p_neg, 1 - self.p_pos - self.p_neg, self.p_pos)
+
+
+class OrthogonalEnsemble(Ensemble):
+    r"""Uniform matrices with orthonormal rows (:math:`M \le N`) or columns."""
+
+    repr_parameters = ("M", "N")
+    _law = "orthogonal"
+    limit = "orthogonal"
+
+    def __init__(self, M: int, N: int) -> None:
+        self._sized(M, N)
+
+
+class RotationEnsemble(Ensemble):
+    r"""Uniform rotations :math:`R^T R = 1`, :math:`\det R = 1`.
+
+    >>> R = RotationEnsemble(N=3).generate(seed=1)
+    >>> bool(abs(np.linalg.det(R) - 1) < 1e-12)
+    True
+    """
+
+    repr_parameters = ("N",)
+    _law = "orthogonal"
+
+    def __init__(self, N: int) -> None:
+        self._sized(N, N)
+
+    def generate(self, seed: int | None = None) -> Array:
+        """Draws a rotation."""
+        R = super().generate(seed)
+        if np.linalg.det(R) < 0:
+            # swapping the sign of a row of a uniform reflection gives a uniform rotation
+            R[0] = -R[0]
+        return R
+
+
+#: The functions of ``RandomFeatureEnsemble`` by name.
+FEATURES: dict[str, Callable[[float], float]] = {
+    "relu": lambda u: max(u, 0.0),
+    "abs": abs,
+    "tanh": lambda u: float(np.tanh(u)),
+    "sgn": lambda u: 1.0 if u >= 0 else -1.0,
+    "relu_zero_mean": lambda u: max(u, 0.0),
+    "abs_zero_mean": abs,
+}
+
+
+class RandomFeatureEnsemble(Ensemble):
+    r"""Random features :math:`W = (f(G H/\sqrt N) - \mu)/(\sigma\sqrt N)`: mean zero and variance :math:`1/N`.
+
+    ``f`` is one of ``relu``, ``abs``, ``tanh``, ``sgn`` (``relu_zero_mean`` and ``abs_zero_mean`` are the same as
+    the first two, which are centred here), or a function of a number.
+    """
+
+    repr_parameters = ("M", "N", "f")
+
+    def __init__(self, M: int, N: int, f: Any) -> None:
+        self._sized(M, N)
+        if isinstance(f, str) and f not in FEATURES:
+            raise ValueError(f"`f` must be one of {', '.join(FEATURES)} or a function, got {f!r}")
+        if not isinstance(f, str) and not callable(f):
+            raise TypeError(f"`f` must be a name or a function, got {type(f).__name__}")
+        self.f = f
+
+    def generate(self, seed: int | None = None) -> Array:
+        """Draws a matrix."""
+        self.seed = check_seed(seed)
+        return _lib.random_features(self.M, self.N, FEATURES.get(self.f, self.f), self.seed)
+
+
+class MarchenkoPasturEnsemble(Ensemble):
+    r"""The limit of Gaussian matrices at :math:`\alpha = M/N`: its spectrum, and draws of any size.
+
+    Examples
+    --------
+    >>> mp = MarchenkoPasturEnsemble(alpha=0.5)
+    >>> round(mp.eta_transform(0.0), 12), round(mp.shannon_transform(0.0), 12)
+    (1.0, 0.0)
+    """
+
+    repr_parameters = ("alpha",)
+    limit = "gaussian"
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = number(alpha, "alpha")
+        native = _lib.linear_ensemble("gaussian", self.alpha, [])
+        spectrum = native.spectrum
+        assert spectrum is not None
+        self._nodes = np.array(spectrum[0])
+        self.z_min, self.z_max = (1 - np.sqrt(self.alpha)) ** 2, (1 + np.sqrt(self.alpha)) ** 2
+
+    def generate(self, N: int = 1000, seed: int | None = None) -> Array:  # type: ignore[override]
+        """Draws a Gaussian matrix with ``N`` columns."""
+        drawn = GaussianEnsemble(max(1, round(self.alpha * count(N, "N"))), N)
+        W = drawn.generate(seed)
+        self.seed = drawn.seed
+        return W
+
+    def mean_spectrum(self, f: Callable[[Array], Array]) -> float:
+        r""":math:`E f(\lambda)` over the eigenvalues of :math:`W^T W`, zeros included."""
+        return float(np.sum(self._nodes[:, 1] * f(self._nodes[:, 0])))
+
+    measure = mean_spectrum
+
+    def bulk_density(self, z: Any) -> Any:
+        """Density of the eigenvalues that are not zero by rank."""
+        x = array(z, "z")
+        inside = (x > self.z_min) & (x < self.z_max)
+        safe = np.where(inside, x, 1.0)
+        root = np.sqrt(np.where(inside, (safe - self.z_min) * (self.z_max - safe), 0.0))
+        return (root / (2 * np.pi * safe))[()]
+
+    def eta_transform(self, gamma: float) -> float:
+        r""":math:`\eta(\gamma) = E\,\frac1{1 + \gamma\lambda}`."""
+        g = number(gamma, "gamma")
+        return self.mean_spectrum(lambda z: 1 / (1 + g * z))
+
+    def shannon_transform(self, gamma: float) -> float:
+        r""":math:`E\,\ln(1 + \gamma\lambda)`."""
+        g = number(gamma, "gamma")
+        return self.mean_spectrum(lambda z: np.log1p(g * z))
+
+
+class _Absent(Ensemble):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotAvailable(f"{type(self).__name__} needs complex signals, which are not available yet")
+
+
+class ComplexGaussianEnsemble(_Absent):
+    r"""Complex Gaussian entries. Not available yet."""
+
+
+class UnitaryEnsemble(_Absent):
+    r"""Uniform unitary matrices. Not available yet."""
+
+
+class ComplexUnitaryEnsemble(_Absent):
+    r"""Rows of uniform unitary matrices. Not available yet."""
+
+
+#: Ensembles by the names that ``get_ensemble`` takes.
+ENSEMBLES: dict[str, type[Ensemble]] = {
+    "gaussian": GaussianEnsemble,
+    "binary": BinaryEnsemble,
+    "ternary": TernaryEnsemble,
+    "rotation": RotationEnsemble,
+    "orthogonal": OrthogonalEnsemble,
+    "random_feature": RandomFeatureEnsemble,
+    "marchenko_pastur": MarchenkoPasturEnsemble,
+    "complex_gaussian": ComplexGaussianEnsemble,
+    "unitary": UnitaryEnsemble,
+    "complex_unitary": ComplexUnitaryEnsemble,
+}
+
+
+def get_ensemble(ensemble_type: str, **kwargs: Any) -> Ensemble:
+    """An ensemble by name.
+
+    >>> get_ensemble("gaussian", M=2, N=4)
+    GaussianEnsemble(M=2, N=4)
+    """
+    if ensemble_type not in ENSEMBLES:
+        raise ValueError(f"`ensemble_type` must be one of {', '.join(ENSEMBLES)}, got {ensemble_type!r}")
+    return ENSEMBLES[ensemble_type](**kwargs)

@@ -1,0 +1,182 @@
+"""Figures of tables and signals, with matplotlib (``pip install treeamp[plot]``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_compare", "plot_compare_complex", "plot_function", "qplot"]
+
+_MARKERS = ["o", "s", "^", "D", "v", "x", "+", "*"]
+_LINES = ["-", "--", "-.", ":"]
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot
+    except ImportError as error:
+        raise ImportError("figures need matplotlib: pip install treeamp[plot]") from error
+    return matplotlib.pyplot
+
+
+def _levels(data: Any, column: str | None) -> list[Any]:
+    if column is None:
+        return [None]
+    if column not in data.columns:
+        raise ValueError(f"there is no column `{column}`: the table has {', '.join(map(str, data.columns))}")
+    return list(data[column].drop_duplicates())
+
+
+def qplot(
+    data: Any,
+    x: str,
+    y: str | Sequence[str],
+    color: str | None = None,
+    column: str | None = None,
+    row: str | None = None,
+    marker: str | None = None,
+    linestyle: str | None = None,
+    xlog: bool = False,
+    ylog: bool = False,
+    xlim: tuple[float, float] | None = None,
+    ylim: tuple[float, float] | None = None,
+    y_markers: Sequence[str] | None = None,
+    sharex: bool = True,
+    sharey: bool = True,
+    figsize: float = 4,
+    y_legend: bool = False,
+    rename: Mapping[str, str] | None = None,
+    font_size: float = 12,
+    usetex: bool = False,
+) -> Any:
+    """Curves of a table: one panel for every value of ``column`` and ``row``, one curve for every ``color``, ``marker``
+    and ``linestyle``.
+
+    Parameters
+    ----------
+    data : pandas.DataFrame
+        The table.
+    x, y : str
+        Columns; several ``y`` are several curves.
+    color, column, row, marker, linestyle : str, optional
+        Columns whose values tell curves and panels apart.
+    rename : dict, optional
+        Labels in place of the names of columns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    plt = _pyplot()
+    names = dict(rename or {})
+
+    def label(name: Any) -> str:
+        return str(names.get(name, name))
+
+    ys = [y] if isinstance(y, str) else list(y)
+    for name in (x, *ys):
+        _levels(data, name)
+    markers = list(y_markers) if y_markers is not None else ["-"] * len(ys)
+    if len(markers) != len(ys):
+        raise ValueError(f"`y_markers` must have one entry for every `y`, got {len(markers)} for {len(ys)}")
+    columns, rows = _levels(data, column), _levels(data, row)
+    colors, marks, lines = _levels(data, color), _levels(data, marker), _levels(data, linestyle)
+    with plt.rc_context({"font.size": font_size, "text.usetex": usetex}):
+        figure, axes = plt.subplots(
+            len(rows),
+            len(columns),
+            sharex=sharex,
+            sharey=sharey,
+            squeeze=False,
+            figsize=(figsize * 1.3 * len(columns), figsize * len(rows)),
+            layout="constrained",
+        )
+        for i, r in enumerate(rows):
+            for j, c in enumerate(columns):
+                panel = axes[i][j]
+                title = [f"{label(n)} = {v}" for n, v in ((row, r), (column, c)) if n is not None]
+                panel.set_title(", ".join(title))
+                for k, level in enumerate(colors):
+                    for m, mark in enumerate(marks):
+                        for s, line in enumerate(lines):
+                            chosen = {row: r, column: c, color: level, marker: mark, linestyle: line}
+                            part = data
+                            for name, value in chosen.items():
+                                if name is not None:
+                                    part = part[part[name] == value]
+                            if part.empty:
+                                continue
+                            told = [f"{label(n)} = {v}" for n, v in ((color, level), (marker, mark), (linestyle, line)) if n]
+                            for name, style in zip(ys, markers):
+                                own = told + ([label(name)] if len(ys) > 1 or y_legend else [])
+                                sorted_part = part.sort_values(x)
+                                panel.plot(
+                                    sorted_part[x],
+                                    sorted_part[name],
+                                    style if style != "-" else _LINES[s % len(_LINES)],
+                                    marker=_MARKERS[m % len(_MARKERS)] if marker else None,
+                                    color=f"C{k}" if color else None,
+                                    label=", ".join(own) or None,
+                                )
+                panel.set_xscale("log" if xlog else "linear")
+                panel.set_yscale("log" if ylog else "linear")
+                if xlim is not None:
+                    panel.set_xlim(xlim)
+                if ylim is not None:
+                    panel.set_ylim(ylim)
+                if i == len(rows) - 1:
+                    panel.set_xlabel(label(x))
+                if j == 0:
+                    panel.set_ylabel(", ".join(map(label, ys)))
+                if panel.get_legend_handles_labels()[0] and (i, j) == (0, len(columns) - 1):
+                    panel.legend(fontsize="small")
+    return figure
+
+
+def plot_compare(x_true: Any, x_pred: Any) -> Any:
+    """A signal and its estimate, component by component."""
+    plt = _pyplot()
+    truth, estimate = np.ravel(np.asarray(x_true)), np.ravel(np.asarray(x_pred))
+    if truth.shape != estimate.shape:
+        raise ValueError(f"`x_true` and `x_pred` must have the same size, got {truth.size} and {estimate.size}")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    left.plot(truth, label="true")
+    left.plot(estimate, ".", markersize=4, label="estimated")
+    left.set_xlabel("component")
+    left.legend(fontsize="small")
+    ends = [min(truth.min(), estimate.min()), max(truth.max(), estimate.max())]
+    right.plot(ends, ends, color="grey", linewidth=1)
+    right.plot(truth, estimate, ".", markersize=4)
+    right.set_xlabel("true")
+    right.set_ylabel("estimated")
+    return figure
+
+
+def plot_compare_complex(x_true: Any, x_pred: Any) -> Any:
+    """A complex signal and its estimate, turned by the global phase that fits best."""
+    plt = _pyplot()
+    truth, estimate = np.ravel(np.asarray(x_true)), np.ravel(np.asarray(x_pred))
+    if truth.shape != estimate.shape:
+        raise ValueError(f"`x_true` and `x_pred` must have the same size, got {truth.size} and {estimate.size}")
+    inner = np.vdot(estimate, truth)
+    estimate = estimate * (inner / abs(inner) if inner != 0 else 1.0)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for panel, part, name in zip(axes, (np.real, np.imag), ("real part", "imaginary part")):
+        panel.plot(part(truth), label="true")
+        panel.plot(part(estimate), ".", markersize=4, label="estimated")
+        panel.set_xlabel("component")
+        panel.set_title(name)
+        panel.legend(fontsize="small")
+    return figure
+
+
+def plot_function(f: Callable[[float], float], xlim: tuple[float, float] = (-3, 3)) -> Any:
+    """A function of one number."""
+    plt = _pyplot()
+    figure, panel = plt.subplots(figsize=(5, 4), layout="constrained")
+    x = np.linspace(*xlim, 201)
+    panel.plot(x, [f(value) for value in x])
+    panel.set_xlabel("x")
+    return figure

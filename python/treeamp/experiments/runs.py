@@ -1,0 +1,353 @@
+"""Experiments over a grid: a function of parameters, run on every combination of their values.
+
+Finished cells go to a journal at once, the same as the command line's, and a call that is repeated does only what is
+missing. A cell's random stream comes from its seed and its own parameters alone, so the table is the same for any
+number of threads, any executor, and any interruption.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from concurrent import futures
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import check_seed, count
+from ._pandas import pandas
+
+__all__ = ["ExecutorError", "log_on_progress", "run_experiments", "save_experiments", "simple_run_experiments"]
+
+#: How many cells wait in an executor at once.
+_WINDOW = 1000
+
+
+class ExecutorError(RuntimeError):
+    """The executor died. What was finished is in the journal, and the same call goes on from there."""
+
+
+def log_on_progress(i: int, total: int) -> None:
+    """Logs how far a run is, for ``on_progress``."""
+    import logging
+
+    logging.getLogger("treeamp.experiments").info("experiment %d out of %d", i, total)
+
+
+def _scalar(x: Any) -> Any:
+    """A scalar of numpy as Python's own."""
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _is_axis(x: Any) -> bool:
+    """Lists, tuples, ranges, and what numpy and pandas have in their place."""
+    return isinstance(x, (list, tuple, range)) or getattr(x, "ndim", 0) == 1
+
+
+def _fixed(x: Any) -> Any:
+    """A fixed parameter in the configuration of a journal: its value, or a digest of it."""
+    x = _scalar(x)
+    if x is None or isinstance(x, (bool, int, float, str)):
+        return x
+    if isinstance(x, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
+        return f"array {x.dtype} {x.shape} {digest}"
+    if callable(x):
+        return _name(x)
+    return repr(x)
+
+
+def _name(run: Callable[..., Any]) -> str:
+    """Where a function is defined."""
+    wrapped = getattr(run, "func", run)
+    module = getattr(wrapped, "__module__", "?")
+    return f"{module}.{getattr(wrapped, '__qualname__', type(wrapped).__name__)}"
+
+
+def _lines(result: Any) -> list[list[tuple[str, Any]]]:
+    """What a run returned, as lines of names and values."""
+    if result is None:
+        return [[]]
+    if isinstance(result, Mapping):
+        result = [result]
+    elif hasattr(result, "to_dict") and hasattr(result, "columns"):
+        result = result.to_dict("records")
+    if not isinstance(result, Iterable) or isinstance(result, (str, bytes)):
+        raise TypeError(f"a run must return a dict, a list of dicts or a DataFrame, got {type(result).__name__}")
+    lines = []
+    for line in result:
+        if not isinstance(line, Mapping):
+            raise TypeError(f"a run must return a dict, a list of dicts or a DataFrame, got a list of {type(line).__name__}")
+        lines.append([(str(name), _scalar(value)) for name, value in line.items()])
+    return lines
+
+
+def _reason(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(type(error), error)).strip()
+
+
+def _timed(run: Callable[..., Any], kwargs: dict[str, Any]) -> tuple[Any, str | None, float]:
+    """One cell: its result or why it failed, and its time. Errors of the run do not leave it."""
+    clock = time.perf_counter()
+    try:
+        result, reason = _lines(run(**kwargs)), None
+    except Exception as error:  # a failed cell is a row with its reason
+        result, reason = None, _reason(error)
+    return result, reason, time.perf_counter() - clock
+
+
+class _Plan:
+    """The cells of a grid, and what each passes to the run."""
+
+    def __init__(self, run: Callable[..., Any], seeds: Any, kwargs: dict[str, Any]) -> None:
+        if not callable(run):
+            raise TypeError(f"`run` must be callable, got {type(run).__name__}")
+        self.run = run
+        axes = {name: [_scalar(x) for x in values] for name, values in kwargs.items() if _is_axis(values)}
+        self.fixed = {name: value for name, value in kwargs.items() if name not in axes}
+        self.literal = "seed" in kwargs
+        if self.literal:
+            if seeds is not None:
+                raise TypeError("expected `seed` or `seeds`, got both")
+            given = axes.pop("seed", None)
+            chosen = [check_seed(s) for s in ([self.fixed.pop("seed")] if given is None else given)]
+        elif seeds is None:
+            chosen = [0]
+        else:
+            chosen = list(range(count(seeds, "seeds"))) if np.ndim(seeds) == 0 else [check_seed(_scalar(s)) for s in seeds]
+        self.seeded = self.literal or seeds is not None
+        self.axes = axes
+        self.sweep = _lib.Sweep(list(axes.items()), chosen)
+        self._check()
+
+    def _check(self) -> None:
+        """The run takes what it will be given."""
+        try:
+            signature = inspect.signature(self.run)
+        except (TypeError, ValueError):  # some builtins have none
+            return
+        given = dict.fromkeys([*self.fixed, *self.axes, *(["seed"] if self.seeded else [])])
+        try:
+            signature.bind(**given)
+        except TypeError as error:
+            raise TypeError(f"{_name(self.run)}{signature} cannot be called with {', '.join(given)}: {error}") from None
+
+    def cells(self) -> list[tuple[str, dict[str, Any]]]:
+        """Key and keywords of every cell."""
+        found = []
+        for key, seed, stream, places in self.sweep.cells:
+            kwargs = dict(self.fixed)
+            kwargs.update({name: values[k] for (name, values), k in zip(self.axes.items(), places)})
+            if self.seeded:
+                kwargs["seed"] = seed if self.literal else stream
+            found.append((key, kwargs))
+        return found
+
+    def configuration(self) -> str:
+        fixed = {name: _fixed(value) for name, value in sorted(self.fixed.items())}
+        seeds = "literal" if self.literal else "streams" if self.seeded else "none"
+        axes = sorted(self.axes)
+        return json.dumps({"run": _name(self.run), "fixed": fixed, "axes": axes, "seeds": seeds})
+
+
+class _Progress:
+    """Tells how far a run is: a bar on a terminal where tqdm is there, and whoever asked."""
+
+    def __init__(self, total: int, done: int, on_progress: Callable[[int, int], Any] | None, bar: bool | None) -> None:
+        self.total, self.done, self.on_progress = total, done, on_progress
+        self.bar: Any = None
+        if bar is not False:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                if bar:
+                    raise ImportError("progress=True needs tqdm: pip install treeamp[experiments]") from None
+                return
+            # `None` hides the bar unless the output is a terminal
+            self.bar = tqdm(total=total, initial=done, disable=None if bar is None else False)
+
+    def one(self) -> None:
+        self.done += 1
+        if self.bar is not None:
+            self.bar.update()
+        if self.on_progress is not None:
+            self.on_progress(self.done, self.total)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _carry_out(
+    plan: _Plan,
+    missing: list[tuple[str, dict[str, Any]]],
+    journal: _lib.Journal,
+    executor: futures.Executor | None,
+    progress: _Progress,
+) -> None:
+    def note(key: str, outcome: tuple[Any, str | None, float]) -> None:
+        lines, reason, seconds = outcome
+        if reason is None:
+            try:
+                journal.append(key, lines, seconds)
+            except TypeError as error:  # a value that no table holds
+                journal.fail(key, _reason(error), seconds)
+        else:
+            journal.fail(key, reason, seconds)
+        progress.one()
+
+    if executor is None:
+        for key, kwargs in missing:
+            note(key, _timed(plan.run, kwargs))
+        return
+    waiting: dict[Any, str] = {}
+    left = iter(missing)
+    try:
+        while True:
+            for key, kwargs in left:
+                waiting[executor.submit(_timed, plan.run, kwargs)] = key
+                if len(waiting) >= _WINDOW:
+                    break
+            if not waiting:
+                return
+            done, _ = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
+            for future in done:
+                key = waiting.pop(future)
+                note(key, future.result())
+    except (futures.BrokenExecutor, futures.CancelledError, EOFError, ConnectionError, OSError) as error:
+        text = f"the executor died: {_reason(error)}; {progress.done} of {progress.total} cells are finished"
+        raise ExecutorError(text) from error
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _table(plan: _Plan, journal: _lib.Journal) -> Any:
+    columns, rows = plan.sweep.table(journal)
+    table = pandas().DataFrame(rows, columns=columns)
+    for name, value in reversed(plan.fixed.items()):
+        if name not in table and (value is None or isinstance(_scalar(value), (bool, int, float, str))):
+            table.insert(0, name, _scalar(value))
+    return table if plan.seeded else table.drop(columns="seed")
+
+
+def run_experiments(
+    run: Callable[..., Any],
+    on_progress: Callable[[int, int], Any] | None = None,
+    *,
+    seeds: Any = None,
+    journal: str | os.PathLike[str] | None = None,
+    executor: futures.Executor | None = None,
+    threads: int = 1,
+    progress: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Runs a function on every combination of its parameters.
+
+    Parameters
+    ----------
+    run : callable
+        Called with keywords; returns a dict, a list of dicts, or a DataFrame.
+    on_progress : callable, optional
+        Called as ``on_progress(i, total)`` after every cell.
+    seeds : int or iterable, optional
+        That many seeds from 0 on, or these. The run gets as ``seed`` the stream of its cell, made from the seed and
+        the cell's own parameters; the table has the seed itself. A parameter ``seed=...`` is passed on as it is
+        instead.
+    journal : path, optional
+        Finished cells go there at once. When it exists, only what is missing is run.
+    executor : concurrent.futures.Executor, optional
+        Where the cells run: processes, ``dask.distributed.Client.get_executor()``, ...
+    threads : int
+        Threads to run on, without an executor; the library works outside the interpreter's lock.
+    progress : bool, optional
+        A progress bar; by default on a terminal where tqdm is there.
+    **kwargs
+        The parameters: lists, ranges and arrays are the axes of the grid, everything else is fixed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for every line of results, in the order of the grid; a cell that failed is a row with ``status``
+        ``"failed"`` and its ``reason``.
+
+    Examples
+    --------
+    >>> table = run_experiments(lambda a, b: {"product": a * b}, a=[1, 2], b=10)
+    >>> table[["a", "b", "product", "status"]].values.tolist()
+    [[1, 10, 10, 'ok'], [2, 10, 20, 'ok']]
+    """
+    pandas()
+    plan = _Plan(run, seeds, kwargs)
+    path = None if journal is None else os.fspath(journal)
+    opened = _lib.Journal(path, plan.configuration())
+    try:
+        _fill(plan, opened, executor, threads, on_progress, progress)
+        return _table(plan, opened)
+    finally:
+        opened.close()
+
+
+def _fill(
+    plan: _Plan,
+    journal: _lib.Journal,
+    executor: futures.Executor | None,
+    threads: int,
+    on_progress: Callable[[int, int], Any] | None,
+    bar: bool | None,
+) -> None:
+    if on_progress is not None and not callable(on_progress):
+        raise TypeError(f"`on_progress` must be callable, got {type(on_progress).__name__}")
+    cells = plan.cells()
+    missing = [cell for cell in cells if not journal.has(cell[0])]
+    progress = _Progress(len(cells), len(cells) - len(missing), on_progress, bar)
+    try:
+        if executor is None and count(threads, "threads") > 1:
+            with futures.ThreadPoolExecutor(threads) as pool:
+                _carry_out(plan, missing, journal, pool, progress)
+        else:
+            _carry_out(plan, missing, journal, executor, progress)
+    finally:
+        progress.close()
+
+
+def save_experiments(
+    run: Callable[..., Any],
+    csv_file: str | os.PathLike[str],
+    on_progress: Callable[[int, int], Any] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """:func:`run_experiments`, with its table in a file.
+
+    The journal stands next to it, with ``.journal`` behind the name, unless ``journal`` is given: started again, an
+    interrupted call goes on where it was, and ends in the same bytes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table.
+    """
+    path = os.fspath(csv_file)
+    kwargs.setdefault("journal", path + ".journal")
+    table = run_experiments(run, on_progress, **kwargs)
+    _lib.write_whole(path, table.to_csv(index=False))
+    return table
+
+
+def simple_run_experiments(run: Callable[..., Any], **kwargs: Any) -> Any:
+    """:func:`run_experiments` where the first error comes through instead of being a row.
+
+    >>> simple_run_experiments(lambda a: {"square": a * a}, a=[1, 3])["square"].tolist()
+    [1, 9]
+    """
+    plan = _Plan(run, kwargs.pop("seeds", None), kwargs)
+    journal = _lib.Journal()
+    for key, cell in plan.cells():
+        journal.append(key, _lines(run(**cell)), 0.0)
+    return _table(plan, journal)

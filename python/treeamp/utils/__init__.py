@@ -1,0 +1,5 @@
+"""Averages over Gaussian and exponential laws."""
+
+from . import integration
+
+__all__ = ["integration"]
