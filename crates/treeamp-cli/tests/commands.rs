@@ -510,7 +510,7 @@ fn thresholds_and_phases() {
         "0.2,0.1,impossible,",
         "0.2,0.2,hard,",
         "0.2,0.5,easy,",
-        "0.8,0.7,impossible,",
+        "0.8,0.5,impossible,",
     ] {
         assert!(
             table.lines().any(|l| l.starts_with(line)),

@@ -198,15 +198,6 @@ fn between(low: f64, high: f64) -> Search {
     Search::between(low, high).tolerance(1e-3)
 }
 
-/// Only whether the threshold lies within `reach` of the expected one (there is an error if not); with `TREEAMP_FULL`,
-/// where it lies.
-fn around(expected: f64, reach: f64, wide: (f64, f64)) -> Search {
-    if std::env::var_os("TREEAMP_FULL").is_some() {
-        return Search::between(wide.0, wide.1).tolerance(2e-4);
-    }
-    Search::between(expected - reach, expected + reach).tolerance(3.0 * reach)
-}
-
 fn near(what: &str, got: f64, expected: f64) {
     println!("{what}: {got:.4} (expected {expected})");
     assert!(
@@ -226,7 +217,7 @@ fn thresholds_of_complex_phase_retrieval() {
         1.0,
     );
     let threshold =
-        algorithmic_threshold(&family, "x", around(2.0270, 1.7e-3, (2.01, 2.1))).unwrap();
+        algorithmic_threshold(&family, "x", Search::between(2.01, 2.1).tolerance(2e-4)).unwrap();
     near("algorithmic", threshold, 2.0270);
     // two real unknowns against one modulus each
     near(
@@ -247,7 +238,7 @@ fn thresholds_of_a_real_orthogonal_matrix() {
         1.5,
     );
     let threshold =
-        algorithmic_threshold(&family, "x", around(1.5835, 0.012, (1.51, 1.65))).unwrap();
+        algorithmic_threshold(&family, "x", Search::between(1.51, 1.65).tolerance(2e-4)).unwrap();
     near("algorithmic", threshold, 1.5835);
 }
 

@@ -167,6 +167,8 @@ impl Module {
             folder: Path::new(""),
             seed: 0,
         })?;
+        let bound = factor.bind(&inputs[..factor.arity().inputs.min(2)]);
+        let factor = bound.ok().flatten().unwrap_or(factor);
         let likelihood = matches!(factor.observe_unspecified(), Ok(Some(_)));
         let all = [
             ("inference", factor.posterior().is_some()),

@@ -37,8 +37,10 @@ use crate::factor::{Arity, EnsembleRule, Factor, GenerativeRule, PosteriorRule};
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
 use crate::math::spectrum::Spectrum;
-use crate::operator::{Dense, LinearOperator, applied};
+use crate::operator::{Dense, LinearOperator, applied, dot_test};
 
+/// Any number would do; the test must say the same every time.
+const DOT_TEST_SEED: u64 = 0;
 const Z: usize = 0;
 const X: usize = 1;
 /// Numbers that a fingerprint takes.
@@ -59,6 +61,8 @@ struct Inner {
     options: IterativeOptions,
     iterative: OnceLock<Result<Iterative, FactorError>>,
     spectrum: OnceLock<Option<Spectrum>>,
+    /// Whether its adjoint is one.
+    tested: OnceLock<Result<(), FactorError>>,
 }
 
 impl Linear {
@@ -103,6 +107,7 @@ impl Linear {
                 options,
                 iterative: OnceLock::new(),
                 spectrum: OnceLock::new(),
+                tested: OnceLock::new(),
             }),
         }
     }
@@ -116,6 +121,18 @@ impl Linear {
         options.check()?;
         let operator = Arc::clone(&self.inner.operator);
         Ok(Self::built(operator, self.inner.dense.clone(), options))
+    }
+
+    /// The dot test, once, on everything but a matrix: an operator of one's own may have a wrong adjoint.
+    fn tested(&self) -> Result<(), FactorError> {
+        if self.inner.dense.is_some() {
+            return Ok(());
+        }
+        let test = || {
+            let outcome = dot_test(self.operator(), DOT_TEST_SEED);
+            outcome.map_err(|error| FactorError::Failed(error.to_string()))
+        };
+        self.inner.tested.get_or_init(test).clone()
     }
 
     /// The operator.
@@ -242,6 +259,7 @@ impl Factor for Linear {
     }
 
     fn prepare(&self) -> Result<(), FactorError> {
+        self.tested()?;
         match self.operator().singular_system()? {
             Some(_) => Ok(()),
             None => self.known().map(|_| ()),
