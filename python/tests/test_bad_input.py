@@ -55,7 +55,7 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "ragged lists": (lambda: unordered([[1.0, 2.0], [3.0]]), VALUE, "different lengths"),
     "a dict": (lambda: unordered({"W": 1}), TYPE, "`W`"),
     "None": (lambda: unordered(None), TYPE, "`W`"),
-    "complex numbers": (lambda: unordered(np.array([[1j]])), NOT, "complex"),
+    "complex numbers": (lambda: unordered(np.array([[1j]])), TYPE, "first axis"),
     "dates": (lambda: unordered(np.array([["2020-01-01"]], dtype="datetime64[D]")), TYPE, "datetime64"),
     "a vector for a matrix": (lambda: unordered([1.0, 2.0]), VALUE, "must be a matrix, got an array of shape (2,)"),
     "an empty matrix": (lambda: unordered(np.zeros((0, 3))), MODEL, "matrix"),
@@ -216,7 +216,7 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
         RUN, "contradiction",
     ),
     "information of a noiseless output": (
-        lambda: (se := ta.StateEvolution(ta.glm_state_evolution(2.0, "gaussian", "relu"))).iterate(max_iter=3)
+        lambda: (se := ta.StateEvolution(ta.glm_state_evolution(0.5, "gaussian", "relu"))).iterate(max_iter=500)
         and se.mutual_information(),
         RUN, "not defined",
     ),
@@ -239,10 +239,24 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     ),
     "a variance beyond the prior's": (lambda: ta.GaussianPrior(None).compute_precision(2.0), RUN, "at most 1"),
     "a sample through a wide matrix": (lambda: ta.LinearChannel(W).sample([1.0]), MODEL, "3 rows"),
+    "a filter of complex signals": (lambda: ta.ConvChannel([1.0], real=False), NOT, "complex"),
+    "a reshape of another size": (lambda: ta.ReshapeChannel(6, (2, 4)), MODEL, "reshape"),
+    "a blur of a negative width": (lambda: ta.Blur1DChannel(-1.0, 8), MODEL, "convolution"),
+    "derivatives of too many axes": (lambda: ta.DifferentialChannel([1.0, 1.0], [0.0], (4,)), MODEL, "one number per axis"),
+    "a mask of another shape": (
+        lambda: (ta.GaussianPrior(3) @ ta.V("x") @ ta.MaskChannel([True, False]) @ ta.V("y")).to_model(), MODEL, "expected shape (2)",
+    ),
+    "pieces that do not fit": (
+        lambda: ta.ConcatChannel([1, 2]).compute_forward_message([1.0], [[1.0]], 0.0, [0.0] * 3), VALUE, "expected 2",
+    ),
     # --- what does not exist yet
     "maximum a posteriori": (lambda: ta.MAP(chain()), NOT, "not available yet"),
-    "a complex channel": (lambda: ta.ComplexLinearChannel(W), NOT, "complex"),
-    "a Fourier transform": (lambda: ta.DFTChannel(real=True), NOT, "operators"),
+    "a matrix that is not unitary": (lambda: ta.UnitaryChannel(W), MODEL, "unitary"),
+    "a complex signal without parts": (
+        lambda: (ta.GaussianPrior(3) @ ta.V("x") @ ta.ComplexLinearChannel(W) @ ta.V("z")).to_model(), MODEL, "size=(2, ...)",
+    ),
+    "a modulus without parts": (lambda: ta.ModulusLikelihood([1.0]).compute_backward_posterior(1.0, [1.0]), MODEL, "parts"),
+    "a modulus that is negative": (lambda: ta.ModulusLikelihood([-1.0]), MODEL, "-1"),
     "a soft threshold": (lambda: ta.MAP_L1NormPrior(3, gamma=1), NOT, "a posteriori"),
     "low rank": (lambda: ta.LowRankGramChannel(3, 1), NOT, "low-rank"),
     # --- modules of one's own

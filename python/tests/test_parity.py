@@ -18,13 +18,7 @@ import treeamp as ta
 
 #: Records of models with modules that treeamp does not have yet.
 WAITING = {
-    "phase_retrieval_complex": "complex signals",
-    "sparse_fft": "DFTChannel",
-    "sparse_fft_tol1e-6": "DFTChannel",
-    "sparse_gradient": "an inference rule of GradientChannel",
-    "sparse_gradient_tol1e-6": "an inference rule of GradientChannel",
     "tv_denoise_L21": "MAP_L21NormPrior",
-    "deconv2d_gaussian": "Blur2DChannel",
     "low_rank_gram": "LowRankGramChannel",
     "low_rank_uv": "LowRankFactorization",
 }
@@ -65,7 +59,7 @@ def rust(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], tupl
     files = {file for file, *_ in RECORDS.values()}
     for path in [Path(root) / "models_ep" / f"{file}.npz" for file in files] if root else []:
         with np.load(path) as arrays:
-            put(folder, path.stem, {k: arrays[k] for k in ("A", "F", "W1", "W2", "y", "keep") if k in arrays})
+            put(folder, path.stem, {k: arrays[k] for k in ("A", "F", "F_re", "F_im", "W1", "W2", "y", "keep") if k in arrays})
     if root:
         with np.load(Path(root) / "vae_mnist.npz") as arrays:
             put(folder, "vae_mnist", dict(arrays))
@@ -156,6 +150,40 @@ def inpaint(arrays: Any, oracle: Path) -> ta.Model:
     return (decoder(oracle) @ ta.LinearChannel(mask) @ ta.V("zz") @ output).to_model()
 
 
+def sparse_fourier(arrays: Any) -> ta.Model:
+    """The law of the record on the N real coordinates, each sqrt 2 times a part."""
+    y = arrays["y"]
+    waves = ta.GaussBernoulliPrior(size=y.size, rho=0.02, var=2 * 18.75)
+    return (
+        ta.GaussianPrior(size=y.size) @ ta.V("x") @ (
+            ta.GaussianLikelihood(y, 0.1) + (ta.RealDFTChannel() + waves) @ ta.V("z")
+        )
+    ).to_model()
+
+
+def phase_retrieval(arrays: Any) -> ta.Model:
+    F = arrays["F_re"] + 1j * arrays["F_im"]
+    prior = ta.GaussBernoulliPrior(size=(2, F.shape[1]), rho=0.5, mean=0.01)
+    channel = ta.ComplexLinearChannel(F)
+    return (prior @ ta.V("x") @ channel @ ta.V("z") @ ta.ModulusLikelihood(arrays["y"])).to_model()
+
+
+def deconvolution(arrays: Any) -> ta.Model:
+    y = arrays["y"]
+    blur = ta.Blur2DChannel(sigma=[2, 2], shape=y.shape)
+    return (ta.GaussianPrior(size=y.shape) @ ta.V("x") @ blur @ ta.V("z") @ ta.GaussianLikelihood(y, 0.1)).to_model()
+
+
+def sparse_gradient(arrays: Any) -> ta.Model:
+    y = arrays["y"]
+    jumps = ta.GaussBernoulliPrior(size=(1, y.size), rho=0.04)
+    return (
+        ta.GaussianPrior(size=y.size) @ ta.V("x", n_prev=1, n_next=2) @ (
+            ta.GaussianLikelihood(y, 0.01) + (ta.GradientChannel() + jumps) @ ta.V("z", n_prev=2, n_next=0)
+        )
+    ).to_model()
+
+
 def sparse(size: int, rho: float, mean: float = 0.0) -> ta.Prior:
     return ta.GaussBernoulliPrior(size=size, rho=rho, mean=mean)
 
@@ -186,6 +214,12 @@ RECORDS: dict[str, tuple[str, Callable[[Any, Path], ta.Model], float, int]] = {
     "two_layer_relu": ("two_layer_relu", lambda a, _: two_layers(a), 0, 200),
     "committee_sgn": ("committee_sgn", lambda a, _: committee(a), 0, 100),
     "committee_sgn_damp0.3": ("committee_sgn", lambda a, _: committee(a), 0.3, 100),
+    "phase_retrieval_complex": ("phase_retrieval_complex", lambda a, _: phase_retrieval(a), 0.3, 200),
+    "deconv2d_gaussian": ("deconv2d_gaussian", lambda a, _: deconvolution(a), 0, 100),
+    "sparse_fft": ("sparse_fft", lambda a, _: sparse_fourier(a), 0.1, 1000),
+    "sparse_fft_tol1e-6": ("sparse_fft", lambda a, _: sparse_fourier(a), 0.0, 1000),
+    "sparse_gradient": ("sparse_gradient", lambda a, _: sparse_gradient(a), 0.1, 1000),
+    "sparse_gradient_tol1e-6": ("sparse_gradient", lambda a, _: sparse_gradient(a), 0.3, 1000),
     "vae_denoise_delta4": ("vae_denoise_delta4", denoise, 0.5, 60),
     "vae_inpaint_uniform50": ("vae_inpaint_uniform50", inpaint, 0.5, 100),
 }

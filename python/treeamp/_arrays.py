@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import NotAvailable
-
-__all__ = ["Array", "number", "array", "check_memory", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
+__all__ = ["Array", "number", "array", "check_memory", "complex_matrix", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
 
 #: An array of 64-bit floats.
 Array = npt.NDArray[np.float64]
@@ -30,7 +28,7 @@ def array(x: Any, name: str) -> Array:
     except ValueError as error:
         raise ValueError(f"`{name}` must be an array of numbers, got rows of different lengths") from error
     if found.dtype.kind == "c":
-        raise NotAvailable(f"`{name}` must be real, got {found.dtype}: complex signals are not available yet")
+        raise TypeError(f"`{name}` must be real, got {found.dtype}: complex signals have their parts on the first axis")
     if found.dtype.kind not in _NUMERIC:
         raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
     converted: Array = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
@@ -64,6 +62,18 @@ def matrix(x: Any, name: str) -> Array:
     if found.ndim != 2:
         raise ValueError(f"`{name}` must be a matrix, got an array of shape {found.shape}")
     return found
+
+
+def complex_matrix(x: Any, name: str) -> Any:
+    """``x`` as a complex matrix that nobody can change."""
+    found = np.asarray(x)
+    if found.dtype.kind not in _NUMERIC + "c":
+        raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
+    if found.ndim != 2:
+        raise ValueError(f"`{name}` must be a matrix, got an array of shape {found.shape}")
+    kept = np.array(found, dtype=np.complex128)
+    kept.flags.writeable = False
+    return kept
 
 
 def count(x: Any, name: str, least: int = 1) -> int:

@@ -146,7 +146,16 @@ class Factor(Piece, ReprMixin):
     #: A name in the model; that of the module otherwise.
     label: str | None = None
 
+    #: Whether inputs and outputs are complex; None where the factor follows its neighbours.
+    _complex: tuple[bool | None, bool | None] = (None, None)
+    #: Its output has not the shape of its input.
+    _reduces: bool = False
+
     _native: _lib.Factor
+
+    def _complex_native(self) -> _lib.Factor:
+        """The native twin on complex signals, whose parts are on the first axis."""
+        return self._native
 
     def _make(self) -> _lib.Factor:
         """The native twin, from the parameters."""
@@ -293,6 +302,19 @@ class Fragment(Piece):
                     kind = type(variable).__name__
                     raise ModelError(f"variable `{variable.id}` ({kind}) has {side}={expected}, the model gives it {got}")
 
+    def _complex_variables(self) -> set[int]:
+        """Variables at a complex end of a factor, and all that follow them."""
+        found: set[int] = set()
+        while True:
+            before = len(found)
+            for module, inputs, outputs in self.factors:
+                for side, ends in zip(module._complex, (inputs, outputs)):
+                    follows = side is None and not found.isdisjoint(v for v in [*inputs, *outputs] if v is not None)
+                    if side or follows:
+                        found |= {v for v in ends if v is not None}
+            if len(found) == before:
+                return found
+
     def _build(self) -> _lib.Tree:
         """The validated native tree."""
         self._check_ends()
@@ -303,8 +325,13 @@ class Fragment(Piece):
                 for v in [*inputs, *outputs]:
                     assert v is not None
                     diagonal[v] = True
+        complex_ones = self._complex_variables()
+
+        def native(f: Factor, ends: list[int | None]) -> _lib.Factor:
+            return f._native if complex_ones.isdisjoint(ends) else f._complex_native()
+
         nodes = [
-            (f.label, f._native, [ids[v] for v in i if v is not None], [ids[v] for v in o if v is not None])
+            (f.label, native(f, [*i, *o]), [ids[v] for v in i if v is not None], [ids[v] for v in o if v is not None])
             for f, i, o in self.factors
         ]
         tree = _lib.build(list(zip(ids, diagonal)), nodes)
@@ -321,6 +348,8 @@ class Fragment(Piece):
                 continue
             name = self.variables[inputs[0]].id
             expected = shapes.get(name)
+            if expected is not None and module._reduces:
+                expected = expected[1:]
             if expected is not None and y.ndim > 1 and y.shape != expected:
                 raise ModelError(
                     f"shape mismatch at factor `{type(module).__name__}`, variable `{name}`: "

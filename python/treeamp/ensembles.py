@@ -13,7 +13,6 @@ import numpy as np
 from . import _lib
 from ._arrays import Array, array, check_memory, check_seed, count, number
 from .base import ReprMixin
-from .errors import NotAvailable
 
 __all__ = [
     "BinaryEnsemble",
@@ -213,21 +212,60 @@ class MarchenkoPasturEnsemble(Ensemble):
         return self.mean_spectrum(lambda z: np.log1p(g * z))
 
 
-class _Absent(Ensemble):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotAvailable(f"{type(self).__name__} needs complex signals, which are not available yet")
+class ComplexGaussianEnsemble(Ensemble):
+    r"""Independent complex entries, both parts :math:`N(0, 1/N)`.
+
+    >>> ComplexGaussianEnsemble(M=2, N=3).generate(seed=0).dtype
+    dtype('complex128')
+    """
+
+    repr_parameters = ("M", "N")
+
+    def __init__(self, M: int, N: int) -> None:
+        self._sized(M, N)
+
+    def generate(self, seed: int | None = None) -> Any:
+        """Draws a complex matrix."""
+        self.seed = check_seed(seed)
+        parts = _lib.random_matrix("gaussian", 2 * self.M, self.N, [], self.seed)
+        return parts[: self.M] + 1j * parts[self.M :]
 
 
-class ComplexGaussianEnsemble(_Absent):
-    r"""Complex Gaussian entries. Not available yet."""
+class UnitaryEnsemble(Ensemble):
+    r"""Uniform unitary matrices :math:`U^\dagger U = 1`."""
+
+    repr_parameters = ("N",)
+
+    def __init__(self, N: int) -> None:
+        self._sized(N, N)
+
+    def generate(self, seed: int | None = None) -> Any:
+        """Draws a unitary matrix."""
+        gaussian = ComplexGaussianEnsemble(self.N, self.N)
+        Q, R = np.linalg.qr(gaussian.generate(seed))
+        self.seed = gaussian.seed
+        # without these phases the law is not uniform
+        phases = np.diag(R) / np.abs(np.diag(R))
+        return Q * phases
 
 
-class UnitaryEnsemble(_Absent):
-    r"""Uniform unitary matrices. Not available yet."""
+class ComplexUnitaryEnsemble(Ensemble):
+    r"""Rows of uniform unitary matrices, :math:`M \le N`, times ``scale``."""
 
+    repr_parameters = ("M", "N", "scale")
 
-class ComplexUnitaryEnsemble(_Absent):
-    r"""Rows of uniform unitary matrices. Not available yet."""
+    def __init__(self, M: int, N: int, scale: float = 1) -> None:
+        self.scale = number(scale, "scale")
+        self._sized(M, N)
+        if self.M > self.N:
+            raise ValueError(f"`M` must be at most `N`, got {M} and {N}")
+
+    def generate(self, seed: int | None = None) -> Any:
+        """Draws a complex matrix with orthogonal rows."""
+        whole = UnitaryEnsemble(self.N)
+        W = self.scale * whole.generate(seed)[: self.M]
+        self.seed = whole.seed
+        return W
 
 
 #: Ensembles by the names that ``get_ensemble`` takes.

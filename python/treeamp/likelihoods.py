@@ -209,6 +209,9 @@ class GaussianLikelihood(Likelihood):
         self.var = number(var, "var")
         self._start(y, y_name, isotropic)
 
+    def _complex_native(self) -> _lib.Factor:
+        return _lib.complex_gaussian_likelihood(self.var, None if self.y is None else np.ravel(self.y))
+
 
 class SgnLikelihood(Likelihood):
     r"""Sign :math:`y = \operatorname{sign}(z)`, :math:`y = \pm1`: a normal truncated to the side of :math:`y`.
@@ -297,10 +300,59 @@ class SymmetricDoorLikelihood(Likelihood):
 
 
 class ModulusLikelihood(Likelihood):
-    r"""Modulus :math:`y = |z|` of a complex :math:`z`. Not available yet."""
+    r"""Modulus :math:`y = |z|` of a complex :math:`z`, whose parts are on the first axis of its arrays.
+
+    Notes
+    -----
+    :math:`z = y e^{i\theta}` with a von Mises law of the phase: :math:`r = y\,\frac{I_1(|b| y)}{I_0(|b| y)}\,\frac b{|b|}`,
+    :math:`v = \frac12(y^2 - |r|^2)` per real component.
+
+    Examples
+    --------
+    >>> r, v = ModulusLikelihood([1.0]).compute_backward_posterior(1.0, [[0.0], [0.0]])
+    >>> r.shape, v
+    ((2, 1), 0.5)
+    """
+
+    _law = "modulus"
+    _complex = (True, None)
+    _reduces = True
 
     def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
-        raise NotAvailable("ModulusLikelihood needs complex signals, which are not available yet")
+        if not isotropic:
+            raise NotAvailable("ModulusLikelihood has one precision for all components")
+        self._start(y, y_name, isotropic)
+
+    def _at(self, y: Any) -> _lib.Factor:
+        native = self._native if y is None else ModulusLikelihood(y)._native
+        if self.y is None and y is None:
+            raise ModelError("ModulusLikelihood: an observation is needed here, and `y` is None")
+        return native
+
+    def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
+        raise NotAvailable("ModulusLikelihood has no real scalar law: ask for posteriors of whole arrays")
+
+    def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
+        """Mean of both parts of every component, and variance per real component, averaged."""
+        b = array(bz, "bz")
+        r, v = self._at(y).moments([(number(az, "az"), b)], 0)
+        return r.reshape(b.shape), v
+
+    def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
+        """The outgoing message."""
+        b = array(bz, "bz")
+        a_new, b_new = self._at(y).message([(number(az, "az"), b)], 0)
+        return a_new, b_new.reshape(b.shape)
+
+    def compute_log_partition(self, az: Any, bz: Any, y: Any = None) -> float:
+        """Log-partition of the signal: the sum over its components."""
+        return self._at(y).log_partition([(number(az, "az"), array(bz, "bz"))])
+
+    def sample(self, Z: Any, seed: int | None = None) -> Array:
+        """The moduli of ``Z``."""
+        z = array(Z, "Z")
+        drawn = self._channel().sample([np.ravel(z)], [z.size // 2], check_seed(seed))[0]
+        return drawn.reshape(z.shape[1:])
 
 
 #: Likelihoods by the names that ``get_likelihood`` takes.

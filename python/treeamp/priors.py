@@ -56,6 +56,16 @@ class Prior(Factor):
         values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
         return _lib.prior(self._law, size_to_shape(self.size), values)
 
+    def _complex_native(self) -> _lib.Factor:
+        shape = size_to_shape(self.size)
+        if shape is not None and (not shape or shape[0] != 2):
+            raise ModelError(
+                f"{type(self).__name__}: a complex signal has its real and imaginary parts on the first axis, "
+                f"expected size=(2, ...), got {self.size}"
+            )
+        values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
+        return _lib.prior(self._law, None if shape is None else shape[1:], values, True)
+
     # --- expectation propagation
 
     def _scalar(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:

@@ -8,6 +8,8 @@ mod exit;
 mod model;
 mod number;
 mod output;
+mod pictures;
+mod report;
 mod text;
 
 use std::io::Write as _;
@@ -40,6 +42,7 @@ enum Command {
     Threshold(commands::threshold::Threshold),
     Sweep(commands::sweep::Sweep),
     Merge(commands::merge::Merge),
+    Plot(commands::plot::Plot),
     Describe(commands::describe::Describe),
     Modules(commands::modules::Modules),
     Check(commands::check::Check),
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Threshold(c) => c.run(),
         Command::Sweep(c) => c.run(),
         Command::Merge(c) => c.run(),
+        Command::Plot(c) => c.run(),
         Command::Describe(c) => c.run(),
         Command::Modules(c) => c.run(),
         Command::Check(c) => c.run(),

@@ -7,6 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
+use treeamp::belief::Element;
+use treeamp::operator::{ComplexDense, Filter};
 use treeamp::prelude::*;
 
 /// The arrays of one run.
@@ -45,26 +47,28 @@ fn hash(values: &[f64]) -> u64 {
     })
 }
 
-fn tell(name: &str, model: &Tree, damping: f64, sweeps: usize) {
+fn tell(run: &str, model: &Tree, damping: f64, sweeps: usize) {
     let engine = ExpectationPropagation.on(model).unwrap();
     let report = engine
         .damping(damping)
         .max_sweeps(sweeps)
         .run(&mut ())
         .unwrap();
-    for variable in report.variables() {
-        let (mean, v) = (
-            report.mean(variable).unwrap(),
-            report.variance(variable).unwrap(),
+    for (variable, name) in model.variables().iter().zip(report.variables()) {
+        let (mut mean, v) = (
+            report.mean(name).unwrap().to_vec(),
+            report.variance(name).unwrap(),
         );
-        let (sweeps, mean) = (report.sweeps, hash(mean));
-        println!(
-            "{name}\t{variable}\t{sweeps}\t{:016x}\t{mean:016x}",
-            v.to_bits()
-        );
+        if variable.spec.element == Element::Complex {
+            // all real parts first, as arrays of other languages have them
+            let part = |k: usize| mean.iter().skip(k).step_by(2).copied();
+            mean = part(0).chain(part(1)).collect();
+        }
+        let (sweeps, mean) = (report.sweeps, hash(&mean));
+        println!("{run}\t{name}\t{sweeps}\t{:016x}\t{mean:016x}", v.to_bits());
     }
     let evidence = report.log_evidence().map_or(0, f64::to_bits);
-    println!("{name}\tevidence\t{}\t{evidence:016x}\t", report.sweeps);
+    println!("{run}\tevidence\t{}\t{evidence:016x}\t", report.sweeps);
 }
 
 fn linear(a: &Array) -> Linear {
@@ -198,6 +202,48 @@ fn decoders(at: &impl Fn(&'static str) -> Record) {
     tell("vae_inpaint_uniform50", &model.build().unwrap(), 0.5, 100);
 }
 
+fn complex_models(at: &impl Fn(&'static str) -> Record) {
+    let arrays = at("phase_retrieval_complex");
+    let part = |name: &str| {
+        let a = arrays.get(name);
+        Matrix::from_rows(a.shape[0], a.shape[1], &a.data).unwrap()
+    };
+    let f = ComplexMatrix::from_parts(&part("F_re"), &part("F_im")).unwrap();
+    let prior = PartsPrior::new(GaussBernoulli::new(0.5, 0.01, 1.0).unwrap()).iid(f.cols());
+    let modulus = ModulusLikelihood.observed(arrays.get("y").data).unwrap();
+    let channel = Linear::of(ComplexDense::new(f));
+    let model = source(prior) >> var("x") >> channel >> var("z") >> modulus;
+    tell("phase_retrieval_complex", &model.build().unwrap(), 0.3, 200);
+}
+
+fn operators(at: &impl Fn(&'static str) -> Record) {
+    let y = at("deconv2d_gaussian").get("y");
+    let prior = GaussianPrior::new(0.0, 1.0)
+        .unwrap()
+        .shaped(y.shape.clone());
+    let blur = Convolution::new(Filter::GaussianBlur(vec![2.0, 2.0]));
+    let model = source(prior) >> var("x") >> blur >> var("z") >> gaussian(0.1, &y);
+    tell("deconv2d_gaussian", &model.build().unwrap(), 0.0, 100);
+    let y = at("sparse_gradient").get("y");
+    let n = y.data.len();
+    let jumps = GaussBernoulli::new(0.04, 0.0, 1.0).unwrap().shaped([1, n]);
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
+        >> var("x")
+        >> (branch(gaussian(0.01, &y)) + (branch(Gradient::periodic()) + jumps >> var("z")));
+    let model = model.build().unwrap();
+    tell("sparse_gradient", &model, 0.1, 1000);
+    let z = at("sparse_fft").get("y");
+    let waves = GaussBernoulli::new(0.02, 0.0, 2.0 * 18.75).unwrap();
+    let waves = waves.iid(z.data.len());
+    let fourier = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(z.data.len()))
+        >> var("x")
+        >> (branch(gaussian(0.1, &z)) + (branch(RealDft) + waves >> var("z")));
+    let fourier = fourier.build().unwrap();
+    tell("sparse_fft", &fourier, 0.1, 1000);
+    tell("sparse_fft_tol1e-6", &fourier, 0.0, 1000);
+    tell("sparse_gradient_tol1e-6", &model, 0.3, 1000);
+}
+
 fn own_models(at: &impl Fn(&'static str) -> Record) {
     for k in ["own_0", "own_1", "own_2", "own_3"] {
         let arrays = at(k);
@@ -229,5 +275,7 @@ fn main() {
         linear_models(&at);
         deep_models(&at);
         decoders(&at);
+        operators(&at);
+        complex_models(&at);
     }
 }

@@ -4,10 +4,10 @@ use numpy::ndarray::{ArrayViewD, IxDyn};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use treeamp::belief::SignalSpec;
+use treeamp::belief::{Element, SignalSpec};
 use treeamp::math::matrix::Matrix;
 
-use crate::error::model_error;
+use crate::error::{model_error, model_message};
 
 /// A row-major array of a signal's shape, copied once.
 pub fn shaped<'py>(
@@ -15,9 +15,43 @@ pub fn shaped<'py>(
     spec: &SignalSpec,
     values: &[f64],
 ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-    let view = ArrayViewD::from_shape(IxDyn(&spec.shape), values)
+    let parts = (spec.element == Element::Complex).then(|| halves(values));
+    let values = parts.as_deref().unwrap_or(values);
+    let view = ArrayViewD::from_shape(IxDyn(&python_shape(spec)), values)
         .map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(view.to_pyarray(py))
+}
+
+/// The shape of a signal's array: a complex one has its real and imaginary parts on the first axis.
+pub fn python_shape(spec: &SignalSpec) -> Vec<usize> {
+    let parts = (spec.element == Element::Complex).then_some(2);
+    parts
+        .into_iter()
+        .chain(spec.shape.iter().copied())
+        .collect()
+}
+
+/// The signal of an array of this shape.
+pub fn signal(shape: &[usize], complex: bool) -> PyResult<SignalSpec> {
+    match shape {
+        [2, rest @ ..] if complex => Ok(SignalSpec::complex(rest)),
+        _ if complex => Err(model_message(format!(
+            "expected real and imaginary parts on the first axis, got shape {shape:?}"
+        ))),
+        _ => Ok(SignalSpec::real(shape)),
+    }
+}
+
+/// All real parts, then all imaginary ones, from pairs.
+pub fn halves(pairs: &[f64]) -> Vec<f64> {
+    let part = |k: usize| pairs.iter().skip(k).step_by(2).copied();
+    part(0).chain(part(1)).collect()
+}
+
+/// Pairs from all real parts, then all imaginary ones.
+pub fn pairs(halves: &[f64]) -> Vec<f64> {
+    let (re, im) = halves.split_at(halves.len() / 2);
+    re.iter().zip(im).flat_map(|(re, im)| [*re, *im]).collect()
 }
 
 /// A one-dimensional array that takes over the memory.

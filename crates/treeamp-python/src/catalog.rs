@@ -1,11 +1,12 @@
 //! The modules by name: one line each.
 
-use numpy::PyReadonlyArray2;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use treeamp::catalog::channels::Region;
+use treeamp::operator::{ComplexDense, Filter, Unitary};
 use treeamp::prelude::*;
 
-use crate::array::matrix;
+use crate::array::{matrix, pairs, slice};
 use crate::error::{model_error, model_message};
 use crate::factor::Factor as PyFactor;
 
@@ -34,8 +35,19 @@ impl Parameters<'_> {
 }
 
 /// A law on a shape, or in the limit of large sizes.
-fn placed<P: IidLaw>(law: Result<P, ModelError>, shape: Option<Vec<usize>>) -> PyResult<PyFactor> {
+fn placed<P: IidLaw>(
+    law: Result<P, ModelError>,
+    shape: Option<Vec<usize>>,
+    complex: bool,
+) -> PyResult<PyFactor> {
     let law = law.map_err(|e| model_error(&e))?;
+    if complex {
+        let law = PartsPrior::new(law);
+        return Ok(match shape {
+            Some(shape) => PyFactor::complex(law.shaped(shape), &[true]),
+            None => PyFactor::complex(law.limit(), &[true]),
+        });
+    }
     Ok(match shape {
         Some(shape) => PyFactor::new(law.shaped(shape)),
         None => PyFactor::new(law.limit()),
@@ -46,34 +58,42 @@ fn checked<F: Factor>(factor: Result<F, ModelError>) -> PyResult<PyFactor> {
     factor.map(PyFactor::new).map_err(|e| model_error(&e))
 }
 
-/// A prior of the catalogue, on a shape or (`None`) in the limit.
+/// A prior of the catalogue, on a shape or (`None`) in the limit; on both parts of complex components.
 #[pyfunction]
-#[pyo3(signature = (law, shape, parameters))]
+#[pyo3(signature = (law, shape, parameters, complex=false))]
 pub fn prior(
     law: &str,
     shape: Option<Vec<usize>>,
     parameters: Vec<Vec<f64>>,
+    complex: bool,
 ) -> PyResult<PyFactor> {
     let p = Parameters {
         module: law,
         values: parameters,
     };
     match law {
-        "gaussian" => placed(GaussianPrior::new(p.number(0)?, p.number(1)?), shape),
+        "gaussian" => placed(
+            GaussianPrior::new(p.number(0)?, p.number(1)?),
+            shape,
+            complex,
+        ),
         "gauss_bernoulli" => placed(
             GaussBernoulli::new(p.number(0)?, p.number(1)?, p.number(2)?),
             shape,
+            complex,
         ),
         "gaussian_mixture" => placed(
             GaussianMixture::new(p.list(0)?, p.list(1)?, p.list(2)?),
             shape,
+            complex,
         ),
-        "binary" => placed(Binary::new(p.number(0)?), shape),
-        "exponential" => placed(Exponential::new(p.number(0)?), shape),
-        "positive" => placed(Positive::new(p.number(0)?, p.number(1)?), shape),
+        "binary" => placed(Binary::new(p.number(0)?), shape, complex),
+        "exponential" => placed(Exponential::new(p.number(0)?), shape, complex),
+        "positive" => placed(Positive::new(p.number(0)?, p.number(1)?), shape, complex),
         "interval" => placed(
             Interval::new(p.number(0)?, p.number(1)?, p.number(2)?, p.number(3)?),
             shape,
+            complex,
         ),
         other => Err(model_message(format!("there is no prior `{other}`"))),
     }
@@ -103,6 +123,18 @@ pub fn channel(law: &str, parameters: Vec<Vec<f64>>) -> PyResult<PyFactor> {
         "bias" => checked(Bias::new(p.list(0)?)),
         "sum" => checked(Sum::new(p.count(0)?)),
         "duplicate" => checked(Duplicate::new(p.count(0)?)),
+        "modulus" => Ok(PyFactor::complex(Modulus, &[true, false])),
+        "dft" => Ok(PyFactor::complex(Dft, &[false, true])),
+        "complex_dft" => Ok(PyFactor::complex(Dft, &[true, true])),
+        "laplacian" => checked(Ok(Convolution::laplacian())),
+        "gaussian_blur" => checked(Ok(Convolution::new(Filter::GaussianBlur(
+            p.list(0)?.to_vec(),
+        )))),
+        "real_dft" => checked(Ok(RealDft)),
+        "mask" => checked(Ok(Mask::new(
+            p.list(0)?.iter().map(|x| *x != 0.0).collect(),
+        ))),
+        "concatenate" => checked(Concatenate::along(p.count(0)?, p.count(1)?)),
         "gradient" => checked(Ok(Gradient::periodic())),
         other => Err(model_message(format!("there is no channel `{other}`"))),
     }
@@ -127,6 +159,56 @@ pub fn piecewise(name: &str, regions: Vec<(f64, f64, f64, f64)>) -> PyResult<PyF
 #[pyfunction]
 pub fn linear(w: PyReadonlyArray2<'_, f64>) -> PyResult<PyFactor> {
     checked(Linear::new(matrix(&w)?))
+}
+
+/// $x_n = \sum_m h_m z_{n-m}$, circular, the origin of the kernel at index 0 of every axis.
+#[pyfunction]
+pub fn convolution(kernel: PyReadonlyArrayDyn<'_, f64>) -> PyResult<PyFactor> {
+    let shape = kernel.shape().to_vec();
+    let entries: Vec<f64> = kernel.as_array().iter().copied().collect();
+    checked(Ok(Convolution::new(Filter::Kernel { shape, entries })))
+}
+
+/// $x = W z$ with a complex matrix, given by its parts; `unitary` checks that it is.
+#[pyfunction]
+pub fn complex_linear(
+    re: PyReadonlyArray2<'_, f64>,
+    im: PyReadonlyArray2<'_, f64>,
+    unitary: bool,
+) -> PyResult<PyFactor> {
+    let w = ComplexMatrix::from_parts(&matrix(&re)?, &matrix(&im)?);
+    let w = w.map_err(|e| model_error(&e))?;
+    let channel = if unitary {
+        Linear::of(Unitary::new(w).map_err(|e| model_error(&e))?)
+    } else {
+        Linear::of(ComplexDense::new(w))
+    };
+    Ok(PyFactor::complex(channel, &[true, true]))
+}
+
+/// Gaussian noise on both parts of a complex signal, observed (`None`: and not told).
+#[pyfunction]
+#[pyo3(signature = (variance, y))]
+pub fn complex_gaussian_likelihood(
+    variance: f64,
+    y: Option<PyReadonlyArray1<'_, f64>>,
+) -> PyResult<PyFactor> {
+    let law = GaussianLikelihood::new(variance).map_err(|e| model_error(&e))?;
+    let law = PartsLikelihood::new(law);
+    match &y {
+        Some(y) => {
+            let observed = law.observed(pairs(slice(y)?));
+            let observed = observed.map_err(|e| model_error(&e))?;
+            Ok(PyFactor::complex(observed, &[true]))
+        }
+        None => Ok(PyFactor::complex(law.unspecified(), &[true])),
+    }
+}
+
+/// The same components in another shape.
+#[pyfunction]
+pub fn reshape(shape: Vec<usize>) -> PyResult<PyFactor> {
+    checked(Ok(Reshape::to(shape)))
 }
 
 /// $x = R z$ with $R^T R = 1$.

@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use treeamp::algorithms::state_evolution::gibbs;
-use treeamp::belief::{Gaussian, Moments, OverlapFields, SignalSpec};
-use treeamp::factor::{Averaged, EnsembleRule, Factor as AnyFactor, Incoming, PosteriorRule};
+use treeamp::belief::{Moments, OverlapFields, SignalSpec};
+use treeamp::factor::{Averaged, Factor as AnyFactor, Incoming};
 use treeamp::scalar::Tilt;
 
-use crate::array::{flat, slice};
+use crate::array::{flat, pairs, signal, slice};
 use crate::error::{factor_error, model_message, run_error};
+use crate::ports::Shaped;
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Input<'py> = PyReadonlyArray1<'py, f64>;
-type Shaped<'py> = PyReadonlyArrayDyn<'py, f64>;
 /// $(\hat m, \hat q, \hat\tau)$ of one port.
 type Fields = (f64, f64, f64);
 
@@ -26,91 +26,24 @@ type Fields = (f64, f64, f64);
 #[derive(Clone)]
 pub struct Factor {
     pub inner: Arc<dyn AnyFactor>,
+    /// Which ports are complex; none if it is empty.
+    pub complex: Vec<bool>,
 }
 
 impl Factor {
     pub fn new(factor: impl AnyFactor) -> Self {
         Self {
             inner: Arc::new(factor),
+            complex: Vec::new(),
         }
     }
 
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn missing(&self, rule: &str) -> PyErr {
-        model_message(format!("factor `{}` has no {rule} rule", self.name()))
-    }
-
-    fn rule(&self) -> PyResult<&dyn PosteriorRule> {
-        let rule = self.inner.posterior();
-        rule.ok_or_else(|| self.missing("expectation propagation (posterior)"))
-    }
-
-    fn average(&self) -> PyResult<&dyn EnsembleRule> {
-        let rule = self.inner.ensemble();
-        rule.ok_or_else(|| self.missing("state evolution (ensemble)"))
-    }
-
-    /// Messages of the shapes given, checked against what the factor takes and gives.
-    fn incoming(
-        &self,
-        messages: &[(f64, Shaped<'_>)],
-    ) -> PyResult<(Vec<SignalSpec>, Vec<Gaussian>)> {
-        self.check_ports(&[messages.len()], 0)?;
-        let specs: Vec<SignalSpec> = messages
-            .iter()
-            .map(|(_, b)| SignalSpec::real(b.shape()))
-            .collect();
-        let inputs = self.inner.arity().inputs;
-        let wrong = |port: usize, expected: &str, got: &str| {
-            let name = self.name();
-            model_message(format!(
-                "factor `{name}`, port {port}: expected {expected}, got {got}"
-            ))
-        };
-        let outputs = self.inner.output_specs(&specs[..inputs]);
-        let outputs = outputs.map_err(|e| wrong(e.port, &e.expected, &e.got))?;
-        for (port, (expected, got)) in outputs.iter().zip(&specs[inputs..]).enumerate() {
-            if expected.ratio.is_none() && expected.len() != got.len() {
-                let (expected, got) = (format!("shape {expected}"), format!("shape {got}"));
-                return Err(wrong(inputs + port, &expected, &got));
-            }
+    /// A module with complex signals at some of its ports.
+    pub fn complex(factor: impl AnyFactor, ports: &[bool]) -> Self {
+        Self {
+            inner: Arc::new(factor),
+            complex: ports.to_vec(),
         }
-        let read = |((a, b), spec): (&(f64, Shaped<'_>), &SignalSpec)| {
-            let mut message = Gaussian::flat(spec);
-            message.precision.set_scalar(*a);
-            let values = b.as_slice();
-            let values = values.map_err(|_| PyValueError::new_err("expected contiguous arrays"))?;
-            message.linear.copy_from_slice(values);
-            Ok(message)
-        };
-        let read: PyResult<_> = messages.iter().zip(&specs).map(read).collect();
-        Ok((specs, read?))
-    }
-
-    /// Refuses lists that are not one per port, and ports that are not there.
-    fn check_ports(&self, lists: &[usize], port: usize) -> PyResult<()> {
-        let arity = self.inner.arity();
-        let ports = arity.inputs + arity.outputs;
-        if port < ports && lists.iter().all(|n| *n == ports) {
-            return Ok(());
-        }
-        let text = format!(
-            "factor `{}` has {ports} ports, got {lists:?} and {port}",
-            self.name()
-        );
-        Err(model_message(text))
-    }
-
-    /// What the rule needs besides messages: slots and a workspace.
-    fn bench(&self, specs: &[SignalSpec]) -> PyResult<(Vec<usize>, Vec<f64>)> {
-        self.inner
-            .prepare()
-            .map_err(|e| factor_error(self.name(), &e))?;
-        let work = vec![0.0; self.inner.workspace_len(specs)];
-        Ok(((0..specs.len()).collect(), work))
     }
 }
 
@@ -239,9 +172,9 @@ impl Factor {
 
     /// $A$ at isotropic messages `(a, b)`, one per port: a sum over components.
     fn log_partition(&self, messages: Vec<(f64, Shaped<'_>)>) -> PyResult<f64> {
-        let (specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&specs)?;
-        self.rule()?
+        let (bound, specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&bound, &specs)?;
+        self.rule(&bound)?
             .log_partition(Incoming::new(&messages, &slots), &mut work)
             .map_err(|e| factor_error(self.name(), &e))
     }
@@ -254,14 +187,14 @@ impl Factor {
         port: usize,
     ) -> PyResult<(Array<'py>, f64)> {
         self.check_ports(&[messages.len()], port)?;
-        let (specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&specs)?;
+        let (bound, specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&bound, &specs)?;
         let mut out = Moments::zeros(&specs[port]);
-        self.rule()?
+        self.rule(&bound)?
             .moments(Incoming::new(&messages, &slots), port, &mut out, &mut work)
             .map_err(|e| factor_error(self.name(), &e))?;
         let variance = out.average_variance();
-        Ok((flat(py, out.mean), variance))
+        Ok((flat(py, self.parts(port, out.mean)), variance))
     }
 
     /// The message `(a, b)` to the variable at `port`; an infinite `a` pins it at `b`.
@@ -272,25 +205,46 @@ impl Factor {
         port: usize,
     ) -> PyResult<(f64, Array<'py>)> {
         self.check_ports(&[messages.len()], port)?;
-        let (specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&specs)?;
+        let (bound, specs, messages) = self.incoming(&messages)?;
+        let (slots, mut work) = self.bench(&bound, &specs)?;
         let mut out = messages[port].clone();
-        self.rule()?
+        self.rule(&bound)?
             .message(Incoming::new(&messages, &slots), port, &mut out, &mut work)
             .map_err(|e| factor_error(self.name(), &e))?;
-        Ok((out.precision.scalar(), flat(py, out.linear)))
+        let linear = self.parts(port, out.linear);
+        Ok((out.precision.scalar(), flat(py, linear)))
+    }
+
+    /// The factor for inputs of given shapes, where its work depends on them.
+    fn bind(&self, shapes: Vec<Vec<usize>>) -> PyResult<Self> {
+        let shapes = shapes.iter().enumerate();
+        let specs: PyResult<Vec<SignalSpec>> = shapes
+            .map(|(port, shape)| signal(shape, self.is_complex(port)))
+            .collect();
+        let specs = specs?;
+        if specs.len() != self.inner.arity().inputs {
+            let (name, n) = (self.name(), self.inner.arity().inputs);
+            return Err(model_message(format!("factor `{name}` takes {n} inputs")));
+        }
+        Ok(Self {
+            inner: self.bound(&specs)?,
+            complex: self.complex.clone(),
+        })
     }
 
     /// The likelihood of an observed output (`None`: observed, and not told).
     #[pyo3(signature = (y))]
     fn observe(&self, y: Option<Input<'_>>) -> PyResult<Option<Self>> {
+        let inputs = self.inner.arity().inputs;
         let observed = match &y {
+            Some(y) if self.is_complex(inputs) => self.inner.observe(&pairs(slice(y)?)),
             Some(y) => self.inner.observe(slice(y)?),
             None => self.inner.observe_unspecified(),
         };
         let observed =
             observed.map_err(|e| model_message(format!("{}: observation: {e}", self.name())))?;
-        Ok(observed.map(|inner| Self { inner }))
+        let complex = self.complex.iter().take(inputs).copied().collect();
+        Ok(observed.map(|inner| Self { inner, complex }))
     }
 
     /// Outputs drawn given inputs, of the lengths given.
@@ -303,10 +257,22 @@ impl Factor {
     ) -> PyResult<Vec<Array<'py>>> {
         let missing = || self.missing("generative");
         let rule = self.inner.generator().ok_or_else(missing)?;
-        let inputs = inputs.iter().map(slice).collect::<PyResult<Vec<_>>>()?;
+        let inputs = inputs.iter().enumerate().map(|(port, x)| {
+            let x = slice(x)?;
+            Ok(if self.is_complex(port) {
+                pairs(x)
+            } else {
+                x.to_vec()
+            })
+        });
+        let inputs = inputs.collect::<PyResult<Vec<Vec<f64>>>>()?;
+        let given: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
         let mut outputs: Vec<Vec<f64>> = lengths.iter().map(|n| vec![0.0; *n]).collect();
-        rule.sample(&inputs, &mut outputs, &mut ChaCha8Rng::seed_from_u64(seed));
-        Ok(outputs.into_iter().map(|x| flat(py, x)).collect())
+        rule.sample(&given, &mut outputs, &mut ChaCha8Rng::seed_from_u64(seed));
+        let outputs = outputs.into_iter().enumerate();
+        Ok(outputs
+            .map(|(k, x)| flat(py, self.parts(given.len() + k, x)))
+            .collect())
     }
 
     /// $E x_0^2$ at `port`, this factor being the teacher's.

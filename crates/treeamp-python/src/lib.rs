@@ -13,6 +13,7 @@ mod error;
 mod evolution;
 mod factor;
 mod options;
+mod ports;
 mod posterior;
 mod sweep;
 mod tree;
@@ -23,7 +24,10 @@ use pyo3::prelude::*;
 #[pymodule(name = "_lib")]
 mod module {
     #[pymodule_export]
-    use super::catalog::{channel, linear, linear_ensemble, piecewise, prior, rotation};
+    use super::catalog::{
+        channel, complex_gaussian_likelihood, complex_linear, convolution, linear, linear_ensemble,
+        piecewise, prior, reshape, rotation,
+    };
     #[pymodule_export]
     use super::custom::custom;
     #[pymodule_export]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use treeamp::belief::Structure;
+use treeamp::belief::{Element, Structure};
 use treeamp::prelude::{Teacher, Tree as NativeTree, TreeBuilder};
 
-use crate::array::{shaped, slice};
+use crate::array::{pairs, python_shape, shaped, slice};
 use crate::error::{model_error, named, raised, run_error};
 use crate::factor::Factor;
 
@@ -58,7 +58,7 @@ impl Tree {
     fn variables(&self) -> Vec<(String, Vec<usize>, Option<f64>)> {
         let variables = self.inner.variables().iter();
         variables
-            .map(|v| (v.name.clone(), v.spec.shape.clone(), v.spec.ratio))
+            .map(|v| (v.name.clone(), python_shape(&v.spec), v.spec.ratio))
             .collect()
     }
 
@@ -90,7 +90,16 @@ impl Tree {
 
     /// The tree given the values of a leaf.
     fn condition(&self, variable: &str, values: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
-        let tree = self.inner.condition(variable, slice(&values)?);
+        let index = self.inner.variable(variable);
+        let spec = index.map(|i| &self.inner.variables()[i].spec);
+        let complex = spec.is_ok_and(|s| s.element == Element::Complex);
+        let parts = if complex {
+            Some(pairs(slice(&values)?))
+        } else {
+            None
+        };
+        let values = parts.as_deref().map_or_else(|| slice(&values), Ok)?;
+        let tree = self.inner.condition(variable, values);
         tree.map(Self::new).map_err(|e| model_error(&e))
     }
 

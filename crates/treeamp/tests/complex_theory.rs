@@ -198,14 +198,6 @@ fn between(low: f64, high: f64) -> Search {
     Search::between(low, high).tolerance(1e-3)
 }
 
-/// Only whether the threshold lies within 1.7e-3 of the expected one; with `TREEAMP_FULL`, where it lies.
-fn around(expected: f64, wide: (f64, f64)) -> Search {
-    if std::env::var_os("TREEAMP_FULL").is_some() {
-        return Search::between(wide.0, wide.1).tolerance(2e-4);
-    }
-    Search::between(expected - 1.7e-3, expected + 1.7e-3).tolerance(1e-2)
-}
-
 fn near(what: &str, got: f64, expected: f64) {
     println!("{what}: {got:.4} (expected {expected})");
     assert!(
@@ -224,7 +216,8 @@ fn thresholds_of_complex_phase_retrieval() {
         weak_recovery(&family, "x", between(0.5, 2.0)).unwrap(),
         1.0,
     );
-    let threshold = algorithmic_threshold(&family, "x", around(2.0270, (2.01, 2.1))).unwrap();
+    let threshold =
+        algorithmic_threshold(&family, "x", Search::between(2.01, 2.1).tolerance(2e-4)).unwrap();
     near("algorithmic", threshold, 2.0270);
     // two real unknowns against one modulus each
     near(
@@ -244,7 +237,8 @@ fn thresholds_of_a_real_orthogonal_matrix() {
         weak_recovery(&family, "x", between(1.1, 2.0)).unwrap(),
         1.5,
     );
-    let threshold = algorithmic_threshold(&family, "x", around(1.5835, (1.51, 1.65))).unwrap();
+    let threshold =
+        algorithmic_threshold(&family, "x", Search::between(1.51, 1.65).tolerance(2e-4)).unwrap();
     near("algorithmic", threshold, 1.5835);
 }
 
@@ -415,4 +409,25 @@ fn complex_matrices_on_real_signals_in_the_limit() {
     assert!((tree.variables()[1].spec.relative_size() - 1.6).abs() < 1e-12);
     let complex = source(CircularGaussian::new(1.0).unwrap().limit()) >> var("x");
     assert!((complex >> ensemble >> var("z")).build().is_err());
+}
+
+/// What a law leaves unknown per real component is the limit of $a v$.
+#[test]
+fn unknown_dimensions_are_limits() {
+    let check = |factor: &dyn Factor, tau0_hat: f64| {
+        let (o, _) = average(factor, &[bayes(1e9, tau0_hat)], &[tau0_hat], 0);
+        let limit = 1e9 * o.v;
+        let rule = factor.ensemble().unwrap();
+        let d = rule.unknown_dimension(&[tau0_hat], 0).unwrap();
+        // logarithms over the precision, or the width of a transition
+        assert!((d - limit).abs() < 1e-3, "{}: {d} {limit}", factor.name());
+    };
+    check(&CircularGaussian::new(1.3).unwrap().limit(), 0.0);
+    check(&CircularGaussBernoulli::new(0.2, 1.3).unwrap().limit(), 0.0);
+    check(
+        &PartsPrior::new(GaussBernoulli::new(0.2, 0.1, 1.3).unwrap()).limit(),
+        0.0,
+    );
+    check(&ModulusLikelihood.unspecified(), 0.8);
+    check(&PhaseLikelihood.unspecified(), 0.8);
 }

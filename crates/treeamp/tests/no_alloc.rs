@@ -75,6 +75,39 @@ fn sparse_regression_sweeps_do_not_allocate() {
     }
 }
 
+/// Operators with transforms, and one solved by iteration.
+#[test]
+fn sweeps_through_operators_do_not_allocate() {
+    let y = common::normals(96, 1);
+    let like = |y: &[f64]| {
+        GaussianLikelihood::new(0.1)
+            .unwrap()
+            .observed(y.to_vec())
+            .unwrap()
+    };
+    let start = || source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().shaped([8, 12])) >> var("x");
+    let smooth = || source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([8, 12])) >> var("x");
+    let mask: Vec<bool> = (0..96).map(|i| (i * i) % 7 < 3).collect();
+    let seen = mask.iter().filter(|m| **m).count();
+    let neumann = Gradient::with_boundary(treeamp::operator::Boundary::Neumann);
+    let models = [
+        start() >> Convolution::gaussian_blur(0.5).unwrap() >> var("z") >> like(&y),
+        start() >> RealDft >> var("c") >> Mask::new(mask) >> var("z") >> like(&y[..seen]),
+        start()
+            >> Dft
+            >> var("c")
+            >> Reshape::parts()
+            >> var("z")
+            >> like(&[&y[..], &y[..]].concat()),
+        // a Gaussian signal: nothing improper, and no sentence about it
+        smooth() >> Gradient::periodic() >> var("z") >> like(&[&y[..], &y[..]].concat()),
+        smooth() >> neumann >> var("z") >> like(&[&y[..], &y[..]].concat()),
+    ];
+    for (i, model) in models.into_iter().enumerate() {
+        assert_eq!(allocations(&model.build().unwrap(), 1, 12), 0, "model {i}");
+    }
+}
+
 #[test]
 fn a_tree_with_everything_does_not_allocate() {
     let n = 20;
@@ -112,4 +145,27 @@ fn a_tree_with_everything_does_not_allocate() {
     .build()
     .unwrap();
     assert_eq!(allocations(&model, 1, 6), 0);
+}
+
+#[test]
+fn complex_sweeps_do_not_allocate() {
+    use treeamp::operator::ComplexDense;
+    let (m, n) = (60, 40);
+    let (re, im) = (
+        common::gaussian_matrix(m, n, 1),
+        common::gaussian_matrix(m, n, 2),
+    );
+    let w = ComplexMatrix::from_parts(&re, &im).unwrap();
+    let chain = source(CircularGaussBernoulli::new(0.5, 1.0).unwrap().iid(n))
+        >> var("x")
+        >> Linear::of(ComplexDense::new(w))
+        >> var("z");
+    let seen = chain.clone() >> GaussianNoise::new(0.1).unwrap() >> var("y");
+    let model = seen.build().unwrap();
+    let y = model.sample(0).unwrap().get("y").unwrap().to_vec();
+    assert_eq!(allocations(&model.condition("y", &y).unwrap(), 1, 20), 0);
+    let noisy = chain >> Modulus >> var("u") >> GaussianNoise::new(0.1).unwrap() >> var("y");
+    let model = noisy.build().unwrap();
+    let y = model.sample(0).unwrap().get("y").unwrap().to_vec();
+    assert_eq!(allocations(&model.condition("y", &y).unwrap(), 1, 6), 0);
 }

@@ -289,7 +289,7 @@ fn failures_are_typed() {
         |z, o| {
             o.iter_mut()
                 .enumerate()
-                .for_each(|(i, o)| *o = z[(i + 1) % 5])
+                .for_each(|(i, o)| *o = z[(i + 1) % 5]);
         },
         |x, o| o.copy_from_slice(x),
     );

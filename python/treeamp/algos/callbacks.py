@@ -229,7 +229,7 @@ class EarlyStopping(Callback):
         ids: Any = "all",
         tol: float = 1e-6,
         min_variance: float = -1,
-        wait_increase: int = 5,
+        wait_increase: float = 5,
         max_increase: float = 0.2,
     ) -> None:
         self.ids = ids
@@ -256,7 +256,7 @@ class EarlyStoppingEP(Callback):
 
     repr_parameters = ("ids", "tol")
 
-    def __init__(self, ids: Any = "all", tol: float = 1e-6, wait_increase: int = 5, max_increase: float = 0.2) -> None:
+    def __init__(self, ids: Any = "all", tol: float = 1e-6, wait_increase: float = 5, max_increase: float = 0.2) -> None:
         self.ids = ids
         self.tol = number(tol, "tol")
         self.wait_increase, self.max_increase = wait_increase, max_increase

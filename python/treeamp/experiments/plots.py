@@ -103,9 +103,9 @@ def qplot(
                         for s, line in enumerate(lines):
                             chosen = {row: r, column: c, color: level, marker: mark, linestyle: line}
                             part = data
-                            for name, value in chosen.items():
-                                if name is not None:
-                                    part = part[part[name] == value]
+                            for key, value in chosen.items():
+                                if key is not None:
+                                    part = part[part[key] == value]
                             if part.empty:
                                 continue
                             told = [f"{label(n)} = {v}" for n, v in ((color, level), (marker, mark), (linestyle, line)) if n]

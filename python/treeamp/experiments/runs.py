@@ -164,7 +164,7 @@ class _Progress:
         self.bar: Any = None
         if bar is not False:
             try:
-                from tqdm.auto import tqdm
+                from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
             except ImportError:
                 if bar:
                     raise ImportError("progress=True needs tqdm: pip install treeamp[experiments]") from None

@@ -5,6 +5,7 @@ pub mod demo;
 pub mod describe;
 pub mod merge;
 pub mod modules;
+pub mod plot;
 pub mod predict;
 pub mod run;
 pub mod sweep;

@@ -44,17 +44,14 @@ impl Modules {
             }
         };
         if self.json {
-            let list = chosen
-                .iter()
-                .map(|m| as_json(m))
-                .collect::<Result<Vec<_>, _>>()?;
+            let list = chosen.iter().map(|m| as_json(m)).collect();
             return print(&format!("{:#}\n", serde_json::Value::Array(list)));
         }
-        let text: Result<Vec<String>, Failure> = match self.name {
-            None => chosen.iter().map(|m| Ok(line(m))).collect(),
+        let text: String = match self.name {
+            None => chosen.iter().map(|m| line(m)).collect(),
             Some(_) => chosen.iter().map(|m| details(m)).collect(),
         };
-        print(&text?.concat())
+        print(&text)
     }
 }
 
@@ -63,8 +60,8 @@ fn line(module: &Module) -> String {
     format!("  {:<18}{role:<9}{}\n", module.kind, module.formula)
 }
 
-fn details(module: &Module) -> Result<String, Failure> {
-    let supports = module.supports()?.join(", ");
+fn details(module: &Module) -> String {
+    let supports = supports(module);
     let parameters = module.parameters.iter().map(|p| {
         let default = p.default_text();
         let default = default.map_or("required".to_owned(), |d| format!("default {d}"));
@@ -74,17 +71,23 @@ fn details(module: &Module) -> Result<String, Failure> {
         .into_iter()
         .chain(parameters)
         .collect();
-    Ok(format!(
+    format!(
         "{} ({}): {}\n\n  {}\n\n{}",
         module.kind,
         module.role,
         module.summary,
         module.formula,
         pairs(&lines)
-    ))
+    )
 }
 
-fn as_json(module: &Module) -> Result<serde_json::Value, Failure> {
+/// What it supports; a module that needs a data file cannot be asked without one.
+fn supports(module: &Module) -> String {
+    let found = module.supports();
+    found.map_or("depends on its data file".to_owned(), |s| s.join(", "))
+}
+
+fn as_json(module: &Module) -> serde_json::Value {
     let parameters = module.parameters.iter().map(|p| {
         json!({
             "name": p.name,
@@ -93,12 +96,12 @@ fn as_json(module: &Module) -> Result<serde_json::Value, Failure> {
             "doc": p.doc,
         })
     });
-    Ok(json!({
+    json!({
         "kind": module.kind,
         "role": module.role.to_string(),
         "summary": module.summary,
         "formula": module.formula,
-        "supports": module.supports()?,
+        "supports": module.supports().ok(),
         "parameters": parameters.collect::<Vec<_>>(),
-    }))
+    })
 }

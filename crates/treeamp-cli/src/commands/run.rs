@@ -8,12 +8,14 @@ use serde_json::json;
 use treeamp::prelude::*;
 use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::{Inference, Metric, RunOptions, infer};
+use treeamp_lab::spec::ModelFile;
 use treeamp_lab::sweep::Row;
 
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
 use crate::output::{ProgressLine, print, refuse_existing, save};
+use crate::report::Page;
 use crate::text::{heading, number, pairs, short, table};
 
 /// Infer the hidden variables of a model file by expectation propagation.
@@ -44,7 +46,10 @@ pub struct Run {
     /// Means and variances into a .npz or .csv file
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace a file that exists
+    /// Model, table and pictures in one HTML file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Replace files that exist
     #[arg(long)]
     force: bool,
     /// Print JSON
@@ -88,6 +93,9 @@ impl Run {
             refuse_existing(path, self.force)?;
             form(path)?;
         }
+        if let Some(path) = &self.report {
+            refuse_existing(path, self.force)?;
+        }
         let (file, setting) = self.model.read()?;
         let seed = self.seed.unwrap_or_else(|| file_seed(&file));
         let clock = Instant::now();
@@ -105,6 +113,9 @@ impl Run {
         if let Some(path) = &self.output {
             save(path, &results(path, &run)?)?;
         }
+        if let Some(path) = &self.report {
+            save(path, self.page(&file, seed, &run, time)?.as_bytes())?;
+        }
         if self.json {
             print(&format!(
                 "{:#}\n",
@@ -121,33 +132,51 @@ impl Run {
     }
 
     fn as_text(&self, title: &str, run: &Inference, time: Duration) -> Result<String, Failure> {
-        let report = &run.report;
-        let mut rows = Vec::new();
-        for variable in run.posterior.variables() {
-            let name = &variable.name;
-            let mut row = vec![
-                name.clone(),
-                variable.spec.to_string(),
-                short(report.variance(name)?),
-            ];
-            for metric in [Metric::Mse, Metric::SignMse] {
-                row.push(run.error(name, metric)?.map_or("unknown".to_owned(), short));
-            }
-            rows.push(row);
-        }
-        let evidence = report.log_evidence();
-        let evidence = evidence.map_or_else(|e| e.to_string(), |x| format!("{x:.3}"));
-        let mut lines = vec![
-            ("log-evidence", evidence),
-            ("sweeps", report.sweeps.to_string()),
-            ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
-            ("ended", report.termination.to_string()),
-        ];
+        let (rows, mut lines) = (variables(run)?, summary(run, time));
         if let Some(path) = &self.output {
             lines.push(("results", path.display().to_string()));
         }
-        let header = ["variable", "shape", "variance", "error", "error up to sign"];
-        Ok(heading(title) + &table(&header, &rows) + "\n" + &pairs(&lines))
+        if let Some(path) = &self.report {
+            lines.push(("report", path.display().to_string()));
+        }
+        Ok(heading(title) + &table(&HEADER, &rows) + "\n" + &pairs(&lines))
+    }
+
+    fn page(
+        &self,
+        file: &ModelFile,
+        seed: u64,
+        run: &Inference,
+        time: Duration,
+    ) -> Result<String, Failure> {
+        let mut page = Page::new(&file.title);
+        let lines = summary(run, time)
+            .into_iter()
+            .map(|(n, v)| vec![n.to_owned(), v]);
+        let lines: Vec<Vec<String>> = lines
+            .chain([vec!["seed".to_owned(), seed.to_string()]])
+            .collect();
+        let set = self
+            .model
+            .set
+            .iter()
+            .map(|(n, v)| vec![n.clone(), v.to_string()]);
+        page.text(&file.description)
+            .section("Result")
+            .table(&HEADER, &variables(run)?)
+            .table(&["", ""], &lines)
+            .section("Pictures")
+            .picture(&crate::pictures::run::figure(run, "").to_svg())
+            .section("Factor graph")
+            .picture(&run.posterior.to_svg())
+            .section("Model file")
+            .text(&file.text);
+        let set: Vec<Vec<String>> = set.collect();
+        if !set.is_empty() {
+            page.section("Set on the command line")
+                .table(&["parameter", "value"], &set);
+        }
+        Ok(page.finish())
     }
 
     fn as_json(
@@ -189,6 +218,39 @@ impl Run {
             "output": self.output,
         }))
     }
+}
+
+/// The columns of the table of variables.
+const HEADER: [&str; 5] = ["variable", "shape", "variance", "error", "error up to sign"];
+
+/// A line for every variable.
+fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
+    let mut rows = Vec::new();
+    for variable in run.posterior.variables() {
+        let name = &variable.name;
+        let variance = short(run.report.variance(name)?);
+        let mut row = vec![name.clone(), variable.spec.to_string(), variance];
+        for metric in [Metric::Mse, Metric::SignMse] {
+            row.push(run.error(name, metric)?.map_or("unknown".to_owned(), short));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// How the run went.
+fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
+    let report = &run.report;
+    let evidence = report.log_evidence();
+    vec![
+        (
+            "log-evidence",
+            evidence.map_or_else(|e| e.to_string(), |x| format!("{x:.3}")),
+        ),
+        ("sweeps", report.sweeps.to_string()),
+        ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
+        ("ended", report.termination.to_string()),
+    ]
 }
 
 /// The seed that the file gives, or zero.

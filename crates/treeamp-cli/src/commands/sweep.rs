@@ -15,6 +15,9 @@ use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
 use crate::output::{ProgressLine, print, refuse_existing, save};
+use crate::pictures::curve::Curve;
+use crate::report::Page;
+use crate::text::short;
 
 /// What fills a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
@@ -68,6 +71,9 @@ pub struct Sweep {
     /// Threads; by default all cores
     #[arg(long, value_parser = parse::count)]
     threads: Option<usize>,
+    /// Model, curves and table in one HTML file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Start anew: forget the journal and replace the table
     #[arg(long)]
     force: bool,
@@ -110,10 +116,11 @@ impl Sweep {
         line.clear();
         let records = records?;
         if !shard.is_part() {
-            save(
-                &self.output,
-                Table::of(&plan.grid, &records).to_csv().as_bytes(),
-            )?;
+            let table = Table::of(&plan.grid, &records);
+            save(&self.output, table.to_csv().as_bytes())?;
+            if let Some(path) = &self.report {
+                save(path, page(&file, &plan, &table).as_bytes())?;
+            }
         }
         report(
             &records,
@@ -125,6 +132,45 @@ impl Sweep {
             self.json,
         )
     }
+}
+
+/// The page: a curve of the first variable's error along the first axis, and the table.
+fn page(file: &ModelFile, plan: &Plan, table: &Table) -> String {
+    let mut page = Page::new(&file.title);
+    let axes = plan.grid.axes();
+    let names: Vec<String> = axes.iter().map(|a| a.name.clone()).collect();
+    let error = table.columns.iter().find(|c| c.starts_with("mse_"));
+    page.text(&file.description);
+    if let (Some(x), Some(y)) = (names.first(), error) {
+        let curve = Curve {
+            x: x.clone(),
+            y: y.clone(),
+            log: false,
+            title: String::new(),
+        };
+        let others: Vec<String> = names
+            .iter()
+            .skip(1)
+            .filter(|n| *n != "source")
+            .cloned()
+            .collect();
+        if let Ok(figure) = curve.figure(table, &others) {
+            page.section("Curves").picture(&figure.to_svg());
+        }
+    }
+    let header: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+    let cell = |v: &Value| match v.as_number() {
+        Some(x) => short(x),
+        None => v.to_csv(),
+    };
+    let rows: Vec<Vec<String>> = table
+        .rows
+        .iter()
+        .map(|r| r.iter().map(cell).collect())
+        .collect();
+    page.section("Table").table(&header, &rows);
+    page.section("Model file").text(&file.text);
+    page.finish()
 }
 
 /// What is to be done, and what it depends on.

@@ -70,12 +70,20 @@ pub fn instance(
     Ok(Instance { truth, posterior })
 }
 
-/// The model of the theory, in the limit of large sizes, with its observations expected.
+/// The model of the theory, with its observations expected: in the limit of large sizes, or at its own size when it
+/// has an operator that exists at a size only.
 ///
 /// # Errors
 /// A file that is wrong, a module without a limit.
 pub fn theory(file: &ModelFile, setting: &Setting) -> Result<Tree, ExperimentError> {
-    let mut tree = file.tree(setting, Scale::Limit)?;
+    // a structured operator has a size, and then everything has
+    let limit = file.factors.iter().all(|f| f.module.limit);
+    let scale = if limit {
+        Scale::Limit
+    } else {
+        Scale::Finite { seed: 0 }
+    };
+    let mut tree = file.tree(setting, scale)?;
     for name in observed(file, &tree) {
         tree = tree.expect(&name)?;
     }

@@ -81,12 +81,19 @@ impl Figure {
         let (width, height) = self.panel_size;
         let columns = self.panels.len().max(1) as f64;
         let total = MARGIN + columns * (width + MARGIN);
-        let mut svg = Svg::new(total, MARGIN + TITLE + height + 4.0, &self.title);
+        let top = if self.title.is_empty() {
+            MARGIN
+        } else {
+            MARGIN + TITLE
+        };
+        let mut svg = Svg::new(total, top + height + 4.0, &self.title);
         let title = Text::new(15.0).bold().anchor(Anchor::Middle);
-        svg.text(total / 2.0, MARGIN + 10.0, &title, &self.title);
+        if !self.title.is_empty() {
+            svg.text(total / 2.0, MARGIN + 10.0, &title, &self.title);
+        }
         for (i, panel) in self.panels.iter().enumerate() {
             let x = MARGIN + i as f64 * (width + MARGIN);
-            panel.draw(&mut svg, (x, MARGIN + TITLE), self.panel_size);
+            panel.draw(&mut svg, (x, top), self.panel_size);
         }
         svg
     }

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use treeamp::belief::SignalSpec;
+use treeamp::belief::{Element, SignalSpec};
 use treeamp::error::{ModelError, parameter};
 use treeamp::math::matrix::Matrix;
 
 use super::build::Scale;
 use super::matrix::MatrixSource;
+use crate::data::{self, Array};
 
 /// A value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,7 @@ pub enum Argument {
     Numbers(Vec<f64>),
     Shape(Vec<usize>),
     Matrix(MatrixSource),
+    Data(String),
 }
 
 /// All arguments of a factor, defaults filled in, and where it stands in the model.
@@ -74,6 +76,36 @@ impl Arguments<'_> {
             Some(Argument::Matrix(source)) => Ok(source),
             _ => Err(self.missing(name)),
         }
+    }
+
+    /// The array of a data file.
+    pub fn data(&self, name: &'static str) -> Result<Array, ModelError> {
+        let Some(Argument::Data(path)) = self.get(name) else {
+            return Err(self.missing(name));
+        };
+        let full = locate(self.folder, path);
+        let array = data::read(&full.to_string_lossy());
+        array.map_err(|error| parameter(self.kind, name, "a data file", error.to_string()))
+    }
+
+    /// A data file of truth values, or of zeros and others.
+    pub fn mask(&self, name: &'static str) -> Result<Vec<bool>, ModelError> {
+        let array = self.data(name)?;
+        if array.complex {
+            return Err(parameter(
+                self.kind,
+                name,
+                "truth values",
+                "complex numbers",
+            ));
+        }
+        Ok(array.values.iter().map(|x| *x != 0.0).collect())
+    }
+
+    /// The first input is complex.
+    pub fn is_complex(&self) -> bool {
+        let first = self.inputs.first();
+        first.is_some_and(|spec| spec.element == Element::Complex)
     }
 
     /// The number of components of the first input; one where the wiring is wrong, which the tree says later.

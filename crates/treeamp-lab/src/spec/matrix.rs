@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use treeamp::error::{ModelError, parameter};
+use treeamp::math::complex_matrix::ComplexMatrix;
 use treeamp::math::matrix::Matrix;
 use treeamp::prelude::{LinearEnsemble, Spectrum};
 
@@ -10,7 +11,7 @@ use super::argument::locate;
 use crate::{data, ensemble};
 
 /// The ensembles by name.
-pub const ENSEMBLES: [&str; 8] = [
+pub const ENSEMBLES: [&str; 10] = [
     "gaussian",
     "binary",
     "ternary",
@@ -19,6 +20,8 @@ pub const ENSEMBLES: [&str; 8] = [
     "features_abs",
     "features_sign",
     "features_tanh",
+    "complex_gaussian",
+    "unitary",
 ];
 
 /// Where a matrix comes from.
@@ -38,6 +41,32 @@ pub enum MatrixSource {
 }
 
 impl MatrixSource {
+    /// The entries are complex, as far as can be told without reading a file.
+    pub fn is_complex(&self) -> bool {
+        let Self::Ensemble { kind, .. } = self else {
+            return false;
+        };
+        kind == "complex_gaussian" || kind == "unitary"
+    }
+
+    /// A complex matrix itself.
+    pub fn realise_complex(&self, columns: usize, seed: u64) -> Result<ComplexMatrix, ModelError> {
+        match self {
+            Self::Ensemble {
+                kind,
+                alpha,
+                seed: own,
+            } => {
+                let (rows, seed) = (rows(*alpha, columns)?, own.unwrap_or(seed));
+                match kind.as_str() {
+                    "unitary" => ensemble::unitary(rows, columns, seed),
+                    _ => ensemble::complex_gaussian(rows, columns, seed),
+                }
+            }
+            Self::File(path) => Err(parameter("linear", "matrix", "an ensemble", path)),
+        }
+    }
+
     /// The matrix itself.
     pub fn realise(&self, columns: usize, seed: u64, folder: &Path) -> Result<Matrix, ModelError> {
         let refuse = |expected: &str, got: String| parameter("linear", "matrix", expected, got);
@@ -65,8 +94,8 @@ impl MatrixSource {
         }
     }
 
-    /// The spectrum in the limit, where the ensemble has one.
-    pub fn limit(&self, folder: &Path) -> Result<LinearEnsemble, ModelError> {
+    /// The spectrum in the limit, where the ensemble has one, for a real or complex input.
+    pub fn limit(&self, folder: &Path, complex: bool) -> Result<LinearEnsemble, ModelError> {
         match self {
             Self::File(_) => {
                 let w = self.realise(0, 0, folder)?;
@@ -77,11 +106,13 @@ impl MatrixSource {
             }
             Self::Ensemble { kind, alpha, .. } => match kind.as_str() {
                 // independent entries of the same variance have the same spectrum in the limit
-                "gaussian" | "binary" | "ternary" => LinearEnsemble::gaussian(*alpha),
-                "orthogonal" => LinearEnsemble::orthogonal(*alpha),
+                "complex_gaussian" if !complex => LinearEnsemble::complex_gaussian_on_real(*alpha),
+                "gaussian" | "binary" | "ternary" | "complex_gaussian" => {
+                    LinearEnsemble::gaussian(*alpha)
+                }
+                "orthogonal" | "unitary" => LinearEnsemble::orthogonal(*alpha),
                 other => {
-                    let expected =
-                        "an ensemble with a known limit (gaussian, binary, ternary, orthogonal)";
+                    let expected = "an ensemble with a known limit (gaussian, binary, ternary, orthogonal, complex_gaussian, unitary)";
                     Err(parameter("linear", "matrix", expected, other))
                 }
             },

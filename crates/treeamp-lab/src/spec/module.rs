@@ -42,6 +42,8 @@ pub enum ParameterKind {
     Shape,
     /// A data file, or an ensemble with `alpha` and `seed`.
     Matrix,
+    /// A data file.
+    Data,
 }
 
 impl std::fmt::Display for ParameterKind {
@@ -52,6 +54,7 @@ impl std::fmt::Display for ParameterKind {
             Self::Numbers => "list of numbers",
             Self::Shape => "size or list of sizes",
             Self::Matrix => "file or ensemble",
+            Self::Data => "data file",
         })
     }
 }
@@ -121,6 +124,8 @@ pub struct Module {
     pub formula: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+    /// It exists in the limit of large sizes, where only ratios matter.
+    pub limit: bool,
     pub(super) make: Make,
 }
 
@@ -135,7 +140,7 @@ impl Module {
     /// it has one of its own for an observed output, which is pinned otherwise.
     ///
     /// # Errors
-    /// Never for a module of the catalogue; the tests say so.
+    /// A module that needs a data file cannot be asked without one.
     pub fn supports(&self) -> Result<Vec<&'static str>, ModelError> {
         let example = |p: &Parameter| match p.kind {
             ParameterKind::Shape => Argument::Shape(vec![4]),
@@ -147,6 +152,7 @@ impl Module {
             ParameterKind::Number => Argument::Number(1.0),
             ParameterKind::Count => Argument::Count(2),
             ParameterKind::Numbers => Argument::Numbers(vec![1.0]),
+            ParameterKind::Data => Argument::Data(String::new()),
         };
         let values = self.parameters.iter().map(|p| {
             let value = p.default_argument().unwrap_or_else(|| example(p));
@@ -161,6 +167,8 @@ impl Module {
             folder: Path::new(""),
             seed: 0,
         })?;
+        let bound = factor.bind(&inputs[..factor.arity().inputs.min(2)]);
+        let factor = bound.ok().flatten().unwrap_or(factor);
         let likelihood = matches!(factor.observe_unspecified(), Ok(Some(_)));
         let all = [
             ("inference", factor.posterior().is_some()),

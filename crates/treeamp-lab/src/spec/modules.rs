@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use treeamp::error::ModelError;
 use treeamp::factor::Factor;
+use treeamp::operator::{Boundary, ComplexDense, ComplexOnReal, Filter};
 use treeamp::prelude::*;
+use treeamp::scalar::Elem;
 
 use super::argument::Arguments;
 use super::build::Scale;
@@ -14,7 +16,7 @@ use super::nearest::unknown;
 type Made = Result<Arc<dyn Factor>, ModelError>;
 
 /// A scalar law on every component, of the size asked for.
-fn prior<P: ScalarPrior>(law: P, arguments: &Arguments<'_>) -> Made {
+fn prior<E: Elem, P: ScalarPrior<E>>(law: P, arguments: &Arguments<'_>) -> Made {
     let shape = arguments.shape("size")?;
     Ok(match arguments.scale {
         Scale::Finite { .. } => Arc::new(law.shaped(shape)),
@@ -35,9 +37,17 @@ fn channel(factor: impl Factor) -> Made {
 
 fn linear(arguments: &Arguments<'_>) -> Made {
     let source = arguments.matrix("matrix")?;
-    match arguments.scale {
-        Scale::Finite { .. } => channel(Linear::new(arguments.realise(source)?)?),
-        Scale::Limit => channel(source.limit(arguments.folder)?),
+    if arguments.scale == Scale::Limit {
+        return channel(source.limit(arguments.folder, arguments.is_complex())?);
+    }
+    if !source.is_complex() {
+        return channel(Linear::new(arguments.realise(source)?)?);
+    }
+    let w = source.realise_complex(arguments.columns(), arguments.seed)?;
+    if arguments.is_complex() {
+        channel(Linear::of(ComplexDense::new(w)))
+    } else {
+        channel(Linear::of(ComplexOnReal::new(w)?))
     }
 }
 
@@ -83,6 +93,15 @@ const fn count(name: &'static str, doc: &'static str) -> Parameter {
     }
 }
 
+const fn data(name: &'static str, doc: &'static str) -> Parameter {
+    Parameter {
+        name,
+        kind: ParameterKind::Data,
+        fallback: Fallback::Required,
+        doc,
+    }
+}
+
 const fn matrix(doc: &'static str) -> Parameter {
     Parameter {
         name: "matrix",
@@ -117,6 +136,7 @@ pub static MODULES: &[Module] = &[
             number("mean", 0.0, "any"),
             number("variance", 1.0, "positive"),
         ],
+        limit: true,
         make: |a| {
             prior(
                 GaussianPrior::new(a.number("mean")?, a.number("variance")?)?,
@@ -135,6 +155,7 @@ pub static MODULES: &[Module] = &[
             number("mean", 0.0, "of those that are not zero"),
             number("variance", 1.0, "of those that are not zero, positive"),
         ],
+        limit: true,
         make: |a| {
             let (rho, mean) = (a.number("rho")?, a.number("mean")?);
             prior(GaussBernoulli::new(rho, mean, a.number("variance")?)?, a)
@@ -149,6 +170,7 @@ pub static MODULES: &[Module] = &[
             SIZE,
             number("p_plus", 0.5, "probability of +1, from 0 to 1"),
         ],
+        limit: true,
         make: |a| prior(Binary::new(a.number("p_plus")?)?, a),
     },
     Module {
@@ -162,6 +184,7 @@ pub static MODULES: &[Module] = &[
             numbers("means", &[-1.0, 1.0], "one per weight"),
             numbers("variances", &[1.0, 1.0], "one per weight, not negative"),
         ],
+        limit: true,
         make: |a| {
             let (weights, means) = (a.numbers("weights")?, a.numbers("means")?);
             prior(
@@ -180,6 +203,7 @@ pub static MODULES: &[Module] = &[
             number("mean", 0.0, "of the Gaussian"),
             number("variance", 1.0, "of the Gaussian, positive"),
         ],
+        limit: true,
         make: |a| prior(Positive::new(a.number("mean")?, a.number("variance")?)?, a),
     },
     Module {
@@ -194,6 +218,7 @@ pub static MODULES: &[Module] = &[
             number("mean", 0.0, "of the Gaussian"),
             number("variance", 1.0, "of the Gaussian, positive"),
         ],
+        limit: true,
         make: |a| {
             let (lower, upper) = (a.number("lower")?, a.number("upper")?);
             let law = Interval::new(lower, upper, a.number("mean")?, a.number("variance")?)?;
@@ -206,7 +231,38 @@ pub static MODULES: &[Module] = &[
         summary: "exponential components",
         formula: "p(x) = e^(-x / mean) / mean on x > 0",
         parameters: &[SIZE, number("mean", 1.0, "positive")],
+        limit: true,
         make: |a| prior(Exponential::new(a.number("mean")?)?, a),
+    },
+    Module {
+        kind: "circular_gaussian",
+        role: Role::Prior,
+        summary: "complex Gaussian components",
+        formula: "p(x) = CN(x; 0, variance per real component)",
+        parameters: &[
+            SIZE,
+            number("variance", 1.0, "per real component, positive"),
+        ],
+        limit: true,
+        make: |a| prior(CircularGaussian::new(a.number("variance")?)?, a),
+    },
+    Module {
+        kind: "circular_gauss_bernoulli",
+        role: Role::Prior,
+        summary: "sparse complex Gaussian components",
+        formula: "p(x) = (1 - rho) δ(x) + rho CN(x; 0, variance per real component)",
+        parameters: &[
+            SIZE,
+            number("rho", 0.5, "fraction that is not zero, from 0 to 1"),
+            number("variance", 1.0, "per real component, positive"),
+        ],
+        limit: true,
+        make: |a| {
+            prior(
+                CircularGaussBernoulli::new(a.number("rho")?, a.number("variance")?)?,
+                a,
+            )
+        },
     },
     Module {
         kind: "linear",
@@ -216,6 +272,7 @@ pub static MODULES: &[Module] = &[
         parameters: &[matrix(
             "W: a data file, or an ensemble with alpha rows per column",
         )],
+        limit: true,
         make: linear,
     },
     Module {
@@ -226,6 +283,7 @@ pub static MODULES: &[Module] = &[
         parameters: &[matrix(
             "R: a data file, or the ensemble `orthogonal` with alpha = 1",
         )],
+        limit: true,
         make: rotation,
     },
     Module {
@@ -234,6 +292,7 @@ pub static MODULES: &[Module] = &[
         summary: "a known shift",
         formula: "x = z + bias",
         parameters: &[numbers("bias", &[0.0], "one per component, or one for all")],
+        limit: true,
         make: |a| {
             let bias = a.numbers("bias")?;
             match bias {
@@ -248,6 +307,7 @@ pub static MODULES: &[Module] = &[
         summary: "additive Gaussian noise",
         formula: "p(x|z) = N(x; z, variance)",
         parameters: &[number("variance", 1.0, "not negative")],
+        limit: true,
         make: |a| channel(GaussianNoise::new(a.number("variance")?)?),
     },
     Module {
@@ -256,6 +316,7 @@ pub static MODULES: &[Module] = &[
         summary: "the sum of several inputs",
         formula: "x = Σ_i z_i",
         parameters: &[count("terms", "number of inputs")],
+        limit: true,
         make: |a| channel(Sum::new(a.count("terms")?)?),
     },
     Module {
@@ -264,6 +325,7 @@ pub static MODULES: &[Module] = &[
         summary: "several copies of the input",
         formula: "x_k = z for every k",
         parameters: &[count("copies", "number of outputs")],
+        limit: true,
         make: |a| channel(Duplicate::new(a.count("copies")?)?),
     },
     Module {
@@ -272,6 +334,7 @@ pub static MODULES: &[Module] = &[
         summary: "sign",
         formula: "x = sign z",
         parameters: &[],
+        limit: true,
         make: |_| channel(PiecewiseLinear::sign()),
     },
     Module {
@@ -280,6 +343,7 @@ pub static MODULES: &[Module] = &[
         summary: "absolute value",
         formula: "x = |z|",
         parameters: &[],
+        limit: true,
         make: |_| channel(PiecewiseLinear::abs()),
     },
     Module {
@@ -288,6 +352,7 @@ pub static MODULES: &[Module] = &[
         summary: "absolute value with a jump",
         formula: "x = -z below shift, z from there on",
         parameters: &[number("shift", 1e-4, "where the sign changes")],
+        limit: true,
         make: |a| channel(PiecewiseLinear::asymmetric_abs(a.number("shift")?)?),
     },
     Module {
@@ -296,6 +361,7 @@ pub static MODULES: &[Module] = &[
         summary: "rectifier",
         formula: "x = max(0, z)",
         parameters: &[],
+        limit: true,
         make: |_| channel(PiecewiseLinear::relu()),
     },
     Module {
@@ -304,6 +370,7 @@ pub static MODULES: &[Module] = &[
         summary: "leaky rectifier",
         formula: "x = z for z > 0, slope z else",
         parameters: &[number("slope", 0.1, "of the negative side")],
+        limit: true,
         make: |a| channel(PiecewiseLinear::leaky_relu(a.number("slope")?)?),
     },
     Module {
@@ -312,6 +379,7 @@ pub static MODULES: &[Module] = &[
         summary: "clipped identity",
         formula: "x = min(1, max(-1, z))",
         parameters: &[],
+        limit: true,
         make: |_| channel(PiecewiseLinear::hard_tanh()),
     },
     Module {
@@ -320,6 +388,7 @@ pub static MODULES: &[Module] = &[
         summary: "clipped line from 0 to 1",
         formula: "x = min(1, max(0, 1/2 + z / (2 knee)))",
         parameters: &[number("knee", 2.5, "where it is clipped, positive")],
+        limit: true,
         make: |a| channel(PiecewiseLinear::hard_sigmoid(a.number("knee")?)?),
     },
     Module {
@@ -328,6 +397,7 @@ pub static MODULES: &[Module] = &[
         summary: "symmetric door",
         formula: "x = sign(|z| - width)",
         parameters: &[number("width", 1.0, "half-width of the door, positive")],
+        limit: true,
         make: |a| channel(PiecewiseLinear::symmetric_door(a.number("width")?)?),
     },
     Module {
@@ -336,6 +406,7 @@ pub static MODULES: &[Module] = &[
         summary: "hyperbolic tangent",
         formula: "x = tanh z",
         parameters: &[],
+        limit: true,
         make: |_| channel(Activation::tanh()),
     },
     Module {
@@ -344,6 +415,7 @@ pub static MODULES: &[Module] = &[
         summary: "logistic function",
         formula: "x = 1 / (1 + e^(-z))",
         parameters: &[],
+        limit: true,
         make: |_| channel(Activation::sigmoid()),
     },
     Module {
@@ -352,6 +424,129 @@ pub static MODULES: &[Module] = &[
         summary: "smooth rectifier",
         formula: "x = ln(1 + e^z)",
         parameters: &[],
+        limit: true,
         make: |_| channel(Activation::softplus()),
+    },
+    Module {
+        kind: "modulus",
+        role: Role::Channel,
+        summary: "modulus of a complex signal",
+        formula: "x = |z|",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(Modulus),
+    },
+    Module {
+        kind: "dft",
+        role: Role::Channel,
+        summary: "unitary Fourier transform of an array, complex output",
+        formula: "x_k = Σ_n z_n e^(-2πi k·n) / √N",
+        parameters: &[],
+        limit: false,
+        make: |_| channel(Dft),
+    },
+    Module {
+        kind: "real_dft",
+        role: Role::Channel,
+        summary: "orthogonal Fourier transform of a real array, real output",
+        formula: "x = √2 Re and √2 Im of every pair of frequencies",
+        parameters: &[],
+        limit: false,
+        make: |_| channel(RealDft),
+    },
+    Module {
+        kind: "gaussian_blur",
+        role: Role::Channel,
+        summary: "circular Gaussian blur of an array",
+        formula: "x = h * z, h(f) = e^(-2π² sigma² f²)",
+        parameters: &[number("sigma", 1.0, "width in samples, not negative")],
+        limit: false,
+        make: |a| channel(Convolution::gaussian_blur(a.number("sigma")?)?),
+    },
+    Module {
+        kind: "laplacian",
+        role: Role::Channel,
+        summary: "periodic Laplacian of an array",
+        formula: "x_n = Σ_a (z_(n+e_a) - 2 z_n + z_(n-e_a))",
+        parameters: &[],
+        limit: false,
+        make: |_| channel(Convolution::laplacian()),
+    },
+    Module {
+        kind: "convolution",
+        role: Role::Channel,
+        summary: "circular convolution with a kernel",
+        formula: "x_n = Σ_m kernel_m z_(n-m)",
+        parameters: &[data("kernel", "its origin at index 0 of every axis")],
+        limit: false,
+        make: |a| {
+            let kernel = a.data("kernel")?;
+            let (shape, entries) = (kernel.shape, kernel.values);
+            channel(Convolution::new(Filter::Kernel { shape, entries }))
+        },
+    },
+    Module {
+        kind: "gradient",
+        role: Role::Channel,
+        summary: "periodic finite differences along every axis, d x shape",
+        formula: "x_(a,n) = z_(n+e_a) - z_n",
+        parameters: &[],
+        limit: false,
+        make: |_| channel(Gradient::with_boundary(Boundary::Periodic)),
+    },
+    Module {
+        kind: "mask",
+        role: Role::Channel,
+        summary: "the entries where a mask is not zero",
+        formula: "x = z where observed",
+        parameters: &[data("observed", "zeros and ones, one per entry")],
+        limit: false,
+        make: |a| channel(Mask::new(a.mask("observed")?)),
+    },
+    Module {
+        kind: "masked_dft",
+        role: Role::Channel,
+        summary: "the Fourier transform where a mask is not zero",
+        formula: "x = (unitary DFT of z) where observed",
+        parameters: &[data("observed", "zeros and ones, one per frequency")],
+        limit: false,
+        make: |a| channel(MaskedDft::new(a.mask("observed")?)),
+    },
+    Module {
+        kind: "reshape",
+        role: Role::Channel,
+        summary: "another shape",
+        formula: "x = z, entries in the same order",
+        parameters: &[Parameter {
+            name: "shape",
+            kind: ParameterKind::Shape,
+            fallback: Fallback::Required,
+            doc: "as many entries as before",
+        }],
+        limit: false,
+        make: |a| channel(Reshape::to(a.shape("shape")?)),
+    },
+    Module {
+        kind: "concatenate",
+        role: Role::Channel,
+        summary: "several inputs end to end",
+        formula: "x = (z_1, z_2, ...)",
+        parameters: &[count("inputs_count", "number of inputs")],
+        limit: false,
+        make: |a| channel(Concatenate::new(a.count("inputs_count")?)?),
+    },
+    Module {
+        kind: "split",
+        role: Role::Channel,
+        summary: "several pieces of the input",
+        formula: "(x_1, x_2, ...) = z",
+        parameters: &[Parameter {
+            name: "sizes",
+            kind: ParameterKind::Shape,
+            fallback: Fallback::Required,
+            doc: "a list: the size of every piece",
+        }],
+        limit: false,
+        make: |a| channel(Split::new(a.shape("sizes")?.to_vec())?),
     },
 ];

@@ -61,7 +61,7 @@ impl ModelFile {
             ParameterKind::Number => Some(Argument::Number(x)),
             ParameterKind::Count => whole(x).map(Argument::Count),
             ParameterKind::Shape => whole(x).map(|n| Argument::Shape(vec![n])),
-            ParameterKind::Numbers | ParameterKind::Matrix => None,
+            ParameterKind::Numbers | ParameterKind::Matrix | ParameterKind::Data => None,
         }
         .ok_or_else(|| {
             let reason = format!("expected a {}, got {x}", parameter.kind);
@@ -104,6 +104,10 @@ impl ModelFile {
                 _ => vec![number(node)?],
             }),
             ParameterKind::Matrix => Argument::Matrix(self.matrix(node, factor, &key, setting)?),
+            ParameterKind::Data => match &node.content {
+                Content::Text(file) => Argument::Data(file.clone()),
+                _ => return Err(refuse(node)),
+            },
         })
     }
 

@@ -114,6 +114,7 @@ fn parameter(p: &Parameter) -> Value {
         ParameterKind::Number | ParameterKind::Count => number,
         ParameterKind::Numbers | ParameterKind::Shape => json!({ "oneOf": [number, list] }),
         ParameterKind::Matrix => json!({ "$ref": "#/$defs/matrix" }),
+        ParameterKind::Data => json!({ "type": "string" }),
     };
     value["description"] = json!(p.doc);
     match p.fallback {

@@ -87,4 +87,69 @@ impl Table {
         }
         text
     }
+
+    /// Reads what [`to_csv`](Self::to_csv) wrote; what looks like a number is one.
+    ///
+    /// # Errors
+    /// A line with another number of values than the header, or a quote that does not end.
+    pub fn from_csv(text: &str) -> Result<Self, String> {
+        let mut lines = split_csv(text)?.into_iter();
+        let columns = lines.next().ok_or("expected a header, got an empty file")?;
+        let mut rows = Vec::new();
+        for (k, line) in lines.enumerate() {
+            if line.len() != columns.len() {
+                let (expected, got) = (columns.len(), line.len());
+                return Err(format!(
+                    "line {}: expected {expected} values, got {got}",
+                    k + 2
+                ));
+            }
+            rows.push(line.into_iter().map(read_value).collect());
+        }
+        Ok(Self { columns, rows })
+    }
+}
+
+fn read_value(text: String) -> Value {
+    match text.as_str() {
+        "" => Value::Missing,
+        "true" => Value::Flag(true),
+        "false" => Value::Flag(false),
+        number => match (number.parse(), number.parse()) {
+            (Ok(i), _) => Value::Integer(i),
+            (_, Ok(x)) => Value::Number(x),
+            _ => Value::Text(text),
+        },
+    }
+}
+
+/// Lines of fields; a quoted field may hold commas, line breaks and doubled quotes.
+fn split_csv(text: &str) -> Result<Vec<Vec<String>>, String> {
+    let mut lines = Vec::new();
+    let (mut line, mut field, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        match c {
+            '"' if quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                field.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => line.push(std::mem::take(&mut field)),
+            '\r' if !quoted => {}
+            '\n' if !quoted => {
+                line.push(std::mem::take(&mut field));
+                lines.push(std::mem::take(&mut line));
+            }
+            c => field.push(c),
+        }
+    }
+    if quoted {
+        return Err("a quoted value does not end".to_owned());
+    }
+    if !field.is_empty() || !line.is_empty() {
+        line.push(field);
+        lines.push(line);
+    }
+    Ok(lines)
 }

@@ -150,6 +150,8 @@ mod tests {
         }
     }
 
+    const EULER: f64 = 0.577_215_664_901_532_9;
+
     /// The Wronskian $I_0 K_1 + I_1 K_0 = 1/x$, and $K_0$ near zero and far out.
     #[test]
     fn second_kind() {
@@ -158,7 +160,6 @@ mod tests {
             let wronskian = x * c.log_scaled.exp() * (k1 + c.ratio * k0);
             assert!((wronskian - 1.0).abs() < 2e-14, "{x}: {wronskian}");
         }
-        const EULER: f64 = 0.577_215_664_901_532_9;
         let x = 1e-8;
         assert!((scaled_k(x).0 / (-(0.5 * x).ln() - EULER) - 1.0 - x).abs() < 1e-14);
         // the first terms of the asymptotic series

@@ -233,7 +233,7 @@ impl Fourier {
                 for (y, out) in rows.zip(out.chunks_exact_mut(self.row)) {
                     // these are real but for rounding, and the plan insists
                     y[1] = 0.0;
-                    if self.row % 2 == 0 {
+                    if self.row.is_multiple_of(2) {
                         y[2 * self.kept - 1] = 0.0;
                     }
                     let y = bytemuck::cast_slice_mut(y);

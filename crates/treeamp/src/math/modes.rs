@@ -11,7 +11,7 @@ pub struct Modes {
     count: usize,
     lanes: usize,
     /// Multiplicity of mode $i$ is `pattern[i % pattern.len()]`.
-    pattern: Vec<f64>,
+    pattern: Vec<u8>,
     /// The sum of the multiplicities, of all modes and of those with $s > 0$.
     total: f64,
     rank: f64,
@@ -25,7 +25,7 @@ impl Modes {
     /// Modes with a value each, in a layout of `lanes` numbers per mode and multiplicities that
     /// repeat with the length of `pattern`. Zeros are allowed; `outputs` is the number of real outputs.
     #[must_use]
-    pub fn new(values: Vec<f64>, lanes: usize, pattern: Vec<f64>, outputs: usize) -> Self {
+    pub fn new(values: Vec<f64>, lanes: usize, pattern: &[f64], outputs: usize) -> Self {
         let count = values.len();
         Self::build(values, count, lanes, pattern, outputs)
     }
@@ -33,21 +33,23 @@ impl Modes {
     /// `count` modes that share one singular value, each as many real degrees of freedom as `lanes`.
     #[must_use]
     pub fn constant(value: f64, count: usize, lanes: usize, outputs: usize) -> Self {
-        Self::build(vec![value], count, lanes, vec![lanes as f64], outputs)
+        Self::build(vec![value], count, lanes, &[lanes as f64], outputs)
     }
 
     fn build(
         values: Vec<f64>,
         count: usize,
         lanes: usize,
-        pattern: Vec<f64>,
+        pattern: &[f64],
         outputs: usize,
     ) -> Self {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // one, two, or the lanes
+        let small = |w: &f64| *w as u8;
         let mut modes = Self {
             values,
             count,
             lanes,
-            pattern,
+            pattern: pattern.iter().map(small).collect(),
             total: 0.0,
             rank: 0.0,
             mean_square: 0.0,
@@ -130,22 +132,22 @@ impl Modes {
     /// The real degrees of freedom of mode $i$.
     #[must_use]
     pub fn multiplicity(&self, i: usize) -> f64 {
-        self.pattern[i % self.pattern.len()]
+        f64::from(self.pattern[i % self.pattern.len()])
     }
 
     /// Singular values and multiplicities, equal ones merged when all are equal.
     pub fn weighted(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let merged = self.values.len() == 1;
-        let pattern = self.pattern.iter().cycle();
-        let values = self.values.iter().zip(pattern);
-        values.map(move |(s, w)| (*s, if merged { w * self.count as f64 } else { *w }))
+        let copies = if merged { self.count as f64 } else { 1.0 };
+        let values = self.values.iter().zip(self.pattern.iter().cycle());
+        values.map(move |(s, w)| (*s, f64::from(*w) * copies))
     }
 
     /// $\sum_k f(s_k)$ over real degrees of freedom of one column, in blocks of fixed length.
     pub fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
         if self.values.len() == 1 {
             // only uniform patterns share a value
-            return self.count as f64 * self.pattern[0] * f(self.values[0]);
+            return self.count as f64 * f64::from(self.pattern[0]) * f(self.values[0]);
         }
         let period = self.pattern.len();
         let block = period * 1024_usize.div_ceil(period);
@@ -154,7 +156,7 @@ impl Modes {
             values
                 .iter()
                 .zip(weights)
-                .map(|(s, w)| w * f(*s))
+                .map(|(s, w)| f64::from(*w) * f(*s))
                 .sum::<f64>()
         });
         blocks.sum()

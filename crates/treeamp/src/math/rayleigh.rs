@@ -125,7 +125,7 @@ mod tests {
                 }
                 let sum = integrate(f, &breaks, 1e-13);
                 // the exponent of the check itself is rounded at s²/2
-                let tolerance = 1e-11 + 1e-15 * s.max(0.0).min(100.0).powi(2);
+                let tolerance = 1e-11 + 1e-15 * s.clamp(0.0, 100.0).powi(2);
                 let mass_tolerance = tolerance + 4e-16 * s.min(0.0).powi(2);
                 assert!((sum[0] - 1.0).abs() < mass_tolerance, "{s} {a}: {sum:?}");
                 assert!(

@@ -127,7 +127,7 @@ impl LinearOperator for Composition {
             scratch,
             self.widest,
             &mut steps,
-            |p, z, o, s| p.apply(z, o, s),
+            LinearOperator::apply,
             len,
         );
     }
@@ -141,7 +141,7 @@ impl LinearOperator for Composition {
             scratch,
             self.widest,
             &mut steps,
-            |p, x, o, s| p.adjoint(x, o, s),
+            LinearOperator::adjoint,
             len,
         );
     }
@@ -307,7 +307,7 @@ fn joined_modes(parts: &Parts, outputs: usize) -> Result<Option<Modes>, FactorEr
         weights.extend((0..modes.count()).map(|i| modes.multiplicity(i)));
     }
     // a single value would stand for all modes
-    let joined = Modes::new(values, lanes.unwrap_or(1), weights, outputs);
+    let joined = Modes::new(values, lanes.unwrap_or(1), &weights, outputs);
     Ok(Some(if square {
         joined
     } else {

@@ -38,7 +38,7 @@ impl Decomposed {
         Ok(Self {
             u: svd.U().to_owned(),
             v: svd.V().to_owned(),
-            modes: Modes::new(values, 2, vec![2.0], 2 * w.rows()),
+            modes: Modes::new(values, 2, &[2.0], 2 * w.rows()),
         })
     }
 }

@@ -79,7 +79,7 @@ impl CircularConvolution {
         let positive = response.iter().all(|h| h.im == 0.0 && h.re >= 0.0);
         let phases = (!positive).then(|| response.iter().map(|h| phase(*h)).collect());
         let values = response.iter().map(|h| h.norm()).collect();
-        let modes = Modes::new(values, 2, fourier.pattern().to_vec(), signal.len());
+        let modes = Modes::new(values, 2, fourier.pattern(), signal.len());
         Ok(Self {
             signal: plain(signal),
             fourier,
@@ -248,7 +248,7 @@ impl Filter {
 pub(super) fn difference(f: f64) -> Complex64 {
     let s = (PI * f).sin();
     // at the highest frequency sin(2πf) is zero, not its rounding
-    let im = if f.abs() == 0.5 { 0.0 } else { (TAU * f).sin() };
+    let im = if f.abs() >= 0.5 { 0.0 } else { (TAU * f).sin() };
     Complex64::new(-2.0 * s * s, im)
 }
 

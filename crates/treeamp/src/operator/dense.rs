@@ -50,7 +50,7 @@ impl Dense {
     fn parts(&self) -> Result<&(Decomposition, Modes), FactorError> {
         let make = || {
             let d = Decomposition::new(&self.w)?;
-            let modes = Modes::new(d.singular_values().to_vec(), 1, vec![1.0], self.w.rows());
+            let modes = Modes::new(d.singular_values().to_vec(), 1, &[1.0], self.w.rows());
             Ok((d, modes))
         };
         self.decomposition

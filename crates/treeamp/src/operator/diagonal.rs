@@ -38,7 +38,7 @@ impl DiagonalScaling {
         }
         let values = factors.iter().map(|d| d.abs()).collect();
         Ok(Self {
-            modes: Modes::new(values, 1, vec![1.0], signal.len()),
+            modes: Modes::new(values, 1, &[1.0], signal.len()),
             signal: plain(signal),
             scale: Scale::Real(factors),
         })
@@ -57,7 +57,7 @@ impl DiagonalScaling {
         let values = factors.iter().map(|d| d.norm()).collect();
         let phases = factors.iter().map(|d| phase(*d)).collect();
         Ok(Self {
-            modes: Modes::new(values, 2, vec![2.0], signal.len()),
+            modes: Modes::new(values, 2, &[2.0], signal.len()),
             signal: plain(signal),
             scale: Scale::Complex(factors, phases),
         })

@@ -120,7 +120,7 @@ impl MultiChannelConvolution {
             .iter_mut()
             .filter(|s| **s <= cut)
             .for_each(|s| *s = 0.0);
-        self.modes = Modes::new(values, 2, pattern, self.output.len());
+        self.modes = Modes::new(values, 2, &pattern, self.output.len());
         Ok(())
     }
 

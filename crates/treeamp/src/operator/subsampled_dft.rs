@@ -18,14 +18,13 @@ const NONE: u32 = u32::MAX;
 /// One coefficient of a real signal, up to conjugation, that is observed at least once.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
-    /// Its place in the kept half of the coefficients, and its mirror image's if that is kept too.
+    /// Its place in the kept half of the coefficients, and its mirror image's if that is kept too; the
+    /// same one twice when $k = -k$ and the coefficient is real.
     place: u32,
     mirror: u32,
     /// Where the outputs at $k$ and $-k$ are.
     first: u32,
     second: u32,
-    /// $k = -k$: the coefficient is real.
-    real: bool,
 }
 
 /// The unitary DFT at observed frequencies.
@@ -34,6 +33,7 @@ pub struct SubSampledDft {
     input: SignalSpec,
     output: SignalSpec,
     fourier: Fourier,
+    /// Of a complex signal.
     observed: Vec<usize>,
     /// Of a real signal.
     pairs: Vec<Pair>,
@@ -56,15 +56,10 @@ impl SubSampledDft {
         let fourier = Fourier::new(&input.shape, real);
         let (pairs, modes) = if real {
             let pairs = pairs(&input.shape, &fourier, &observed);
-            let modes = Modes::new(
-                pairs.iter().map(Pair::singular_value).collect(),
-                2,
-                pairs
-                    .iter()
-                    .map(|p| if p.real { 1.0 } else { 2.0 })
-                    .collect(),
-                output.len(),
-            );
+            let weight = |p: &Pair| if p.is_real() { 1.0 } else { 2.0 };
+            let weights: Vec<f64> = pairs.iter().map(weight).collect();
+            let values = pairs.iter().map(Pair::singular_value).collect();
+            let modes = Modes::new(values, 2, &weights, output.len());
             (pairs, modes)
         } else {
             (
@@ -76,7 +71,7 @@ impl SubSampledDft {
             input: plain(input),
             output,
             fourier,
-            observed,
+            observed: if real { Vec::new() } else { observed },
             pairs,
             modes,
         })
@@ -109,7 +104,11 @@ impl SubSampledDft {
         for (out, p) in out.chunks_exact_mut(2).zip(&self.pairs) {
             let (at, scale) = (2 * p.place as usize, p.scale());
             out[0] = wide[at] * scale;
-            out[1] = if p.real { 0.0 } else { wide[at + 1] * scale };
+            out[1] = if p.is_real() {
+                0.0
+            } else {
+                wide[at + 1] * scale
+            };
         }
     }
 
@@ -127,11 +126,11 @@ impl SubSampledDft {
         wide.fill(0.0);
         for (y, p) in y.chunks_exact(2).zip(&self.pairs) {
             let scale = 1.0 / p.scale();
-            let (re, im) = (scale * y[0], if p.real { 0.0 } else { scale * y[1] });
+            let (re, im) = (scale * y[0], if p.is_real() { 0.0 } else { scale * y[1] });
             let at = 2 * p.place as usize;
             wide[at] = re;
             wide[at + 1] = im;
-            if p.mirror != NONE {
+            if p.mirror != NONE && !p.is_real() {
                 let at = 2 * p.mirror as usize;
                 wide[at] = re;
                 wide[at + 1] = -im;
@@ -147,7 +146,11 @@ impl SubSampledDft {
             for (at, sign) in [(p.first, 1.0), (p.second, -1.0)] {
                 if at != NONE {
                     out[2 * at as usize] = scale * y[0];
-                    out[2 * at as usize + 1] = if p.real { 0.0 } else { scale * sign * y[1] };
+                    out[2 * at as usize + 1] = if p.is_real() {
+                        0.0
+                    } else {
+                        scale * sign * y[1]
+                    };
                 }
             }
         }
@@ -161,7 +164,7 @@ impl SubSampledDft {
             for (at, sign) in [(p.first, 1.0), (p.second, -1.0)] {
                 if at != NONE {
                     out[0] += scale * x[2 * at as usize];
-                    out[1] += if p.real {
+                    out[1] += if p.is_real() {
                         0.0
                     } else {
                         scale * sign * x[2 * at as usize + 1]
@@ -181,12 +184,16 @@ impl SubSampledDft {
 }
 
 impl Pair {
+    fn is_real(&self) -> bool {
+        self.place == self.mirror
+    }
+
     fn is_twice(&self) -> bool {
         self.first != NONE && self.second != NONE
     }
 
     fn singular_value(&self) -> f64 {
-        if self.real || self.is_twice() {
+        if self.is_real() || self.is_twice() {
             1.0
         } else {
             0.5_f64.sqrt()
@@ -200,7 +207,7 @@ impl Pair {
 
     /// From the kept coefficient to the orthonormal coordinate.
     fn scale(&self) -> f64 {
-        if self.mirror == NONE {
+        if self.mirror == NONE || self.is_real() {
             1.0
         } else {
             2.0_f64.sqrt()
@@ -229,13 +236,12 @@ fn pairs(shape: &[usize], fourier: &Fourier, observed: &[usize]) -> Vec<Pair> {
         let chosen = (*k % last, *k) <= (mirror % last, mirror);
         let key = if chosen { *k } else { mirror };
         let other = if chosen { mirror } else { *k };
-        let both_kept = key != other && key % last == other % last;
+        let both_kept = key % last == other % last;
         let pair = found.entry(key).or_insert(Pair {
             place: place(key),
             mirror: if both_kept { place(other) } else { NONE },
             first: NONE,
             second: NONE,
-            real: key == other,
         });
         if chosen {
             pair.first = small(at);
@@ -257,7 +263,7 @@ impl LinearOperator for SubSampledDft {
     }
 
     fn summary(&self) -> String {
-        format!("{} of {}", self.observed.len(), self.input.count())
+        format!("{} of {}", self.output.count(), self.input.count())
     }
 
     fn input(&self) -> &SignalSpec {

@@ -15,5 +15,5 @@ pub use elem::Elem;
 pub use likelihood::ScalarLikelihood;
 pub use prior::ScalarPrior;
 pub use tilted::{Tilt, Tilted, TiltedPair};
-pub use view::{Landmark, OutputMeasure, Parity, ScalarView, Symmetry};
 pub(crate) use view::excess_by_difference;
+pub use view::{Landmark, OutputMeasure, Parity, ScalarView, Symmetry};

@@ -4,7 +4,6 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use super::bayes_optimal::CERTAIN;
 use super::conjugate::KNOWN;
 use super::divergence::check_pair;
 use super::heuristic::heuristics;
@@ -19,6 +18,10 @@ use crate::engine::{
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
 use crate::model::{Tree, Variable};
+
+/// Without doubt, in units of $1/\tau_0$: the error of a certain student is a difference of overlaps, and rounds to
+/// no less than the square of this.
+const CERTAIN: f64 = 1e10;
 
 /// The algorithm: moments of the student over data of the teacher.
 #[derive(Debug, Clone)]

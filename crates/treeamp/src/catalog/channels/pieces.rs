@@ -188,7 +188,7 @@ impl Pieces {
     }
 
     /// The fields at piece `i` and at the whole, as two copies of a scalar.
-    fn pair<'a, T: Copy>(&self, i: usize, all: &'a [T]) -> [T; 2] {
+    fn pair<T: Copy>(&self, i: usize, all: &[T]) -> [T; 2] {
         [all[self.first + i], all[self.whole]]
     }
 
@@ -224,30 +224,28 @@ impl Pieces {
         let piece = |i: usize| {
             let fields = self.pair(i, at.fields);
             let a: f64 = fields.iter().map(OverlapFields::a).sum();
-            let share = fields.iter().map(|f| f.m_hat).sum::<f64>() / a;
-            let noise = fields.iter().map(|f| f.q_hat).sum::<f64>() / (a * a);
-            let tau0 = 1.0 / self.pair(i, at.tau0_hat).iter().sum::<f64>();
-            (tau0, share, noise, 1.0 / a)
+            Scalar {
+                tau0: 1.0 / self.pair(i, at.tau0_hat).iter().sum::<f64>(),
+                share: fields.iter().map(|f| f.m_hat).sum::<f64>() / a,
+                noise: fields.iter().map(|f| f.q_hat).sum::<f64>() / (a * a),
+                v: 1.0 / a,
+            }
         };
-        let chosen: Vec<(f64, (f64, f64, f64, f64))> = if target == self.whole {
-            self.shares
-                .iter()
-                .enumerate()
-                .map(|(i, p)| (*p, piece(i)))
-                .collect()
+        let chosen: Vec<(f64, Scalar)> = if target == self.whole {
+            let pieces = self.shares.iter().enumerate();
+            pieces.map(|(i, p)| (*p, piece(i))).collect()
         } else {
             vec![(1.0, piece(target - self.first))]
         };
-        let mean = |f: &dyn Fn(&(f64, f64, f64, f64)) -> f64| -> f64 {
-            chosen.iter().map(|(p, t)| p * f(t)).sum()
-        };
-        let tau0 = mean(&|t| t.0);
-        let m = mean(&|t| t.1 * t.0);
+        let mean =
+            |f: &dyn Fn(&Scalar) -> f64| -> f64 { chosen.iter().map(|(p, t)| p * f(t)).sum() };
+        let tau0 = mean(&|t| t.tau0);
+        let m = mean(&|t| t.share * t.tau0);
         let c = m / tau0;
         Overlaps {
             m,
-            v: mean(&|t| t.3),
-            err: mean(&|t| (t.1 - c).powi(2) * t.0 + t.2),
+            v: mean(&|t| t.v),
+            err: mean(&|t| (t.share - c).powi(2) * t.tau0 + t.noise),
             tau0,
         }
     }
@@ -274,6 +272,14 @@ impl Pieces {
         };
         mean(&known) / mean(&|ai| 1.0 / (ai + whole))
     }
+}
+
+/// What is averaged of one piece: $\tau_0$, and $r = $ `share` $x_0$ + noise of a variance, with variance $v$.
+struct Scalar {
+    tau0: f64,
+    share: f64,
+    noise: f64,
+    v: f64,
 }
 
 /// The shape of signals put together along an axis.

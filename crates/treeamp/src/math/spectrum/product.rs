@@ -16,12 +16,12 @@ use crate::math::quadrature::rule16;
 /// Halvings of the angle towards the lower end of the bulk, which may be a hard one.
 const GRADES: i32 = 34;
 
-/// The cubic $\gamma q^3 - c q^2 + (d - \lambda) q - \beta = 0$.
+/// The cubic $(\gamma q - 1)(1 - q)(\beta - q) = \lambda q$.
 struct Cubic {
     gamma: f64,
     beta: f64,
+    /// $1 + \gamma + \alpha$.
     c: f64,
-    d: f64,
 }
 
 impl Cubic {
@@ -31,13 +31,17 @@ impl Cubic {
             gamma,
             beta,
             c: 1.0 + gamma + alpha,
-            d: 1.0 + beta + alpha,
         }
     }
 
     /// $z(q)$.
     fn z(&self, q: f64) -> f64 {
         (self.gamma * q - 1.0) * (1.0 - q) * (self.beta - q) / q
+    }
+
+    /// The smallest zero of $z(q)$.
+    fn first(&self) -> f64 {
+        (1.0 / self.gamma).min(self.beta).min(1.0)
     }
 
     /// A root of $2\gamma q^3 - c q^2 + \beta$, decreasing or increasing between the given ends.
@@ -63,24 +67,24 @@ impl Cubic {
             far *= 2.0;
         }
         let upper = self.z(self.critical(far, 0.0));
-        let first = (1.0 / self.gamma).min(self.beta).min(1.0);
         let bottom = self.c / (3.0 * self.gamma);
-        let lower = self.z(self.critical(first, bottom));
+        let lower = self.z(self.critical(self.first(), bottom));
         // a double zero is a hard edge, up to rounding
         (if lower < 1e-14 * upper { 0.0 } else { lower }, upper)
     }
 
-    /// $\mathrm{Im}\,q$ inside the bulk, from the real root $r$: the pair has sum $c/\gamma - r$ and product $\beta/\gamma r$.
+    /// $\mathrm{Im}\,q$ inside the bulk. With $q = q_0 + s$ around the smallest zero of $z(q)$ the cubic has no constant term
+    /// but $-\lambda q_0$, so that nothing cancels at a hard edge, where two or three zeros meet. From its real root $r > 0$ the
+    /// pair has the sum $-A/\gamma - r$ and the product $\lambda q_0/\gamma r$.
     fn imaginary(&self, lambda: f64) -> f64 {
-        let (c, e, k) = (
-            self.c / self.gamma,
-            (self.d - lambda) / self.gamma,
-            self.beta / self.gamma,
-        );
-        // one real root, positive: at 0 the cubic is -β, at c + |e| + 1 it is positive
-        let f = |q: f64| ((q - c) * q + e) * q - k;
-        let (mut low, mut high) = (0.0, c + e.abs() + 1.0 + k);
-        for _ in 0..200 {
+        let (gamma, q0) = (self.gamma, self.first());
+        let (f1, f2, f3) = (gamma * q0 - 1.0, 1.0 - q0, self.beta - q0);
+        let square = (f1 - gamma * (f2 + f3)) / gamma;
+        let linear = (gamma * f2 * f3 - f1 * (f2 + f3) - lambda) / gamma;
+        let constant = lambda * q0 / gamma;
+        let f = |s: f64| ((s + square) * s + linear) * s - constant;
+        let (mut low, mut high) = (0.0, 1.0 + square.abs() + linear.abs() + constant);
+        for _ in 0..2000 {
             let middle = 0.5 * (low + high);
             if middle <= low || middle >= high {
                 break;
@@ -91,9 +95,8 @@ impl Cubic {
                 high = middle;
             }
         }
-        let root = 0.5 * (low + high);
-        let half = 0.5 * (c - root);
-        (k / root - half * half).max(0.0).sqrt()
+        let half = 0.5 * (square + high);
+        (constant / high - half * half).max(0.0).sqrt()
     }
 }
 

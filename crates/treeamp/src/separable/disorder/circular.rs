@@ -57,6 +57,89 @@ fn radial_slope(t: Tilted, b: f64) -> f64 {
     }
 }
 
+/// A prior on the real axis.
+fn prior_at(law: &dyn ScalarView, x: Tilt) -> Tilted {
+    law.prior(x).unwrap_or(Tilted::divergent(0.0))
+}
+
+/// The law of the length of a prior's field.
+struct Lengths<'a> {
+    pair: &'a Pair<'a>,
+    log_z0: f64,
+    /// The weight is formed from the excess of the teacher's law.
+    sharp: bool,
+    /// The potential is a small difference, taken as $E[D + e^{-D} - 1]$.
+    faint: bool,
+}
+
+impl Lengths<'_> {
+    /// $\ln p(|b|)$, from the teacher's law at $b_*$.
+    fn log_weight(&self, b: f64, t0: &Tilted) -> f64 {
+        let at = &self.pair.at;
+        if !self.sharp {
+            return t0.log_z + (b / at.q_hat).ln() - 0.5 * (b / at.q_hat) * b - self.log_z0;
+        }
+        let spread = at.m_hat * at.m_hat + at.tau0_hat * at.q_hat;
+        let excess = self.pair.teacher.prior_excess(self.pair.star(b));
+        excess.unwrap_or(f64::INFINITY) + (TAU * b / spread).ln()
+            - 0.5 * at.tau0_hat * (b / spread) * b
+            - self.log_z0
+    }
+
+    fn sample(&self, b: f64) -> Sample<COUNT> {
+        let at = &self.pair.at;
+        let star = self.pair.star(b);
+        let t0 = prior_at(self.pair.teacher, star);
+        let weight = self.log_weight(b, &t0).exp();
+        if !(weight > 0.0) {
+            return Sample::plain([0.0; COUNT]);
+        }
+        let t = if at.bayes {
+            t0
+        } else {
+            prior_at(self.pair.student, Tilt { a: at.a, b })
+        };
+        let mut values = point(t, t0.mean, t0.variance).weighted(weight, at.k);
+        if self.faint {
+            values[POTENTIAL] = 0.5 * weight * gain(t.log_z - self.log_z0);
+        }
+        let (rise0, slope0) = if at.m_hat == 0.0 || at.bayes {
+            (0.0, 0.0)
+        } else {
+            (
+                at.q_hat / at.m_hat * t0.mean,
+                radial_slope(t0, star.b.abs()),
+            )
+        };
+        Sample {
+            values,
+            weight,
+            rise: [t.mean, rise0],
+            slope: [radial_slope(t, b), slope0],
+        }
+    }
+
+    fn breaks(&self) -> Vec<f64> {
+        let Pair {
+            student,
+            teacher,
+            at,
+            tau0,
+        } = self.pair;
+        let mut breaks = Breaks::new();
+        breaks.teacher(&teacher.landmarks(None), at.m_hat, at.q_hat);
+        breaks.student(&student.landmarks(None), at.a);
+        breaks.clip(0.0, f64::INFINITY);
+        let unit = at.q_hat.sqrt().max(at.m_hat.abs() * tau0.sqrt());
+        let weight = |b: f64| {
+            self.log_weight(b, &prior_at(*teacher, self.pair.star(b)))
+                .exp()
+        };
+        breaks.extend(|b| b <= 0.0 || weight(b) * unit < NEGLIGIBLE);
+        breaks.sorted()
+    }
+}
+
 impl Pair<'_> {
     /// $a_*, b_*$.
     fn star(&self, b: f64) -> Tilt {
@@ -68,8 +151,8 @@ impl Pair<'_> {
         }
     }
 
-    fn monitors(&self) -> Option<[Monitor; 2]> {
-        Some([
+    fn monitors(&self) -> [Monitor; 2] {
+        [
             Monitor {
                 against: V,
                 scale: self.tau0.sqrt(),
@@ -78,82 +161,36 @@ impl Pair<'_> {
                 against: V0,
                 scale: 0.0,
             },
-        ])
+        ]
     }
 
     /// The nine averages of a circular prior; `log_z0` is the teacher's $A_0(\hat\tau_0, 0)$.
     pub fn prior(&self, log_z0: f64) -> [f64; COUNT] {
         let at = &self.at;
-        let nothing = Tilted::divergent(0.0);
-        let of = |law: &dyn ScalarView, x: Tilt| law.prior(x).unwrap_or(nothing);
         if at.is_silent() {
-            let t = of(self.student, Tilt { a: at.a, b: 0.0 });
-            let x = Tilt {
+            let t = prior_at(self.student, Tilt { a: at.a, b: 0.0 });
+            let flat = Tilt {
                 a: at.tau0_hat,
                 b: 0.0,
             };
-            return point(t, 0.0, of(self.teacher, x).variance).weighted(1.0, at.k);
+            let v0 = prior_at(self.teacher, flat).variance;
+            return point(t, 0.0, v0).weighted(1.0, at.k);
         }
         let strength = at.m_hat * at.m_hat * self.tau0;
-        let (sharp, faint) = (
-            strength > SHARP * at.q_hat,
-            at.bayes && strength < FAINT * at.q_hat,
-        );
-        let spread = at.m_hat * at.m_hat + at.tau0_hat * at.q_hat;
-        let log_weight = |b: f64, t0: &Tilted| {
-            if sharp {
-                let excess = self.teacher.prior_excess(self.star(b));
-                excess.unwrap_or(f64::INFINITY) + (TAU * b / spread).ln()
-                    - 0.5 * at.tau0_hat * (b / spread) * b
-                    - log_z0
-            } else {
-                t0.log_z + (b / at.q_hat).ln() - 0.5 * (b / at.q_hat) * b - log_z0
-            }
+        let lengths = Lengths {
+            pair: self,
+            log_z0,
+            sharp: strength > SHARP * at.q_hat,
+            faint: at.bayes && strength < FAINT * at.q_hat,
         };
-        let sample = &mut |b: f64| {
-            let t0 = of(self.teacher, self.star(b));
-            let weight = log_weight(b, &t0).exp();
-            if !(weight > 0.0) {
-                return Sample::plain([0.0; COUNT]);
-            }
-            let t = if at.bayes {
-                t0
-            } else {
-                of(self.student, Tilt { a: at.a, b })
-            };
-            let mut values = point(t, t0.mean, t0.variance).weighted(weight, at.k);
-            if faint {
-                values[POTENTIAL] = 0.5 * weight * gain(t.log_z - log_z0);
-            }
-            let noise = at.q_hat / at.m_hat;
-            let (rise0, slope0) = if at.m_hat == 0.0 || at.bayes {
-                (0.0, 0.0)
-            } else {
-                (noise * t0.mean, radial_slope(t0, self.star(b).b.abs()))
-            };
-            Sample {
-                values,
-                weight,
-                rise: [t.mean, rise0],
-                slope: [radial_slope(t, b), slope0],
-            }
-        };
-        let mut breaks = Breaks::new();
-        breaks.teacher(&self.teacher.landmarks(None), at.m_hat, at.q_hat);
-        breaks.student(&self.student.landmarks(None), at.a);
-        breaks.clip(0.0, f64::INFINITY);
-        let unit = at.q_hat.sqrt().max(strength.sqrt());
-        breaks.extend(|b| {
-            log_weight(b, &of(self.teacher, self.star(b))).exp() * unit < NEGLIGIBLE || b <= 0.0
-        });
         let effort = Effort {
-            monitored: self.monitors(),
+            monitored: Some(self.monitors()),
             floor: floors(at, self.tau0),
             tolerance: SINGLE,
             empty: 0.0,
         };
-        let mut sums = integrate(sample, &breaks.sorted(), effort);
-        if faint {
+        let mut sums = integrate(&mut |b| lengths.sample(b), &lengths.breaks(), effort);
+        if lengths.faint {
             sums[POTENTIAL] += 0.5 * log_z0;
         }
         sums
@@ -252,7 +289,7 @@ impl Pair<'_> {
         }
         let rough = floor.iter().all(|f| f.is_infinite());
         let effort = Effort {
-            monitored: if rough { None } else { self.monitors() },
+            monitored: (!rough).then(|| self.monitors()),
             floor,
             tolerance: INNER,
             empty: 0.0,
@@ -298,7 +335,7 @@ impl Pair<'_> {
         breaks.around(0.0, at.q_hat.sqrt());
         breaks.around(0.0, at.a.abs().sqrt());
         let effort = Effort {
-            monitored: self.monitors(),
+            monitored: Some(self.monitors()),
             floor: floors(at, self.tau0),
             tolerance: SINGLE,
             empty: 0.0,

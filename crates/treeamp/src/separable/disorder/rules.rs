@@ -93,10 +93,15 @@ impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
     /// The mass outside the atoms.
     fn unknown_dimension(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
         let t0 = prior::teacher_at(view_of(self)?, tau0_hat[0])?;
-        let tilt = |x: E| (-0.5 * tau0_hat[0] * x.norm_sqr() - t0.log_z).exp();
+        // the atoms of two independent parts are pairs, of the square of the mass
+        let (log_z, power) = match self.law().part() {
+            Some(_) => (2.0 * t0.log_z, 0.5),
+            None => (t0.log_z, 1.0),
+        };
+        let tilt = |x: E| (-0.5 * tau0_hat[0] * x.norm_sqr() - log_z).exp();
         let atoms = self.law().atoms().into_iter();
         let known: f64 = atoms.map(|(x, p)| p * tilt(x)).sum();
-        let unknown = 1.0 - known;
+        let unknown = 1.0 - known.powf(power);
         // masses add up to one but for rounding
         Ok(if unknown > 1e-12 { unknown } else { 0.0 })
     }
@@ -159,13 +164,20 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
         entropy::extended(at, &[tau0], entropy::SHARPEST, within, dimension)
     }
 
-    /// One through noise or a discrete output; else the probability of the flat regions.
+    /// One through noise or a discrete output; a half for a modulus or a phase, one of two real components; else the
+    /// probability of the flat regions.
     fn unknown_dimension(&self, tau0_hat: &[f64], _: usize) -> Result<f64, FactorError> {
         let scale = tau0_hat[0].sqrt();
         likelihood::second_moment(tau0_hat[0])?;
         let mass =
             |(low, high): &(f64, f64)| normal_probability_around_zero(low * scale, high * scale);
+        let plane = matches!(self.law().symmetry(), Symmetry::Circular | Symmetry::Ray);
         Ok(match self.law().outputs() {
+            Some(OutputMeasure::Modulus) => 0.5,
+            Some(OutputMeasure::PushForward {
+                noise_variance: 0.0,
+                ..
+            }) if plane => 0.5,
             Some(OutputMeasure::PushForward {
                 noise_variance: 0.0,
                 curves,

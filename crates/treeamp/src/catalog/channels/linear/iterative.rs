@@ -266,7 +266,7 @@ impl<'a> Solve<'a> {
         )))
     }
 
-    pub fn to_input(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
+    pub fn input_message(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
         self.run()?;
         let spectrum = &self.known.spectrum;
         let v = spectrum.expect(|l| self.w(l));
@@ -283,7 +283,7 @@ impl<'a> Solve<'a> {
         Ok(())
     }
 
-    pub fn to_output(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
+    pub fn output_message(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
         self.run()?;
         self.mean();
         self.operator

@@ -1,0 +1,5 @@
+//! The pictures of runs, sweeps and phase diagrams.
+
+pub mod curve;
+pub mod phases;
+pub mod run;

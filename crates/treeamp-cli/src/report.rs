@@ -1,0 +1,109 @@
+//! A self-contained HTML page: model, parameters, tables and pictures in one file.
+
+use std::fmt::Write as _;
+
+/// A page in the making. Everything that comes from files is escaped; nothing is fetched from anywhere.
+#[derive(Debug)]
+pub struct Page {
+    title: String,
+    body: String,
+}
+
+const STYLE: &str = "body{font:16px/1.5 Helvetica,Arial,sans-serif;color:#222;max-width:70rem;margin:2rem auto;padding:0 1rem}\
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}\
+table{border-collapse:collapse}th,td{padding:.25rem .8rem;text-align:right;border-bottom:1px solid #ddd}\
+th:first-child,td:first-child{text-align:left}\
+pre{background:#f6f6f4;padding:1rem;overflow:auto}figure{margin:1rem 0}svg{max-width:100%;height:auto}";
+
+impl Page {
+    /// An empty page.
+    pub fn new(title: &str) -> Self {
+        let title = if title.is_empty() { "treeamp" } else { title };
+        Self {
+            title: title.to_owned(),
+            body: String::new(),
+        }
+    }
+
+    /// A heading.
+    pub fn section(&mut self, title: &str) -> &mut Self {
+        // writing to a string cannot fail
+        let _ = writeln!(self.body, "<h2>{}</h2>", escape(title));
+        self
+    }
+
+    /// A table.
+    pub fn table(&mut self, header: &[&str], rows: &[Vec<String>]) -> &mut Self {
+        let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
+            let mut line = String::from("<tr>");
+            for cell in cells {
+                let _ = write!(line, "<{tag}>{}</{tag}>", escape(cell));
+            }
+            line + "</tr>\n"
+        };
+        self.body += "<table>\n";
+        self.body += &cells("th", &mut header.iter().copied());
+        for row in rows {
+            self.body += &cells("td", &mut row.iter().map(String::as_str));
+        }
+        self.body += "</table>\n";
+        self
+    }
+
+    /// Text as it is.
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        let _ = writeln!(self.body, "<pre>{}</pre>", escape(text));
+        self
+    }
+
+    /// A picture that the library drew.
+    pub fn picture(&mut self, svg: &str) -> &mut Self {
+        let _ = writeln!(self.body, "<figure>{svg}</figure>");
+        self
+    }
+
+    /// The page.
+    pub fn finish(&self) -> String {
+        let title = escape(&self.title);
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
+             </head>\n<body>\n<h1>{title}</h1>\n{}</body>\n</html>\n",
+            self.body
+        )
+    }
+}
+
+/// Text that cannot be taken for markup.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            c if c.is_control() && c != '\n' && c != '\t' => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_comes_from_a_file_is_markup() {
+        let mut page = Page::new("<script>alert(1)</script>");
+        page.section("a & b")
+            .text("</pre><img src=x>")
+            .table(&["<b>"], &[vec!["'\"".to_owned()]]);
+        let html = page.finish();
+        assert!(!html.contains("<script>") && !html.contains("<img") && !html.contains("<b>"));
+        assert!(html.contains("&lt;script&gt;") && html.contains("a &amp; b"));
+    }
+}

@@ -1,0 +1,548 @@
+//! The commands on model files: what they print, what they leave, how they fail.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use treeamp_lab::data::read;
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("treeamp-cli-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a temporary folder");
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).expect("a file");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn models() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models")
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_treeamp"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn treeamp(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The output of a command that must work.
+fn works(arguments: &[&str]) -> String {
+    let output = treeamp(arguments);
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        stderr(&output)
+    );
+    stdout(&output)
+}
+
+/// The complaint of a command that must fail with this code.
+fn fails(code: i32, arguments: &[&str]) -> String {
+    let output = treeamp(arguments);
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}: {}",
+        stderr(&output)
+    );
+    stderr(&output)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+fn small(folder: &Folder) -> PathBuf {
+    let model = fs::read_to_string(models().join("sparse_regression.toml")).expect("the model");
+    folder.file("small.toml", &model.replace("n = 1000", "n = 100"))
+}
+
+#[test]
+fn every_model_can_be_checked_described_and_predicted() {
+    let folder = fs::read_dir(models()).expect("the models");
+    let mut files: Vec<PathBuf> = folder.map(|f| f.expect("a file").path()).collect();
+    files.sort();
+    assert!(files.len() >= 10);
+    for file in &files {
+        assert!(works(&["check", text(file)]).contains("good"));
+        assert!(works(&["describe", text(file), "--observed"]).contains("observed:"));
+        assert!(works(&["describe", text(file), "--form", "svg"]).contains("</svg>"));
+        assert!(works(&["describe", text(file), "--form", "dot"]).contains("graph"));
+    }
+    let table = works(&[
+        "predict",
+        text(&models().join("perceptron.toml")),
+        "--set",
+        "alpha=1.35",
+    ]);
+    assert!(
+        table.contains("phase of x") && table.contains("hard"),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_run_leaves_its_results() {
+    let folder = Folder::new("run");
+    let model = small(&folder);
+    let (npz, csv) = (folder.path("r.npz"), folder.path("r.csv"));
+    let html = folder.path("r.html");
+    let table = works(&[
+        "run",
+        text(&model),
+        "--output",
+        text(&npz),
+        "--report",
+        text(&html),
+    ]);
+    assert!(
+        table.contains("log-evidence") && table.contains("converged"),
+        "{table}"
+    );
+    works(&["run", text(&model), "--output", text(&csv)]);
+    let mean = read(&format!("{}:x_mean", npz.display())).expect("the mean");
+    let variance = read(&format!("{}:x_variance", npz.display())).expect("the variance");
+    assert_eq!((mean.shape, variance.shape), (vec![100], vec![100]));
+    let lines = fs::read_to_string(&csv).expect("the table");
+    // x has 100 components, z 50
+    assert_eq!(lines.lines().count(), 151);
+    let first: Vec<&str> = lines.lines().nth(1).expect("a line").split(',').collect();
+    assert_eq!(first[2].parse(), Ok(mean.values[0]));
+    let page = fs::read_to_string(&html).expect("the report");
+    assert!(page.contains("gauss_bernoulli") && page.matches("<svg").count() == 2);
+    assert!(
+        !page.contains("http://")
+            || page.matches("http://").count()
+                == page.matches("http://www.w3.org/2000/svg").count()
+    );
+
+    let json = works(&["run", text(&model), "--json", "--seed", "-3"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["converged"], true);
+    assert!(
+        json["variables"]["x"]["mse"]
+            .as_f64()
+            .is_some_and(|x| x > 0.0 && x < 0.1)
+    );
+
+    // what exists is kept
+    let kept = fs::read(&npz).expect("the results");
+    let complaint = fails(
+        2,
+        &["run", text(&model), "--seed", "9", "--output", text(&npz)],
+    );
+    assert!(complaint.contains("exists already; --force"), "{complaint}");
+    assert_eq!(kept, fs::read(&npz).expect("the results"));
+    works(&[
+        "run",
+        text(&model),
+        "--seed",
+        "9",
+        "--output",
+        text(&npz),
+        "--force",
+    ]);
+    assert_ne!(kept, fs::read(&npz).expect("the results"));
+}
+
+#[test]
+fn data_come_from_files() {
+    let folder = Folder::new("data");
+    folder.file("w.csv", "1,0\n0,2\n1,1\n");
+    folder.file("y.csv", "1.0\n-2.0\n0.0\n");
+    let model = r#"
+[[factor]]
+kind = "gaussian"
+size = 2
+output = "x"
+[[factor]]
+kind = "linear"
+matrix = "w.csv"
+input = "x"
+output = "z"
+[[factor]]
+kind = "gaussian_noise"
+variance = 0.5
+input = "z"
+output = "y"
+[observe]
+y = "y.csv"
+"#;
+    let file = folder.file("m.toml", model);
+    let out = folder.path("out.npz");
+    let table = works(&["run", text(&file), "--output", text(&out)]);
+    assert!(table.contains("unknown"), "the truth is not known: {table}");
+    // (1 + W'W/0.5) x = W'y/0.5, by hand: [[5, 2], [2, 11]] x = [2, -8]
+    let mean = read(&format!("{}:x_mean", out.display()))
+        .expect("the mean")
+        .values;
+    for (x, exact) in mean.iter().zip([38.0 / 51.0, -44.0 / 51.0]) {
+        assert!((x - exact).abs() < 1e-9, "{mean:?}");
+    }
+    for (from, to, complaint) in [
+        ("y.csv", "nowhere.csv", "m.toml:17: `observe.y`"),
+        ("w.csv", "y.csv", "two axes"),
+    ] {
+        let bad = folder.file("bad.toml", &model.replace(from, to));
+        let code = if to == "nowhere.csv" { 3 } else { 2 };
+        let said = fails(code, &["check", text(&bad)]);
+        assert!(
+            said.contains(&complaint.replace("m.toml", "bad.toml")),
+            "{said}"
+        );
+    }
+    folder.file("y.csv", "1.0\nnan\n0.0\n");
+    let said = fails(2, &["run", text(&file)]);
+    assert!(
+        said.contains("expected finite values, got NaN at index 1"),
+        "{said}"
+    );
+    folder.file("y.csv", "1.0\n");
+    let said = fails(2, &["run", text(&file)]);
+    assert!(said.contains("expected 3 values, got 1"), "{said}");
+}
+
+#[test]
+fn mistakes_are_named() {
+    let model = models().join("sparse_regression.toml");
+    let model = text(&model);
+    for (code, arguments, complaint) in [
+        (3, vec!["run", "nowhere.toml"], "nowhere.toml"),
+        (
+            2,
+            vec!["run", model, "--set", "rh=0.1"],
+            "did you mean `rho`?",
+        ),
+        (2, vec!["run", model, "--set", "rho=1.5"], "`rho` must be"),
+        (2, vec!["run", model, "--set", "rho"], "expected name=value"),
+        (2, vec!["run", model, "--output", "x.txt"], ".npz or .csv"),
+        (
+            2,
+            vec!["sweep", model, "--grid", "alph=1,2"],
+            "did you mean `alpha`?",
+        ),
+        (
+            2,
+            vec!["sweep", model, "--grid", "alpha=1:2"],
+            "start:stop:count",
+        ),
+        (
+            2,
+            vec!["sweep", model, "--grid", "alpha=1,2", "--shard", "3/2"],
+            "k/n",
+        ),
+        (
+            2,
+            vec!["threshold", model, "--between", "2:1"],
+            "low below high",
+        ),
+        (2, vec!["modules", "gausian"], "did you mean `gaussian`?"),
+        (
+            2,
+            vec!["predict", model, "--signal", "q"],
+            "there is no variable `q`",
+        ),
+        (
+            2,
+            vec!["plot", "run", model, "--output", "x.pdf"],
+            ".svg or .png",
+        ),
+        (
+            3,
+            vec!["plot", "curve", "nowhere.csv", "--output", "x.svg"],
+            "nowhere.csv",
+        ),
+        (
+            3,
+            vec!["merge", "nowhere.journal", "--output", "x.csv"],
+            "nowhere.journal",
+        ),
+        (
+            3,
+            vec!["describe", model, "--output", "/nowhere/x.svg"],
+            "/nowhere/x.svg",
+        ),
+    ] {
+        let said = fails(code, &arguments);
+        assert!(said.contains(complaint), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    // a full disk
+    if Path::new("/dev/full").exists() {
+        let said = fails(
+            3,
+            &[
+                "describe",
+                model,
+                "--form",
+                "svg",
+                "--output",
+                "/dev/full",
+                "--force",
+            ],
+        );
+        assert!(said.contains("cannot write /dev/full"), "{said}");
+    }
+}
+
+#[test]
+fn a_sweep_is_the_same_for_any_number_of_threads_and_parts() {
+    let folder = Folder::new("sweep");
+    let model = small(&folder);
+    let grid = [
+        "--grid",
+        "alpha=0.3:0.9:3",
+        "--grid",
+        "rho=0.1,0.2",
+        "--seeds",
+        "3",
+    ];
+    let sweep = |name: &str, more: &[&str]| {
+        let output = folder.path(name);
+        let mut arguments = vec!["sweep", text(&model), "--output", text(&output)];
+        arguments.extend(grid);
+        arguments.extend(more);
+        works(&arguments);
+        output
+    };
+    let reference = fs::read(sweep("a.csv", &["--threads", "1"])).expect("the table");
+    let lines = String::from_utf8(reference.clone()).expect("text");
+    // six points: three runs and a prediction each
+    assert_eq!(lines.lines().count(), 1 + 6 * 4);
+    assert!(lines.starts_with("alpha,rho,source,seed,mse_x,"), "{lines}");
+    assert_eq!(
+        reference,
+        fs::read(sweep("b.csv", &["--threads", "4"])).expect("the table")
+    );
+    let parts: Vec<_> = ["1/3", "2/3", "3/3"]
+        .map(|part| {
+            let output = folder.path("c.csv");
+            let mut arguments = vec![
+                "sweep",
+                text(&model),
+                "--output",
+                text(&output),
+                "--shard",
+                part,
+            ];
+            arguments.extend(grid);
+            command(&arguments)
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("the program starts")
+        })
+        .into_iter()
+        .map(|mut child| child.wait().expect("it ends"))
+        .collect();
+    assert!(parts.iter().all(std::process::ExitStatus::success));
+    let journals = ["1", "2", "3"].map(|k| folder.path(&format!("c.csv.{k}-of-3.journal")));
+    let merged = folder.path("c.csv");
+    let said = fails(
+        2,
+        &[
+            "merge",
+            text(&journals[0]),
+            text(&journals[1]),
+            "--output",
+            text(&merged),
+        ],
+    );
+    assert!(said.contains("cells are missing"), "{said}");
+    let [one, two, three] = journals.each_ref().map(|j| text(j));
+    works(&["merge", three, one, two, "--output", text(&merged)]);
+    assert_eq!(reference, fs::read(&merged).expect("the table"));
+    // another configuration is refused
+    let said = fails(
+        2,
+        &[
+            "sweep",
+            text(&model),
+            "--grid",
+            "alpha=0.5",
+            "--output",
+            text(&folder.path("a.csv")),
+        ],
+    );
+    assert!(said.contains("another configuration: `grid`"), "{said}");
+    // a picture of it
+    let picture = folder.path("a.png");
+    works(&[
+        "plot",
+        "curve",
+        text(&folder.path("a.csv")),
+        "--by",
+        "rho",
+        "--output",
+        text(&picture),
+    ]);
+    assert!(
+        fs::read(&picture)
+            .expect("the picture")
+            .starts_with(b"\x89PNG")
+    );
+}
+
+#[test]
+fn a_killed_sweep_goes_on() {
+    let folder = Folder::new("killed");
+    let model = small(&folder);
+    let run = |name: &str| {
+        let output = folder.path(name);
+        let output = text(&output).to_owned();
+        let grid = "alpha=0.3:0.9:30";
+        [
+            "sweep",
+            text(&model),
+            "--grid",
+            grid,
+            "--seeds",
+            "4",
+            "--by",
+            "ep",
+            "--set",
+            "n=300",
+            "--output",
+            &output,
+        ]
+        .map(str::to_owned)
+    };
+    let reference = run("reference.csv");
+    works(&reference.each_ref().map(String::as_str));
+    let arguments = run("killed.csv");
+    let arguments = arguments.each_ref().map(String::as_str);
+    let journal = folder.path("killed.csv.journal");
+    for wanted in [5, 30, 60] {
+        let mut child = command(&arguments)
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let deadline = Instant::now() + Duration::from_mins(1);
+        let lines = || fs::read(&journal).map_or(0, |b| b.split(|b| *b == b'\n').count());
+        while lines() < wanted && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // SIGKILL: nothing can be tidied up
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+        assert!(lines() >= wanted);
+    }
+    works(&arguments);
+    let (table, expected) = (folder.path("killed.csv"), folder.path("reference.csv"));
+    assert_eq!(
+        fs::read(table).expect("a table"),
+        fs::read(expected).expect("a table")
+    );
+}
+
+#[test]
+fn thresholds_and_phases() {
+    let model = models().join("compressed_sensing.toml");
+    let found = works(&[
+        "threshold",
+        text(&model),
+        "--between",
+        "0.05:0.95",
+        "--kind",
+        "all",
+        "--json",
+    ]);
+    let found: serde_json::Value = serde_json::from_str(&found).expect("JSON");
+    let value = |kind: &str| found["thresholds"][kind]["value"].as_f64();
+    // the published values at rho = 1/2
+    assert!(
+        value("algorithmic").is_some_and(|x| (x - 0.6857).abs() < 2e-4),
+        "{found}"
+    );
+    assert!(
+        value("information").is_some_and(|x| (x - 0.5).abs() < 2e-4),
+        "{found}"
+    );
+    let folder = Folder::new("phases");
+    let (picture, table) = (folder.path("p.svg"), folder.path("p.csv"));
+    works(&[
+        "plot",
+        "phases",
+        text(&model),
+        "--x",
+        "rho=0.2,0.5,0.8",
+        "--y",
+        "alpha=0.1:0.9:9",
+        "--output",
+        text(&picture),
+        "--table",
+        text(&table),
+    ]);
+    let table = fs::read_to_string(&table).expect("the table");
+    for line in [
+        "0.2,0.1,impossible,",
+        "0.2,0.2,hard,",
+        "0.2,0.5,easy,",
+        "0.8,0.5,impossible,",
+    ] {
+        assert!(
+            table.lines().any(|l| l.starts_with(line)),
+            "{line}\n{table}"
+        );
+    }
+}
+
+#[test]
+fn every_command_teaches() {
+    for name in [
+        "demo",
+        "run",
+        "predict",
+        "threshold",
+        "sweep",
+        "merge",
+        "plot",
+        "describe",
+        "modules",
+        "check",
+    ] {
+        let help = works(&[name, "--help"]);
+        assert!(
+            help.contains("Examples:") && help.contains("Exit codes:"),
+            "{name}"
+        );
+    }
+    let schema: serde_json::Value =
+        serde_json::from_str(&works(&["modules", "--schema"])).expect("JSON");
+    assert!(schema["properties"]["factor"].is_object());
+    let modules: serde_json::Value =
+        serde_json::from_str(&works(&["modules", "--json"])).expect("JSON");
+    assert!(modules.as_array().is_some_and(|m| m.len() > 20));
+}

@@ -1,0 +1,143 @@
+//! Models that no matrix could hold: sparse recovery from a subsampled Fourier transform at
+//! $N = 2^{20}$ (1024 x 1024), and deconvolution of an image of 2048 x 2048 pixels. Time and transforms per sweep, and
+//! the largest memory that a run holds, in arrays of the signal's size.
+#![allow(missing_docs, unsafe_code, clippy::print_stdout)]
+
+mod harness;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use harness::{Outcome, heading, normals};
+use treeamp::belief::SignalSpec;
+use treeamp::operator::{CircularConvolution, Filter, SubSampledDft, applied};
+use treeamp::prelude::*;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+struct Watched;
+
+// SAFETY: every call is passed on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Watched {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(held, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Watched = Watched;
+
+/// Runs some sweeps and prints what one of them takes.
+fn measure(name: &str, model: &Tree, signal: usize, transforms: &dyn Fn() -> usize) -> Outcome {
+    PEAK.store(HELD.load(Ordering::Relaxed), Ordering::Relaxed);
+    let engine = ExpectationPropagation
+        .on(model)?
+        .tolerance(0.0)
+        .damping(0.3)
+        .rollback(false);
+    let mut marks = Vec::with_capacity(16);
+    let mut sweeping = 0;
+    let mut watch = |_: &SweepView<'_, ExpectationPropagation>| {
+        sweeping = PEAK.load(Ordering::Relaxed);
+        marks.push((Instant::now(), transforms()));
+        std::ops::ControlFlow::Continue(())
+    };
+    let report = engine.max_sweeps(8).run(&mut watch)?;
+    let arrays = |bytes: usize| bytes as f64 / (8 * signal) as f64;
+    let (sweeping, whole) = (arrays(sweeping), arrays(PEAK.load(Ordering::Relaxed)));
+    let (first, last) = (marks[1], marks[marks.len() - 1]);
+    let sweeps = marks.len() - 2;
+    let time = (last.0 - first.0).as_secs_f64() / sweeps as f64;
+    let count = (last.1 - first.1) as f64 / sweeps as f64;
+    println!(
+        "  {name:<44} {:>8.1} ms per sweep, {count} transforms, {sweeping:.2} arrays at most, {whole:.2} with the evidence",
+        1e3 * time
+    );
+    println!(
+        "  {:<44} variance {:.3e}, residual {:.1e}",
+        "",
+        report.variance("x")?,
+        report.residual()
+    );
+    Ok(())
+}
+
+/// $y$ = some Fourier coefficients of a sparse real signal, with noise.
+fn subsampled_fourier(side: usize) -> Outcome {
+    let n = side * side;
+    let kept: Vec<bool> = normals(n, 1).iter().map(|u| *u < -0.7).collect();
+    let signal = SignalSpec::real([side, side]);
+    let dft = Arc::new(SubSampledDft::new(&signal, &kept)?);
+    drop(kept);
+    let model = {
+        let prior = GaussBernoulli::new(0.1, 0.0, 1.0)?;
+        let mut y = {
+            let x: Vec<f64> = normals(n, 2)
+                .iter()
+                .zip(normals(n, 3))
+                .map(|(u, x)| if *u < -1.28 { x } else { 0.0 })
+                .collect();
+            applied(dft.as_ref(), &x)
+        };
+        y.iter_mut()
+            .zip(normals(2 * n, 4))
+            .for_each(|(y, e)| *y += 1e-2 * e);
+        (source(prior.shaped([side, side]))
+            >> var("x")
+            >> Linear::shared(dft.clone())
+            >> var("c")
+            >> Reshape::parts()
+            >> var("z")
+            >> GaussianLikelihood::new(1e-4)?.observed(y)?)
+        .build()?
+    };
+    measure("subsampled Fourier, 1024 x 1024", &model, n, &|| {
+        dft.transforms()
+    })
+}
+
+/// $y$ = a blurred image, with noise.
+fn deconvolution(side: usize) -> Outcome {
+    let n = side * side;
+    let signal = SignalSpec::real([side, side]);
+    let blur = Arc::new(CircularConvolution::new(
+        &signal,
+        &Filter::GaussianBlur(vec![1.0]),
+    )?);
+    let model = {
+        let x: Vec<f64> = normals(n, 5)
+            .iter()
+            .zip(normals(n, 6))
+            .map(|(u, x)| if *u < -1.28 { x } else { 0.0 })
+            .collect();
+        let mut y = applied(blur.as_ref(), &x);
+        drop(x);
+        y.iter_mut()
+            .zip(normals(n, 7))
+            .for_each(|(y, e)| *y += 0.1 * e);
+        (source(GaussBernoulli::new(0.1, 0.0, 1.0)?.shaped([side, side]))
+            >> var("x")
+            >> Linear::shared(blur.clone())
+            >> var("z")
+            >> GaussianLikelihood::new(0.01)?.observed(y)?)
+        .build()?
+    };
+    measure("deconvolution, 2048 x 2048", &model, n, &|| {
+        blur.transforms()
+    })
+}
+
+fn main() -> Outcome {
+    heading("Operators (8 sweeps, one thread, no rollback)");
+    subsampled_fourier(1024)?;
+    deconvolution(2048)
+}

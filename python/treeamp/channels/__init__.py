@@ -1,0 +1,143 @@
+r"""Channels :math:`p(x|z)` between hidden variables.
+
+Each is its log-partition :math:`A = \ln\int p(x|z)\,e^{-\frac12 a_z z^2 + b_z z - \frac12 a_x x^2 + b_x x}\,dz\,dx`,
+with means :math:`r_z = \partial_{b_z} A`, :math:`r_x = \partial_{b_x} A`, and variances from second derivatives.
+*Forward* is towards :math:`x`, *backward* towards :math:`z`. In state evolution :math:`a_z = \hat m_z + 1/\tau_z` and
+:math:`a_x = \hat m_x`; potentials are per component of :math:`z`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .absent import LowRankFactorization, LowRankGramChannel
+from .activations import (
+    AbsChannel,
+    AsymmetricAbsChannel,
+    GaussianChannel,
+    HardSigmoidChannel,
+    HardTanhChannel,
+    LeakyReluChannel,
+    PiecewiseLinearChannel,
+    ReluChannel,
+    SgnChannel,
+    SigmoidChannel,
+    SoftplusChannel,
+    SymmetricDoorChannel,
+    TanhChannel,
+)
+from .base import (
+    Channel,
+)
+from .complex import ComplexLinearChannel, DFTChannel, ModulusChannel, UnitaryChannel
+from .linear import (
+    AnalyticalLinearChannel,
+    BiasChannel,
+    DuplicateChannel,
+    LinearChannel,
+    MarchenkoPasturChannel,
+    RotationChannel,
+    SumChannel,
+)
+from .operators import (
+    Blur1DChannel,
+    Blur2DChannel,
+    ConcatChannel,
+    ConvChannel,
+    DifferentialChannel,
+    GradientChannel,
+    LaplacianChannel,
+    MaskChannel,
+    RealDFTChannel,
+    ReshapeChannel,
+)
+
+__all__ = [
+    "AbsChannel",
+    "AnalyticalLinearChannel",
+    "AsymmetricAbsChannel",
+    "BiasChannel",
+    "Blur1DChannel",
+    "Blur2DChannel",
+    "Channel",
+    "ComplexLinearChannel",
+    "ConcatChannel",
+    "ConvChannel",
+    "DFTChannel",
+    "DifferentialChannel",
+    "DuplicateChannel",
+    "GaussianChannel",
+    "GradientChannel",
+    "HardSigmoidChannel",
+    "HardTanhChannel",
+    "LaplacianChannel",
+    "LeakyReluChannel",
+    "LinearChannel",
+    "LowRankFactorization",
+    "LowRankGramChannel",
+    "MarchenkoPasturChannel",
+    "MaskChannel",
+    "ModulusChannel",
+    "PiecewiseLinearChannel",
+    "RealDFTChannel",
+    "ReluChannel",
+    "ReshapeChannel",
+    "RotationChannel",
+    "SgnChannel",
+    "SigmoidChannel",
+    "SoftplusChannel",
+    "SumChannel",
+    "SymmetricDoorChannel",
+    "TanhChannel",
+    "UnitaryChannel",
+    "get_channel",
+]
+
+#: Channels by the names that ``get_channel`` takes.
+CHANNELS: dict[str, Callable[..., Channel]] = {
+    "linear": LinearChannel,
+    "complex_linear": ComplexLinearChannel,
+    "rotation": RotationChannel,
+    "unitary": UnitaryChannel,
+    "dft": DFTChannel,
+    "conv": ConvChannel,
+    "gradient": GradientChannel,
+    "laplacian": LaplacianChannel,
+    "differential": DifferentialChannel,
+    "real_dft": RealDFTChannel,
+    "mask": MaskChannel,
+    "bias": BiasChannel,
+    "sum": SumChannel,
+    "analytical": AnalyticalLinearChannel,
+    "marchenko": MarchenkoPasturChannel,
+    "duplicate": DuplicateChannel,
+    "reshape": ReshapeChannel,
+    "concat": ConcatChannel,
+    "gaussian": GaussianChannel,
+    "sgn": SgnChannel,
+    "abs": AbsChannel,
+    "a-abs": AsymmetricAbsChannel,
+    "relu": ReluChannel,
+    "l-relu": LeakyReluChannel,
+    "h-tanh": HardTanhChannel,
+    "h-sigm": HardSigmoidChannel,
+    "door": SymmetricDoorChannel,
+    "tanh": TanhChannel,
+    "sigmoid": SigmoidChannel,
+    "softplus": SoftplusChannel,
+    "modulus": ModulusChannel,
+    "low_rank_gram": LowRankGramChannel,
+    "low_rank": LowRankFactorization,
+}
+
+
+def get_channel(channel_type: str, **kwargs: Any) -> Channel:
+    """A channel by name.
+
+    >>> get_channel("door", width=0.5)
+    SymmetricDoorChannel(width=0.5)
+    """
+    if channel_type not in CHANNELS:
+        raise ValueError(f"`channel_type` must be one of {', '.join(CHANNELS)}, got {channel_type!r}")
+    return CHANNELS[channel_type](**kwargs)

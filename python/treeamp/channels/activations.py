@@ -1,0 +1,184 @@
+"""Noise, and functions of components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _lib
+from .._arrays import number
+from .base import Channel
+
+__all__ = [
+    "AbsChannel",
+    "AsymmetricAbsChannel",
+    "GaussianChannel",
+    "HardSigmoidChannel",
+    "HardTanhChannel",
+    "LeakyReluChannel",
+    "PiecewiseLinearChannel",
+    "ReluChannel",
+    "SgnChannel",
+    "SigmoidChannel",
+    "SoftplusChannel",
+    "SymmetricDoorChannel",
+    "TanhChannel",
+]
+
+
+class GaussianChannel(Channel):
+    r"""Noise :math:`x = z + \sqrt\Delta\,\xi`.
+
+    Examples
+    --------
+    >>> GaussianChannel(var=0.5).compute_forward_message(2.0, [2.0], 0.0, [0.0])
+    (1.0, array([1.]))
+    """
+
+    _complex = (None, None)
+    repr_parameters = ("var",)
+    _law, _native_parameters = "gaussian_noise", ("var",)
+
+    def __init__(self, var: float = 1) -> None:
+        self.var = number(var, "var")
+        self._start()
+
+
+class SgnChannel(Channel):
+    r""":math:`x = \operatorname{sign}(z)`."""
+
+    _law = "sign"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class AbsChannel(Channel):
+    r""":math:`x = |z|`."""
+
+    _law = "abs"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class AsymmetricAbsChannel(Channel):
+    r""":math:`x = -z` below ``shift``, :math:`x = z` from there on."""
+
+    repr_parameters = ("shift",)
+    _law, _native_parameters = "asymmetric_abs", ("shift",)
+
+    def __init__(self, shift: float = 1e-4) -> None:
+        self.shift = number(shift, "shift")
+        self._start()
+
+
+class ReluChannel(Channel):
+    r""":math:`x = \max(0, z)`."""
+
+    _law = "relu"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class LeakyReluChannel(Channel):
+    r""":math:`x = z` for :math:`z \ge 0`, :math:`x = \gamma z` else, :math:`\gamma` being the ``slope``."""
+
+    repr_parameters = ("slope",)
+    _law, _native_parameters = "leaky_relu", ("slope",)
+
+    def __init__(self, slope: float) -> None:
+        self.slope = number(slope, "slope")
+        self._start()
+
+
+class HardTanhChannel(Channel):
+    r""":math:`x = \max(-1, \min(1, z))`."""
+
+    _law = "hard_tanh"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class HardSigmoidChannel(Channel):
+    r""":math:`x = \max(0, \min(1, \frac12 + \frac z{2L}))`, :math:`L` being the ``knee``."""
+
+    repr_parameters = ("knee",)
+    _law, _native_parameters = "hard_sigmoid", ("knee",)
+
+    def __init__(self, knee: float = 2.5) -> None:
+        self.knee = number(knee, "knee")
+        self._start()
+
+
+class SymmetricDoorChannel(Channel):
+    r""":math:`x = \operatorname{sign}(|z| - K)`, :math:`K` being the ``width``."""
+
+    repr_parameters = ("width",)
+    _law, _native_parameters = "symmetric_door", ("width",)
+
+    def __init__(self, width: float) -> None:
+        self.width = number(width, "width")
+        self._start()
+
+
+class TanhChannel(Channel):
+    r""":math:`x = \tanh z`, by quadrature."""
+
+    _law = "tanh"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class SigmoidChannel(Channel):
+    r""":math:`x = 1/(1 + e^{-z})`, by quadrature."""
+
+    _law = "sigmoid"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class SoftplusChannel(Channel):
+    r""":math:`x = \ln(1 + e^z)`, by quadrature."""
+
+    _law = "softplus"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class PiecewiseLinearChannel(Channel):
+    r"""Any continuous or stepped :math:`x = x_i + \gamma_i z` on adjacent regions that cover the line.
+
+    Parameters
+    ----------
+    name : str
+        A name for messages and drawings.
+    regions : list of dict
+        Each with ``zmin``, ``zmax``, ``x0`` and ``slope``.
+
+    Examples
+    --------
+    >>> inf = float("inf")
+    >>> regions = [dict(zmin=-inf, zmax=0, x0=0, slope=0), dict(zmin=0, zmax=inf, x0=0, slope=1)]
+    >>> round(PiecewiseLinearChannel("relu", regions).second_moment(1.0), 12)
+    0.5
+    """
+
+    repr_parameters = ("name",)
+
+    def __init__(self, name: str, regions: Any) -> None:
+        self.name = str(name)
+        keys = ("zmin", "zmax", "x0", "slope")
+        try:
+            self.regions = [{key: number(region[key], key) for key in keys} for region in regions]
+        except KeyError as error:
+            raise ValueError(f"every region must have {', '.join(keys)}, one lacks {error}") from None
+        self._start()
+
+    def _make(self) -> _lib.Factor:
+        rows = [(r["zmin"], r["zmax"], r["x0"], r["slope"]) for r in self.regions]
+        return _lib.piecewise(self.name, rows)

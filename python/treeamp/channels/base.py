@@ -1,0 +1,158 @@
+r"""What channels share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import Array, array, check_seed, number
+from ..base import Factor
+
+__all__ = [
+    "Channel",
+]
+
+
+class Channel(Factor):
+    """A channel from ``z`` to ``x``."""
+
+    n_prev = 1
+    n_next = 1
+    _complex: tuple[bool | None, bool | None] = (False, False)
+
+    #: Catalogue name of the channel, and its parameters.
+    _law: str = ""
+    _native_parameters: tuple[str, ...] = ()
+
+    def _start(self) -> None:
+        self._native = self._make()
+
+    def _make(self) -> _lib.Factor:
+        values = [np.ravel(getattr(self, name)).tolist() for name in self._native_parameters]
+        return _lib.channel(self._law, values)
+
+    # --- expectation propagation
+
+    def _messages(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[list[tuple[float, Array]], list[Array]]:
+        many = _listed(self.n_prev, az, bz, "z") + _listed(self.n_next, ax, bx, "x")
+        linear = [b for _, b in many]
+        return many, linear
+
+    def _posterior(self, port: int, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[Any, Any]:
+        if "scalar" in self._native.rules and (not self.isotropic or np.ndim(az) or np.ndim(ax)):
+            _, *moments = self._scalar(az, bz, ax, bx)
+            mean, variance = moments[2 * port : 2 * port + 2]
+            return mean, (float(variance.mean()) if self.isotropic else variance)
+        messages, linear = self._messages(az, bz, ax, bx)
+        r, v = self._native.moments(messages, port)
+        return r.reshape(linear[port].shape)[()], v
+
+    def _message(self, port: int, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[float, Any]:
+        messages, linear = self._messages(az, bz, ax, bx)
+        a, b = self._native.message(messages, port)
+        return a, b.reshape(linear[port].shape)[()]
+
+    def _scalar(self, az: Any, bz: Any, ax: Any, bx: Any) -> list[Array]:
+        given = array(az, "az"), array(bz, "bz"), array(ax, "ax"), array(bx, "bx")
+        full = np.broadcast_arrays(*given)
+        return [x.reshape(full[0].shape) for x in self._native.channel_law(*map(np.ravel, full))]
+
+    def scalar_log_partition(self, az: Any, bz: Any, ax: Any, bx: Any) -> Any:
+        r"""Log-partition of every component, of a channel that acts on components."""
+        return self._scalar(az, bz, ax, bx)[0][()]
+
+    def compute_forward_posterior(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[Any, Any]:
+        """Mean of every component of ``x``, and variance, averaged."""
+        return self._posterior(self.n_prev, az, bz, ax, bx)
+
+    def compute_backward_posterior(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[Any, Any]:
+        """Mean of every component of ``z``, and variance, averaged."""
+        return self._posterior(0, az, bz, ax, bx)
+
+    def compute_forward_message(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[float, Any]:
+        """The message to ``x``; an infinite precision pins it at the second."""
+        return self._message(self.n_prev, az, bz, ax, bx)
+
+    def compute_backward_message(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[float, Any]:
+        """The message to ``z``; an infinite precision pins it at the second."""
+        return self._message(0, az, bz, ax, bx)
+
+    def compute_log_partition(self, az: Any, bz: Any, ax: Any, bx: Any) -> float:
+        """Log-partition: the sum over components."""
+        return self._native.log_partition(self._messages(az, bz, ax, bx)[0])
+
+    # --- state evolution
+
+    def _average(self, az: Any, ax: Any, tau_z: Any) -> tuple[list[tuple[float, float, float]], list[float]]:
+        taus = [number(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
+        precisions = [number(a, "az") for a in _repeated(self.n_prev, az)]
+        inputs = [(a - 1 / t, a - 1 / t, 1 / t) for a, t in zip(precisions, taus)]
+        outputs = [(number(a, "ax"), number(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
+        return inputs + outputs, [1 / t for t in taus] + [0.0] * self.n_next
+
+    def second_moment(self, tau_z: Any) -> float:
+        r""":math:`\tau_x = E\,x^2` for :math:`z \sim N(0, \tau_z)`."""
+        tau0_hat = [1 / number(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
+        return self._native.second_moment(tau0_hat, self.n_prev)
+
+    def compute_forward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
+        """Average variance of ``x``, Bayes-optimal."""
+        return self._native.overlaps(*self._average(az, ax, tau_z), self.n_prev)[1]
+
+    def compute_backward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
+        """Average variance of ``z``, Bayes-optimal."""
+        return self._native.overlaps(*self._average(az, ax, tau_z), 0)[1]
+
+    def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
+        r""":math:`\bar A` per component of ``z``, Bayes-optimal."""
+        return self._native.potential(*self._average(az, ax, tau_z))
+
+    def compute_mutual_information(self, az: Any, ax: Any, tau_z: Any) -> float:
+        r""":math:`I(z, x; b_z, b_x)` per component of ``z``, Bayes-optimal."""
+        fields, tau0_hat = self._average(az, ax, tau_z)
+        ports = [(1.0, 1 / t) for t in tau0_hat[: self.n_prev]]
+        spectrum = self._native.spectrum
+        ratio = spectrum[1] if spectrum else 1.0
+        ports += [(ratio, self._native.second_moment(tau0_hat, self.n_prev + k)) for k in range(self.n_next)]
+        return self._native.entropic_potential(fields, tau0_hat, ports)
+
+    def compute_forward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> float:
+        r"""The outgoing precision :math:`1/v_x - a_x`."""
+        v = self.compute_forward_error(az, ax, tau_z)
+        return 1 / v - number(ax, "ax") if v > 0 else float("inf")
+
+    def compute_backward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> float:
+        r"""The outgoing precision :math:`1/v_z - a_z`."""
+        v = self.compute_backward_error(az, ax, tau_z)
+        return 1 / v - number(az, "az") if v > 0 else float("inf")
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
+
+    def sample(self, Z: Any, seed: int | None = None) -> Array:
+        """Outputs drawn given ``Z``."""
+        inputs = [array(z, "Z") for z in (Z if self.n_prev > 1 else [Z])]
+        shape = self._output_shape(inputs[0].shape)
+        lengths = [int(np.prod(shape))] * self.n_next
+        drawn = self._native.sample([np.ravel(z) for z in inputs], lengths, check_seed(seed))
+        return drawn[0].reshape(shape)
+
+
+def _repeated(n: int, value: Any) -> list[Any]:
+    """One value for each of ``n`` variables: a list of them, or one for all."""
+    if isinstance(value, (list, tuple)):
+        if len(value) != n:
+            raise ValueError(f"expected {n} values, one per variable, got {len(value)}")
+        return list(value)
+    return [value] * n
+
+
+def _listed(n: int, a: Any, b: Any, side: str) -> list[tuple[float, Array]]:
+    """Messages at ``n`` ports; a single one is not a list."""
+    if n == 1:
+        a, b = [a], [b]
+    if len(a) != n or len(b) != n:
+        raise ValueError(f"expected {n} precisions and linear parts for `{side}`, got {len(a)} and {len(b)}")
+    return [(number(x, f"a{side}"), array(y, f"b{side}")) for x, y in zip(a, b)]

@@ -1,0 +1,114 @@
+r"""Channels of complex signals, whose real and imaginary parts are on the first axis of their arrays: a complex vector of
+length N is an array of shape (2, N). Variances and precisions are per real component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import complex_matrix
+from ..errors import ModelError
+from .base import Channel
+from .operators import _Shaped
+
+__all__ = [
+    "ComplexLinearChannel",
+    "DFTChannel",
+    "ModulusChannel",
+    "UnitaryChannel",
+]
+
+
+class ComplexLinearChannel(Channel):
+    r"""Linear map :math:`x = W z` with a complex matrix.
+
+    Examples
+    --------
+    >>> channel = ComplexLinearChannel(np.array([[1j]]))
+    >>> channel.sample([[1.0], [0.0]])
+    array([[0.],
+           [1.]])
+    """
+
+    repr_parameters = ("W", "name")
+    _complex = (True, True)
+
+    def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W") -> None:
+        self.W = complex_matrix(W, "W")
+        self.precompute_svd = bool(precompute_svd)
+        self.name = str(name)
+        self.Nx, self.Nz = self.W.shape
+        self._start()
+
+    def _make(self) -> _lib.Factor:
+        return _lib.complex_linear(np.ascontiguousarray(self.W.real), np.ascontiguousarray(self.W.imag), False)
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        if len(shape) < 2 or shape[:2] != (2, self.Nz):
+            raise ModelError(f"ComplexLinearChannel: `Z` must have shape (2, {self.Nz}), got {shape}")
+        return (2, self.Nx, *shape[2:])
+
+
+class UnitaryChannel(Channel):
+    r"""Unitary map :math:`x = U z`, :math:`U^\dagger U = 1`: messages are turned."""
+
+    repr_parameters = ("U", "name")
+    _complex = (True, True)
+
+    def __init__(self, U: Any, name: str = "U") -> None:
+        self.U = complex_matrix(U, "U")
+        self.name = str(name)
+        self._start()
+
+    def _make(self) -> _lib.Factor:
+        return _lib.complex_linear(np.ascontiguousarray(self.U.real), np.ascontiguousarray(self.U.imag), True)
+
+
+class ModulusChannel(Channel):
+    r"""Modulus :math:`x = |z|`: complex in, real out."""
+
+    _law = "modulus"
+    _complex = (True, False)
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[1:]
+
+
+class DFTChannel(_Shaped):
+    r"""Unitary discrete Fourier transform, of a real signal (``real=True``) or a complex one; the coefficients are complex.
+
+    Those of a real signal come in conjugate pairs, every number twice: a law on them belongs behind
+    :class:`RealDFTChannel`.
+
+    Examples
+    --------
+    >>> DFTChannel(real=True).sample([1.0, 1.0]).round(6)
+    array([[1.414214, 0.      ],
+           [0.      , 0.      ]])
+    """
+
+    repr_parameters = ("real",)
+
+    def __init__(self, real: bool = True) -> None:
+        self.real = bool(real)
+        self._complex = (not self.real, True)
+        self._on(None, True)
+
+    def _unbound(self) -> _lib.Factor:
+        return _lib.channel("dft" if self.real else "complex_dft", [])
+
+    def sample(self, Z: Any, seed: int | None = None) -> Any:
+        """The transform of ``Z``."""
+        self._native = self._unbound().bind([list(np.shape(Z))])
+        try:
+            return super().sample(Z, seed)
+        finally:
+            self._native = self._unbound()
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (2, *shape) if self.real else shape

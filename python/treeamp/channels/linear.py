@@ -1,0 +1,172 @@
+"""Linear channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import array, count, matrix, number, owned
+from ..errors import ModelError
+from .base import Channel
+
+__all__ = [
+    "AnalyticalLinearChannel",
+    "BiasChannel",
+    "DuplicateChannel",
+    "LinearChannel",
+    "MarchenkoPasturChannel",
+    "RotationChannel",
+    "SumChannel",
+]
+
+
+class LinearChannel(Channel):
+    r"""Linear map :math:`x = W z`.
+
+    Parameters
+    ----------
+    W : array of shape (M, N)
+        The matrix. It is decomposed once, when a run first needs it, and shared by all models that hold it.
+    precompute_svd : bool
+        Kept for scripts that give it; it changes nothing, and variances are right for any rank.
+    name : str
+        A name for drawings.
+
+    Notes
+    -----
+    Under the tilt :math:`z` has precision :math:`a_z + a_x W^T W`: :math:`v_z` is the average of
+    :math:`1/(a_z + a_x\lambda)` over the eigenvalues :math:`\lambda` of :math:`W^T W`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> channel = LinearChannel(np.diag([1.0, 2.0]))
+    >>> round(channel.compute_backward_posterior(1.0, [0.0, 0.0], 1.0, [1.0, 1.0])[1], 12)
+    0.35
+    """
+
+    repr_parameters = ("W", "name")
+
+    def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W") -> None:
+        self.W = owned(matrix(W, "W"))
+        self.precompute_svd = bool(precompute_svd)
+        self.name = str(name)
+        self.Nx, self.Nz = self.W.shape
+        self.alpha = self.Nx / self.Nz if self.Nz else float("nan")
+        self._start()
+
+    def _make(self) -> _lib.Factor:
+        return _lib.linear(self.W)
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        if not shape or shape[0] != self.Nz:
+            raise ModelError(f"LinearChannel: `Z` must have {self.Nz} rows, got shape {shape}")
+        return (self.Nx, *shape[1:])
+
+
+class RotationChannel(Channel):
+    r"""Rotation :math:`x = R z`, :math:`R^T R = 1`: messages are rotated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> RotationChannel(np.array([[0.0, 1.0], [-1.0, 0.0]])).compute_forward_message(2.0, [1.0, 3.0], 0.0, [0.0, 0.0])
+    (2.0, array([ 3., -1.]))
+    """
+
+    repr_parameters = ("R", "name")
+
+    def __init__(self, R: Any, name: str = "R") -> None:
+        self.R = owned(matrix(R, "R"))
+        self.name = str(name)
+        self._start()
+
+    def _make(self) -> _lib.Factor:
+        return _lib.rotation(self.R)
+
+
+class AnalyticalLinearChannel(Channel):
+    r"""A linear channel known by the spectrum of its ensemble only: state evolution in the limit.
+
+    Parameters
+    ----------
+    ensemble : object
+        With an ``alpha``, and either ``name`` ("gaussian" or "orthogonal") or ``eigenvalues`` of :math:`W^T W`.
+    """
+
+    repr_parameters = ("ensemble", "name")
+
+    def __init__(self, ensemble: Any, name: str = "W") -> None:
+        self.ensemble = ensemble
+        self.alpha = number(ensemble.alpha, "alpha")
+        self.name = str(name)
+        self._start()
+
+    def _make(self) -> _lib.Factor:
+        values = getattr(self.ensemble, "eigenvalues", None)
+        if values is not None:
+            return _lib.linear_ensemble("eigenvalues", self.alpha, np.ravel(values).tolist())
+        return _lib.linear_ensemble(getattr(self.ensemble, "limit", "gaussian"), self.alpha, [])
+
+
+class MarchenkoPasturChannel(Channel):
+    r"""A Gaussian matrix in the limit, :math:`M/N = \alpha`, entries of variance :math:`1/N`: state evolution only.
+
+    Notes
+    -----
+    The spectrum of :math:`W^T W` is that of Marchenko and Pastur,
+    :math:`(1 - \alpha)_+\delta(\lambda) + \frac{\sqrt{(\lambda - \lambda_-)(\lambda_+ - \lambda)}}{2\pi\lambda}`,
+    :math:`\lambda_\pm = (1 \pm \sqrt\alpha)^2`.
+
+    Examples
+    --------
+    >>> round(MarchenkoPasturChannel(alpha=0.2).compute_backward_error(1.0, 100.0, 1.0), 10)
+    0.8024616546
+    """
+
+    repr_parameters = ("alpha", "name")
+
+    def __init__(self, alpha: float, name: str = "W") -> None:
+        self.alpha = number(alpha, "alpha")
+        self.name = str(name)
+        self._start()
+
+    def _make(self) -> _lib.Factor:
+        return _lib.linear_ensemble("gaussian", self.alpha, [])
+
+
+class BiasChannel(Channel):
+    r"""Shift :math:`x = z + c` by a known ``bias``."""
+
+    repr_parameters = ("bias",)
+    _law, _native_parameters = "bias", ("bias",)
+
+    def __init__(self, bias: Any) -> None:
+        self.bias = owned(array(bias, "bias"))
+        self._start()
+
+
+class SumChannel(Channel):
+    r"""Sum :math:`x = z_1 + \dots + z_n`: means and variances add."""
+
+    _complex = (None, None)
+    repr_parameters = ("n_prev",)
+    _law, _native_parameters = "sum", ("n_prev",)
+
+    def __init__(self, n_prev: int) -> None:
+        self.n_prev = count(n_prev, "n_prev")
+        self._start()
+
+
+class DuplicateChannel(Channel):
+    r"""Copies :math:`x_1 = \dots = x_n = z`: natural parameters add."""
+
+    _complex = (None, None)
+    repr_parameters = ("n_next",)
+    _law, _native_parameters = "duplicate", ("n_next",)
+
+    def __init__(self, n_next: int) -> None:
+        self.n_next = count(n_next, "n_next")
+        self._start()

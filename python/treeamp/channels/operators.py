@@ -1,0 +1,210 @@
+"""Linear maps with a fast transform, on arrays of any number of axes, and those that move components about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import array, count, number, owned, size_to_shape
+from ..errors import ModelError, NotAvailable
+from .base import Channel
+
+__all__ = [
+    "Blur1DChannel",
+    "Blur2DChannel",
+    "ConcatChannel",
+    "ConvChannel",
+    "DifferentialChannel",
+    "GradientChannel",
+    "LaplacianChannel",
+    "MaskChannel",
+    "RealDFTChannel",
+    "ReshapeChannel",
+]
+
+
+class _Shaped(Channel):
+    """A linear map that depends on the shape of its signal."""
+
+    shape: tuple[int, ...] | None
+
+    def _on(self, shape: Any, real: bool) -> None:
+        if not real:
+            raise NotAvailable(f"{type(self).__name__}(real=False) needs complex signals, which are not available yet")
+        given = size_to_shape(shape)
+        self.shape = None if given is None else tuple(given)
+        self._start()
+
+    def _unbound(self) -> _lib.Factor:
+        return super()._make()
+
+    def _make(self) -> _lib.Factor:
+        native = self._unbound()
+        return native if self.shape is None else native.bind([list(self.shape)])
+
+
+class GradientChannel(_Shaped):
+    r"""Forward difference :math:`x_{k,n} = z_{n + e_k} - z_n` along every axis, periodic, of shape ``(d, *shape)``.
+
+    >>> GradientChannel(shape=(3,)).sample([1.0, 2.0, 4.0])
+    array([[ 1.,  2., -3.]])
+    """
+
+    repr_parameters = ("shape",)
+    _law = "gradient"
+
+    def __init__(self, shape: Any = None, real: bool = True) -> None:
+        self._on(shape, real)
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (len(shape), *shape)
+
+
+class LaplacianChannel(_Shaped):
+    r"""Periodic Laplacian :math:`x_n = \sum_k (z_{n+e_k} - 2 z_n + z_{n-e_k})`.
+
+    >>> LaplacianChannel(shape=(4,)).sample([0.0, 1.0, 0.0, 0.0]).round(12)
+    array([ 1., -2.,  1.,  0.])
+    """
+
+    repr_parameters = ("shape",)
+    _law = "laplacian"
+
+    def __init__(self, shape: Any, real: bool = True) -> None:
+        self._on(shape, real)
+
+
+class Blur1DChannel(_Shaped):
+    r"""Gaussian blur of a signal of length ``N``: :math:`\hat x_f = e^{-2\pi^2\sigma^2 f^2}\,\hat z_f`."""
+
+    repr_parameters = ("sigma", "N")
+    _law, _native_parameters = "gaussian_blur", ("sigma",)
+
+    def __init__(self, sigma: float, N: int, real: bool = True) -> None:
+        self.sigma, self.N = number(sigma, "sigma"), count(N, "N")
+        self._on(self.N, real)
+
+
+class Blur2DChannel(_Shaped):
+    r"""Gaussian blur of an image, with one width per axis."""
+
+    repr_parameters = ("sigma", "shape")
+    _law, _native_parameters = "gaussian_blur", ("sigma",)
+
+    def __init__(self, sigma: Any, shape: Any, real: bool = True) -> None:
+        self.sigma = owned(array(sigma, "sigma"))
+        self._on(shape, real)
+
+
+class ConvChannel(_Shaped):
+    r"""Periodic convolution :math:`x_n = \sum_m w_m z_{n+m}` with a filter of the signal's shape.
+
+    The filter is applied as tramp applies it, :math:`\hat x = \overline{\hat w}\,\hat z`; flip it for the other convention.
+
+    >>> ConvChannel([0.0, 1.0, 0.0]).sample([1.0, 2.0, 3.0]).round(12)
+    array([2., 3., 1.])
+    """
+
+    repr_parameters = ("filter",)
+
+    def __init__(self, filter: Any, real: bool = True) -> None:
+        self.filter = owned(array(filter, "filter"))
+        self._on(self.filter.shape, real)
+
+    def _unbound(self) -> _lib.Factor:
+        axes = tuple(range(self.filter.ndim))
+        return _lib.convolution(np.ascontiguousarray(np.roll(np.flip(self.filter), 1, axis=axes)))
+
+
+class DifferentialChannel(_Shaped):
+    r"""Derivatives :math:`x_n = \sum_k D^1_k (z_{n+e_k} - z_n) + D^2_k (z_{n+e_k} - 2 z_n + z_{n-e_k})`, periodic."""
+
+    repr_parameters = ("D1", "D2", "shape")
+
+    def __init__(self, D1: Any, D2: Any, shape: Any, real: bool = True) -> None:
+        self.D1, self.D2 = owned(np.atleast_1d(array(D1, "D1"))), owned(np.atleast_1d(array(D2, "D2")))
+        axes = len(size_to_shape(shape) or [])
+        for name in ("D1", "D2"):
+            if getattr(self, name).shape != (axes,):
+                raise ModelError(f"DifferentialChannel: `{name}` must have one number per axis, {axes}")
+        self._on(shape, real)
+
+    def _unbound(self) -> _lib.Factor:
+        assert self.shape is not None
+        kernel = np.zeros(self.shape)
+        origin = (0,) * len(self.shape)
+        for axis, (first, second) in enumerate(zip(self.D1, self.D2)):
+            # entry m of a kernel multiplies z at n - m
+            before, after = list(origin), list(origin)
+            before[axis] = -1 % self.shape[axis]
+            after[axis] = 1 % self.shape[axis]
+            kernel[origin] -= first + 2 * second
+            kernel[tuple(before)] += first + second
+            kernel[tuple(after)] += second
+        return _lib.convolution(kernel)
+
+
+class RealDFTChannel(_Shaped):
+    r"""Orthogonal Fourier transform of a real array into as many real numbers, :math:`\sqrt2` times real and imaginary
+    parts of every pair of frequencies: where to put a law on the coefficients of a real signal."""
+
+    repr_parameters = ("shape",)
+    _law = "real_dft"
+
+    def __init__(self, shape: Any = None) -> None:
+        self._on(shape, True)
+
+
+class MaskChannel(_Shaped):
+    r"""The entries where ``mask`` is true, in their order, as a vector.
+
+    >>> MaskChannel([True, False, True]).sample([1.0, 2.0, 3.0])
+    array([1., 3.])
+    """
+
+    repr_parameters = ("mask",)
+    _law, _native_parameters = "mask", ("mask",)
+
+    def __init__(self, mask: Any) -> None:
+        self.mask = owned(array(mask, "mask"))
+        self._on(self.mask.shape, True)
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (int(np.count_nonzero(self.mask)),)
+
+
+class ReshapeChannel(_Shaped):
+    r"""The same components in another shape."""
+
+    repr_parameters = ("prev_shape", "next_shape")
+
+    def __init__(self, prev_shape: Any, next_shape: Any) -> None:
+        self.prev_shape, self.next_shape = tuple(size_to_shape(prev_shape) or ()), tuple(size_to_shape(next_shape) or ())
+        if np.prod(self.prev_shape) != np.prod(self.next_shape):
+            raise ModelError(f"reshape: expected as many components as in {self.prev_shape}, got {self.next_shape}")
+        self._on(self.prev_shape, True)
+
+    def _unbound(self) -> _lib.Factor:
+        return _lib.reshape(list(self.next_shape))
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return self.next_shape
+
+
+class ConcatChannel(Channel):
+    r"""Several signals end to end along an axis; ``Ns`` gives their lengths there.
+
+    >>> ConcatChannel(Ns=[1, 2]).compute_forward_message([1.0, 1.0], [[3.0], [4.0, 5.0]], 0.0, [0.0] * 3)[1]
+    array([3., 4., 5.])
+    """
+
+    repr_parameters = ("Ns", "axis")
+    _law, _native_parameters = "concatenate", ("axis", "n_prev")
+
+    def __init__(self, Ns: Any, axis: int = 0) -> None:
+        self.Ns = [count(n, "Ns") for n in Ns]
+        self.n_prev = count(len(self.Ns), "Ns")
+        self.axis = count(axis, "axis", 0)
+        self._start()
