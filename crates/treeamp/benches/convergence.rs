@@ -1,5 +1,6 @@
 //! The convergence suite: 28 models by 20 seeds with default options, next to no damping and to the best
-//! constant damping found by search. Writes the table of `docs/convergence.md`.
+//! constant damping found by search, as a table. Sweeps are medians over the runs that settle; a run that the
+//! double loop took over counts with the sweeps before it.
 //!
 //! `cargo bench --bench convergence -- 5` takes five seeds.
 #![allow(

@@ -1,27 +1,22 @@
 //! The inner problem of the double loop: the dual $-\sum_f A_f[\lambda_f]$ under
-//! $\sum_f\lambda_{fx} = (n_x - 1)\theta_x$, and its ascent.
+//! $\sum_f\lambda_{fx} = (n_x - 1)\theta_x$, and its gradient.
 
 use crate::belief::{Gaussian, Message as _, Moments};
-use crate::engine::DoubleLoopEnd;
 use crate::error::{FactorError, RunError};
 use crate::factor::{Factor, Incoming, PosteriorRule};
 use crate::model::Tree;
 
-/// Pairs of steps and gradients that the quasi-Newton ascent remembers; with 12 it takes twice as long.
-const MEMORY: usize = 40;
-/// Its steps per inner loop.
-const INNER_LIMIT: usize = 60;
 /// Scales are renewed when one has changed by more than this, in the logarithm.
 const KEPT_SCALES: f64 = 0.5;
-/// Trials of a line search.
-const TRIALS: usize = 25;
+/// Trials of a step before it is given up.
+pub(super) const TRIALS: usize = 25;
 
 /// The dual: cavities $\lambda$ by edge, beliefs $\theta$ by variable, and the moments that each factor
 /// gives the variables around it.
 #[derive(Clone)]
 pub(super) struct Dual<'t> {
     tree: &'t Tree,
-    lambda: Vec<Gaussian>,
+    pub lambda: Vec<Gaussian>,
     theta: Vec<Gaussian>,
     moments: Vec<Moments>,
     work: Vec<Vec<f64>>,
@@ -93,7 +88,7 @@ impl<'t> Dual<'t> {
     }
 
     /// The moments at every edge, from its factor.
-    fn evaluate(&mut self) -> Result<(), (String, FactorError)> {
+    pub fn evaluate(&mut self) -> Result<(), (String, FactorError)> {
         self.evaluations += 1;
         for (f, node) in self.tree.factors().iter().enumerate() {
             let blame = |e: FactorError| (node.name.clone(), e);
@@ -160,7 +155,7 @@ impl<'t> Dual<'t> {
     }
 
     /// The gradient of $\sum_f A_f$ in scaled coordinates, and how far the factors disagree, relative.
-    fn gradient(&self, out: &mut [f64]) -> f64 {
+    pub fn gradient(&self, out: &mut [f64]) -> f64 {
         let (mut k, mut worst) = (0, 0.0_f64);
         for v in &self.free {
             let edges = &self.tree.variables()[*v].edges;
@@ -187,7 +182,7 @@ impl<'t> Dual<'t> {
     }
 
     /// Moves $\lambda$ along a direction in scaled coordinates, within the constraint.
-    fn shift(&mut self, direction: &[f64], t: f64) {
+    pub fn shift(&mut self, direction: &[f64], t: f64) {
         let mut k = 0;
         for v in &self.free {
             let edges = &self.tree.variables()[*v].edges;
@@ -205,21 +200,17 @@ impl<'t> Dual<'t> {
         }
     }
 
-    /// $\theta$ towards the beliefs with the present moments, `reach` times as far; a step that leaves an
-    /// improper law is halved. The relative change of the moments that the plain step asks for.
-    pub fn outer_step(&mut self, reach: f64) -> Result<f64, RunError> {
+    /// The beliefs with the present moments, averaged over the factors, and the relative change of the
+    /// moments from those of $\theta$.
+    fn agreed(&self) -> (Vec<Gaussian>, f64) {
         let mut change = 0.0_f64;
         let mut target = self.theta.clone();
         for v in &self.free {
+            let (goal, old) = (&mut target[*v], &self.theta[*v]);
             let edges = &self.tree.variables()[*v].edges;
             let count = edges.len() as f64;
-            let goal = &mut target[*v];
-            let var = edges
-                .iter()
-                .map(|e| self.moments[*e].average_variance())
-                .sum::<f64>()
-                / count;
-            let old = &self.theta[*v];
+            let variances = edges.iter().map(|e| self.moments[*e].average_variance());
+            let var = variances.sum::<f64>() / count;
             let (a, mut gaps, mut square) = (old.precision.scalar(), 0.0, 0.0);
             for i in 0..goal.len() {
                 let r = edges.iter().map(|e| self.moments[*e].mean[i]).sum::<f64>() / count;
@@ -230,35 +221,46 @@ impl<'t> Dual<'t> {
             goal.precision.set_scalar(1.0 / var);
             let n = goal.len() as f64;
             let tau = square / n + var;
-            change = change
-                .max((gaps / n / tau).sqrt())
-                .max((var - 1.0 / a).abs() / tau);
+            let means = (gaps / n / tau).sqrt();
+            change = change.max(means).max((var - 1.0 / a).abs() / tau);
         }
+        (target, change)
+    }
+
+    /// $\theta$ at `t` times the way to `target`, and $\lambda$ with it, in equal parts.
+    fn place(&mut self, from: &(Vec<Gaussian>, Vec<Gaussian>), target: &[Gaussian], t: f64) {
+        for v in &self.free {
+            let edges = &self.tree.variables()[*v].edges;
+            let part = t * (edges.len() - 1) as f64 / edges.len() as f64;
+            let (goal, old) = (&target[*v], &from.1[*v]);
+            let da = goal.precision.scalar() - old.precision.scalar();
+            let theta = &mut self.theta[*v];
+            theta.precision.set_scalar(old.precision.scalar() + t * da);
+            for (i, b) in theta.linear.iter_mut().enumerate() {
+                *b = old.linear[i] + t * (goal.linear[i] - old.linear[i]);
+            }
+            for e in edges {
+                let (lambda, start) = (&mut self.lambda[*e], &from.0[*e]);
+                lambda
+                    .precision
+                    .set_scalar(start.precision.scalar() + part * da);
+                for (i, b) in lambda.linear.iter_mut().enumerate() {
+                    *b = start.linear[i] + part * (goal.linear[i] - old.linear[i]);
+                }
+            }
+        }
+    }
+
+    /// $\theta$ towards the beliefs with the present moments, `reach` times as far; a step that leaves an
+    /// improper law is halved. The relative change of the moments that the plain step asks for.
+    pub fn outer_step(&mut self, reach: f64) -> Result<f64, RunError> {
+        let (target, change) = self.agreed();
         let kept = (self.lambda.clone(), self.theta.clone());
         let mut t = reach;
         for _ in 0..TRIALS {
-            for v in &self.free {
-                let edges = &self.tree.variables()[*v].edges;
-                let part = t * (edges.len() - 1) as f64 / edges.len() as f64;
-                let (goal, old) = (&target[*v], &kept.1[*v]);
-                let da = goal.precision.scalar() - old.precision.scalar();
-                self.theta[*v].precision.data_mut()[0] = old.precision.scalar() + t * da;
-                for e in edges {
-                    self.lambda[*e].precision.data_mut()[0] =
-                        kept.0[*e].precision.scalar() + part * da;
-                }
-                for i in 0..goal.len() {
-                    let db = goal.linear[i] - old.linear[i];
-                    self.theta[*v].linear[i] = old.linear[i] + t * db;
-                    for e in edges {
-                        self.lambda[*e].linear[i] = kept.0[*e].linear[i] + part * db;
-                    }
-                }
-            }
-            let proper = self
-                .free
-                .iter()
-                .all(|v| self.theta[*v].precision.scalar() > 0.0);
+            self.place(&kept, &target, t);
+            let belief = |v: &usize| self.theta[*v].precision.scalar() > 0.0;
+            let proper = self.free.iter().all(belief);
             match self.evaluate() {
                 Ok(()) if proper => {
                     self.rescale();
@@ -276,9 +278,9 @@ impl<'t> Dual<'t> {
         Ok(change)
     }
 
-    /// The end that variances below this fraction of the second moment mean, if there are any; all factors
-    /// around a variable must agree that they are.
-    pub fn vanishing(&self, fraction: f64, falls: bool) -> Option<DoubleLoopEnd> {
+    /// The free variables whose variance is below this fraction of the second moment, as all factors around
+    /// them agree: the first of them, and whether that is all.
+    pub fn vanished(&self, fraction: f64) -> Option<(&str, bool)> {
         let small = |v: &&usize| {
             let edges = &self.tree.variables()[**v].edges;
             edges.iter().all(|e| {
@@ -287,11 +289,8 @@ impl<'t> Dual<'t> {
             })
         };
         let found = *self.free.iter().find(small)?;
-        if self.free.iter().all(|v| small(&v)) {
-            return Some(DoubleLoopEnd::Recovered);
-        }
-        let variable = self.tree.variables()[found].name.clone();
-        falls.then_some(DoubleLoopEnd::Unbounded { variable })
+        let all = self.free.iter().all(|v| small(&v));
+        Some((&self.tree.variables()[found].name, all))
     }
 
     /// The messages $\theta_x - \lambda_{fx}$.
@@ -306,125 +305,5 @@ impl<'t> Dual<'t> {
                 }
             }
         }
-    }
-}
-
-/// A quasi-Newton minimisation of the convex $\sum_f A_f$. Its line search looks at slopes alone: along a
-/// line they increase, and values of order $a\|r\|^2$ have lost the digits that matter.
-pub(super) struct Ascent {
-    gradient: Vec<f64>,
-    next: Vec<f64>,
-    direction: Vec<f64>,
-    pairs: Vec<(Vec<f64>, Vec<f64>)>,
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
-}
-
-impl Ascent {
-    pub fn new(n: usize) -> Self {
-        Self {
-            gradient: vec![0.0; n],
-            next: vec![0.0; n],
-            direction: vec![0.0; n],
-            pairs: Vec::with_capacity(MEMORY + 1),
-        }
-    }
-
-    /// Goes on until the factors agree to `goal`; gives how far they still disagree.
-    pub fn maximise(&mut self, dual: &mut Dual<'_>, goal: f64) -> f64 {
-        let mut mismatch = dual.gradient(&mut self.gradient);
-        if dual.rescaled {
-            // the scales of the coordinates have changed
-            self.pairs.clear();
-            dual.rescaled = false;
-        }
-        for _ in 0..INNER_LIMIT {
-            if mismatch <= goal {
-                break;
-            }
-            self.aim();
-            let Some((t, found)) = self.search(dual) else {
-                if self.pairs.is_empty() {
-                    break;
-                }
-                self.pairs.clear();
-                continue;
-            };
-            let step: Vec<f64> = self.direction.iter().map(|d| t * d).collect();
-            let turn: Vec<f64> = self
-                .next
-                .iter()
-                .zip(&self.gradient)
-                .map(|(x, y)| x - y)
-                .collect();
-            if dot(&step, &turn) > 0.0 {
-                if self.pairs.len() == MEMORY {
-                    self.pairs.remove(0);
-                }
-                self.pairs.push((step, turn));
-            }
-            std::mem::swap(&mut self.gradient, &mut self.next);
-            mismatch = found;
-        }
-        mismatch
-    }
-
-    /// $-H\nabla$ by the two loops of limited-memory BFGS.
-    fn aim(&mut self) {
-        let d = &mut self.direction;
-        d.copy_from_slice(&self.gradient);
-        let mut weights = [0.0; MEMORY];
-        for (k, (s, y)) in self.pairs.iter().enumerate().rev() {
-            weights[k] = dot(s, d) / dot(s, y);
-            d.iter_mut().zip(y).for_each(|(d, y)| *d -= weights[k] * y);
-        }
-        if let Some((s, y)) = self.pairs.last() {
-            let scale = dot(s, y) / dot(y, y);
-            d.iter_mut().for_each(|d| *d *= scale);
-        }
-        for (k, (s, y)) in self.pairs.iter().enumerate() {
-            let back = weights[k] - dot(y, d) / dot(s, y);
-            d.iter_mut().zip(s).for_each(|(d, s)| *d += back * s);
-        }
-        d.iter_mut().for_each(|d| *d = -*d);
-    }
-
-    /// A step at which the slope is at most half of what it was. The dual is left there, with its gradient
-    /// in `next`; without one it is left where it was.
-    fn search(&mut self, dual: &mut Dual<'_>) -> Option<(f64, f64)> {
-        let start = dot(&self.direction, &self.gradient);
-        let kept = dual.lambda.clone();
-        let (mut low, mut high, mut t) = (0.0_f64, f64::INFINITY, 1.0);
-        for _ in 0..TRIALS {
-            dual.lambda.clone_from(&kept);
-            dual.shift(&self.direction, t);
-            if dual.evaluate().is_err() {
-                high = t;
-            } else {
-                let mismatch = dual.gradient(&mut self.next);
-                let slope = dot(&self.direction, &self.next);
-                if slope.abs() <= -0.5 * start {
-                    return Some((t, mismatch));
-                }
-                if slope > 0.0 {
-                    high = t;
-                } else {
-                    low = t;
-                }
-            }
-            t = if high.is_finite() {
-                0.5 * (low + high)
-            } else {
-                2.0 * t
-            };
-        }
-        // up to an edge of the proper laws the slope may stay negative
-        dual.lambda.clone_from(&kept);
-        dual.shift(&self.direction, low);
-        let proper = dual.evaluate().is_ok();
-        let mismatch = dual.gradient(&mut self.next);
-        (proper && low > 0.0).then_some((low, mismatch))
     }
 }

@@ -11,13 +11,15 @@
 //! every variable. Outer loop: $\theta_x$ becomes the belief with those moments, and $F$ never increases. A
 //! stationary point is a fixed point of expectation propagation with messages $\theta_x - \lambda_{fx}$.
 
+mod ascent;
 mod inner;
 
 use crate::belief::Gaussian;
 use crate::engine::{DoubleLoop, DoubleLoopEnd, Options};
 use crate::error::RunError;
 use crate::model::Tree;
-use inner::{Ascent, Dual};
+use ascent::Ascent;
+use inner::Dual;
 
 /// Outer steps after which it gives up.
 const OUTER_LIMIT: usize = 1000;
@@ -29,11 +31,13 @@ const INNER_FRACTION: f64 = 0.1;
 const OUTER_GROWTH: f64 = 1.5;
 /// Rounding of the free energy, relative to the log-partitions it is made of.
 const ROUNDING: f64 = 1e-12;
-/// A variance below this fraction of the second moment has vanished. If all have, the signal is recovered;
-/// if some have and $F$ falls by more than a nat in five steps, it falls like $\frac n2\ln v$, without bound.
+/// A variance below this fraction of the second moment has vanished. If all have, the signal is recovered.
 const VANISHED: f64 = 1e-13;
-const FALL_STEPS: usize = 5;
+/// If some have, and the free energy has since fallen by this many nats, it falls without bound,
+/// like $\frac n2\ln v$: that of a discrete signal is flat by then.
 const FALL: f64 = 1.0;
+/// The fall is counted after this many steps: recovery itself is a fall.
+const SETTLING: usize = 5;
 
 /// Minimises the Bethe free energy from the messages of a run, by edge, and leaves there those of the
 /// stationary point.
@@ -55,6 +59,8 @@ pub(super) fn double_loop(
         end: DoubleLoopEnd::Limit,
     };
     let (mut change, mut reach, mut energy) = (0.1, 1.0, f64::INFINITY);
+    // steps since a variance vanished, and the free energy once that had settled
+    let (mut since, mut high) = (0, f64::INFINITY);
     let mut kept = dual.clone();
     for step in 1..=OUTER_LIMIT {
         let goal = (INNER_FRACTION * change).max(0.1 * options.tolerance);
@@ -62,7 +68,9 @@ pub(super) fn double_loop(
         let now = dual.free_energy()?;
         if now > energy + ROUNDING * dual.scale() && reach > 1.0 {
             // the longer step was too long: the plain one cannot be
+            let spent = dual.evaluations;
             dual.clone_from(&kept);
+            dual.evaluations = spent;
             reach = 1.0;
         } else {
             reach *= OUTER_GROWTH;
@@ -74,11 +82,22 @@ pub(super) fn double_loop(
         out.outer_steps = step;
         out.evaluations = dual.evaluations;
         out.residual = change.max(mismatch);
-        let earlier = out.free_energy.iter().rev().nth(FALL_STEPS);
-        let falls = earlier.is_some_and(|f| f - now > FALL);
-        if let Some(end) = dual.vanishing(VANISHED, falls) {
-            out.end = end;
-            break;
+        let vanished = dual.vanished(VANISHED);
+        since = if vanished.is_some() { since + 1 } else { 0 };
+        if since <= SETTLING {
+            high = now;
+        }
+        match vanished {
+            Some((_, true)) => {
+                out.end = DoubleLoopEnd::Recovered;
+                break;
+            }
+            Some((variable, false)) if high - now > FALL => {
+                let variable = variable.to_owned();
+                out.end = DoubleLoopEnd::Unbounded { variable };
+                break;
+            }
+            _ => {}
         }
         if dual.evaluations > EVALUATION_LIMIT {
             break;
