@@ -79,7 +79,8 @@ impl Report<ExpectationPropagation> {
     /// observations have a density that is (noiseless and redundant, or on a point mass).
     ///
     /// # Errors
-    /// When a factor cannot compute its log-partition.
+    /// When a factor cannot compute its log-partition; [`RunError::NotDefined`] at a perfect recovery
+    /// where it does not settle: noiseless continuous outputs, whose density diverges.
     pub fn log_evidence(&self) -> Result<f64, RunError> {
         self.objective
             .as_ref()
@@ -128,6 +129,7 @@ impl Algorithm for ExpectationPropagation {
     type Message = Gaussian;
     type Marginal = Moments;
     const NAME: &'static str = "expectation propagation";
+    const ON_DATA: bool = true;
 
     fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
         factor

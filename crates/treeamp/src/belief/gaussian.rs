@@ -130,7 +130,8 @@ impl Gaussian {
 /// What a product of messages adds to the potentials of its members:
 /// $\ln\int\prod_k m_k - \sum_k A(m_k)$, where $A(m) = \ln\int m$ for a proper message and 0 for a
 /// pinned, flat or improper one. Centred at the mean of the product, so that potentials of order
-/// $a\|r\|^2$ never meet. `total` is scratch.
+/// $a\|r\|^2$ never meet; that mean is known as its distance from the most precise member's, because a
+/// precision of 1e60 would multiply its rounding. `total` is scratch.
 pub fn product_excess<'a>(
     messages: impl Iterator<Item = &'a Gaussian> + Clone,
     total: &mut Gaussian,
@@ -142,16 +143,39 @@ pub fn product_excess<'a>(
     if pins > 1 || a <= 0.0 {
         return f64::INFINITY;
     }
-    let mut volume = 0.0;
-    if pins == 0 {
-        total.linear.iter_mut().for_each(|b| *b /= a);
-        volume = 0.5 * total.len() as f64 * (TAU / a).ln();
+    if pins == 1 {
+        let others = messages.filter(|m| !m.is_pinned());
+        return others.map(|m| m.normalised_log_value(&total.linear)).sum();
     }
-    let others = messages.filter(|m| !m.is_pinned());
-    volume
-        + others
-            .map(|m| m.normalised_log_value(&total.linear))
-            .sum::<f64>()
+    let precision = |m: &Gaussian| m.precision.scalar();
+    let by_precision =
+        |x: &(usize, &Gaussian), y: &(usize, &Gaussian)| precision(x.1).total_cmp(&precision(y.1));
+    let Some((top, sharp)) = messages.clone().enumerate().max_by(by_precision) else {
+        return f64::INFINITY;
+    };
+    let (n, scale) = (total.len() as f64, 1.0 / precision(sharp));
+    let others = messages.enumerate().filter(|(k, _)| *k != top);
+    total.linear.fill(0.0);
+    for (_, m) in others.clone() {
+        let parts = m.linear.iter().zip(&sharp.linear);
+        for (d, (b, centre)) in total.linear.iter_mut().zip(parts) {
+            *d += (b - precision(m) * (centre * scale)) / a;
+        }
+    }
+    let square: f64 = total.linear.iter().map(|d| d * d).sum();
+    let mut excess = 0.5 * n * (precision(sharp) / a).ln() - 0.5 * precision(sharp) * square;
+    for (_, m) in others {
+        let (own, parts) = (precision(m), m.linear.iter().zip(&sharp.linear));
+        let parts = parts.zip(&total.linear);
+        excess += if own > 0.0 {
+            let gaps = parts.map(|((b, centre), d)| (b / own - centre * scale - d).powi(2));
+            -0.5 * own * gaps.sum::<f64>() - 0.5 * n * (TAU / own).ln()
+        } else {
+            let values = parts.map(|((b, centre), d)| (b, centre * scale + d));
+            values.map(|(b, x)| x * (b - 0.5 * own * x)).sum::<f64>()
+        };
+    }
+    excess
 }
 
 impl Message for Gaussian {
@@ -208,6 +232,15 @@ impl Message for Gaussian {
 
     fn components(&self) -> usize {
         self.linear.len()
+    }
+
+    fn is_flat(&self) -> bool {
+        Gaussian::is_flat(self)
+    }
+
+    fn overwhelms(&self, other: &Self) -> bool {
+        let (own, other) = (self.precision.scalar(), other.precision.scalar());
+        own == f64::INFINITY || own > 1e12 * other.abs()
     }
 
     fn is_finite(&self) -> bool {

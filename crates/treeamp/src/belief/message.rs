@@ -17,6 +17,16 @@ pub trait Message: Clone + Send + Sync + std::fmt::Debug {
     fn components(&self) -> usize {
         1
     }
+    /// It says nothing.
+    fn is_flat(&self) -> bool {
+        false
+    }
+    /// Next to it `other` does not count: it is pinned, or its precision is over $10^{12}$ times that of
+    /// `other`.
+    fn overwhelms(&self, other: &Self) -> bool {
+        let _ = other;
+        false
+    }
     /// No NaN, no infinity that is not a pin.
     fn is_finite(&self) -> bool;
 }

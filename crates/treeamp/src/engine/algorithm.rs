@@ -44,6 +44,9 @@ pub trait Algorithm: Sync {
     type Marginal: Marginal;
     /// Name in errors.
     const NAME: &'static str;
+    /// It runs on data. Only then [`Damping::Adaptive`](super::Damping::Adaptive) acts, and the
+    /// objective at perfect recovery must settle; a theory has its own treatment of both.
+    const ON_DATA: bool = false;
 
     /// Checks that a factor offers what the algorithm needs.
     ///

@@ -37,7 +37,7 @@ pub struct Engine<'t, A: Algorithm> {
 }
 
 /// What one pass over the steps found.
-enum Pass {
+pub(super) enum Pass {
     Done {
         improper: usize,
         first: Option<Divergence>,
@@ -206,7 +206,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     }
 
     /// One forward and one backward pass, then the marginals.
-    fn sweep(&self, state: &mut State<A>, sweep: usize) -> Result<Pass, RunError> {
+    pub(super) fn sweep(&self, state: &mut State<A>, sweep: usize) -> Result<Pass, RunError> {
         let mut improper = 0;
         let mut first = None;
         for step in &self.plan.steps {
@@ -225,7 +225,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 out,
                 &mut state.work[step.factor],
             );
+            let cavity = &state.store[self.plan.to_factor[step.edge]];
+            let certain = cavity.overwhelms(&state.store[step.edge]);
             match result {
+                // Told (almost) exactly where its variable is, a factor has nothing to add. What it said
+                // before is kept: the certainty may rest on it, and next to it the value of the
+                // message cancels in the objective.
+                Ok(()) if certain && out.is_flat() => {}
                 Ok(()) if out.is_finite() => {
                     out.blend(&state.store[step.edge], state.damping[step.edge]);
                     std::mem::swap(out, &mut state.store[step.edge]);

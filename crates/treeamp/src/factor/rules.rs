@@ -83,11 +83,16 @@ pub trait PosteriorRule: Send + Sync {
     }
 }
 
+/// A change of natural parameters below this, relative, is not resolved by averages of moments.
+const ROUNDING: f64 = 1e-12;
+
 /// Turns moments, held in `out` as (variance, mean), into the outgoing message
 /// $a' = 1/v - a$, $b' = r/v - b$ (isotropic).
 ///
 /// - $v = 0$ pins the variable at $r$.
 /// - $v = \infty$ with $a = 0$: nothing is known yet, and the message is flat.
+/// - Both differences within rounding ($10^{-12}$) of what came in: the factor adds nothing, and the
+///   message is flat rather than noise of size $10^{-16} a$.
 /// - $a = \infty$: the variable is pinned already, nothing the factor says can move it: flat.
 ///
 /// # Errors
@@ -106,8 +111,14 @@ pub fn message_from_moments(incoming: &Gaussian, out: &mut Gaussian) -> Result<(
     } else {
         let inverse = 1.0 / v;
         out.precision.set_scalar(inverse - a);
+        let (mut largest, mut change) = (0.0_f64, 0.0_f64);
         for (r, b) in out.linear.iter_mut().zip(&incoming.linear) {
             *r = *r * inverse - b;
+            largest = largest.max(b.abs());
+            change = change.max(r.abs());
+        }
+        if (inverse - a).abs() <= ROUNDING * a && change <= ROUNDING * largest {
+            out.set_flat();
         }
     }
     Ok(())

@@ -10,6 +10,9 @@ use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, EnsembleRule, Factor, Incoming, PosteriorRule, message_from_moments};
 use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry};
 
+/// An absolute rounding of the log-partition above this leaves no digits of an excess of order one.
+const LOST: f64 = 1e-3;
+
 /// A scalar likelihood with one observation per component.
 #[derive(Debug, Clone)]
 pub struct SeparableLikelihood<L, E = f64> {
@@ -192,7 +195,8 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         })
     }
 
-    /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$.
+    /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$. Where
+    /// $A$ is so large that the difference has no digits left, the limit of a pin: $\ln p(y \mid b/a)$.
     fn excess(
         &self,
         incoming: Incoming<'_, Gaussian>,
@@ -200,10 +204,19 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
     ) -> Result<f64, FactorError> {
         let x = incoming.get(0);
         let y = L::Output::view(&self.y);
-        match gaussian_excess(x, |i| self.law.as_gaussian(y[i])) {
-            Some(excess) => Ok(excess),
-            None => Ok(self.log_partition(incoming, work)? - x.own_potential()),
+        if let Some(excess) = gaussian_excess(x, |i| self.law.as_gaussian(y[i])) {
+            return Ok(excess);
         }
+        let own = x.own_potential();
+        if own * f64::EPSILON > LOST {
+            let (b, scale) = (E::view(&x.linear), x.mean_scale());
+            let place = |i: usize| self.law.log_density(y[i], b[i].scale(scale));
+            let limit = chunked_sum(b.len(), place);
+            if limit.is_finite() {
+                return Ok(limit);
+            }
+        }
+        Ok(self.log_partition(incoming, work)? - own)
     }
 
     fn moments(
