@@ -291,6 +291,19 @@ fn starts_and_points_that_make_no_sense_are_refused() {
             "{text}"
         );
     }
+    let mismatched = || MismatchedEvolution::new(&tree, &tree).unwrap();
+    let given = mismatched().starting_from(&[("x", -1.0)]).unwrap_err();
+    assert!(given.to_string().contains("-1 on x"), "{given}");
+    let constant = Initial::Constant {
+        precision: -2.0,
+        linear: 0.0,
+    };
+    let text = mismatched()
+        .initial(constant)
+        .run()
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("not negative"), "{text}");
     assert!(theory().informed(&["nobody"]).is_err());
     let short = theory().max_sweeps(2).run().unwrap();
     let text = short.information(&tree).unwrap_err().to_string();

@@ -8,7 +8,7 @@ use super::conjugate::KNOWN;
 use super::divergence::check_pair;
 use super::heuristic::heuristics;
 use super::teacher::{not_reached, requires, rule, weights};
-use super::theory::INFORMED;
+use super::theory::{INFORMED, check_initial, check_start};
 use super::{Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
@@ -294,10 +294,11 @@ impl<'t> MismatchedEvolution<'t> {
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable), or a field that is
-    /// not finite.
+    /// negative or not finite.
     pub fn starting_from(mut self, starts: &[(&str, f64)]) -> Result<Self, RunError> {
         let mut messages = Vec::new();
         for (name, m_hat) in starts {
+            check_start(name, *m_hat)?;
             let variable = &self.student.variables()[self.student.variable(name)?];
             for e in &variable.edges {
                 let edge = self.student.edges()[*e];
@@ -339,6 +340,7 @@ impl<'t> MismatchedEvolution<'t> {
     }
 
     fn engine(&self) -> Result<Engine<'t, ReplicaSymmetric>, RunError> {
+        check_initial(&self.options.initial)?;
         let engine = Engine::new(self.student, self.algorithm.clone())?;
         let engine = engine.options(self.options.clone());
         Ok(match &self.warm {

@@ -180,17 +180,7 @@ impl<'t> StateEvolution<'t> {
     }
 
     fn engine(&self) -> Result<Engine<'t, BayesOptimal>, RunError> {
-        match &self.options.initial {
-            Initial::Constant { precision, .. } | Initial::Noisy { precision, .. } => {
-                check_start("every variable", *precision)?;
-            }
-            Initial::Given(messages) => {
-                for m in messages {
-                    check_start(&m.variable, m.precision)?;
-                }
-            }
-            Initial::Flat => {}
-        }
+        check_initial(&self.options.initial)?;
         let algorithm = BayesOptimal::new(self.tree, self.teacher.clone());
         let engine = Engine::new(self.tree, algorithm)?.options(self.options.clone());
         Ok(match &self.warm {
@@ -234,8 +224,21 @@ pub(super) fn least_noise(tree: &Tree, teacher: &Teacher) -> Option<f64> {
     noises.reduce(f64::min)
 }
 
+/// Refuses initial messages whose fields are not those of a signal that is seen.
+pub(super) fn check_initial(initial: &Initial) -> Result<(), RunError> {
+    match initial {
+        Initial::Constant { precision, .. } | Initial::Noisy { precision, .. } => {
+            check_start("every variable", *precision)
+        }
+        Initial::Given(messages) => messages
+            .iter()
+            .try_for_each(|m| check_start(&m.variable, m.precision)),
+        Initial::Flat => Ok(()),
+    }
+}
+
 /// A field $\hat m$ is the precision of what is seen of a signal.
-fn check_start(variable: &str, m_hat: f64) -> Result<(), RunError> {
+pub(super) fn check_start(variable: &str, m_hat: f64) -> Result<(), RunError> {
     if m_hat >= 0.0 && m_hat.is_finite() {
         return Ok(());
     }
