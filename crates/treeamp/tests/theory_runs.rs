@@ -80,6 +80,11 @@ fn compare(name: &str, theory: &[f64], runs: &[Vec<f64>]) {
     let (mut worst, mut report): (f64, String) = (0.0, String::new());
     for (t, (theory, (mean, error))) in theory.iter().zip(&seen).enumerate() {
         let (gap, allowed) = ((mean - theory).abs(), 3.0 * error + 5.0 / n as f64);
+        assert!(
+            gap.is_finite() && allowed.is_finite(),
+            "{name}: sweep {}",
+            t + 1
+        );
         if gap / allowed >= worst {
             worst = gap / allowed;
             report = format!(
