@@ -519,6 +519,39 @@ fn thresholds_and_phases() {
     }
 }
 
+/// A column that is easy, or impossible, all over is a column as any other.
+#[test]
+fn a_diagram_may_have_columns_without_a_transition() {
+    let model = models().join("compressed_sensing.toml");
+    let folder = Folder::new("columns");
+    let (picture, table) = (folder.path("p.svg"), folder.path("p.csv"));
+    works(&[
+        "plot",
+        "phases",
+        text(&model),
+        "--x",
+        "rho=0.05,0.95",
+        "--y",
+        "alpha=0.5,0.9",
+        "--output",
+        text(&picture),
+        "--table",
+        text(&table),
+    ]);
+    let table = fs::read_to_string(&table).expect("the table");
+    for line in [
+        "0.05,0.5,easy,",
+        "0.05,0.9,easy,",
+        "0.95,0.5,impossible,",
+        "0.95,0.9,impossible,",
+    ] {
+        assert!(
+            table.lines().any(|l| l.starts_with(line)),
+            "{line}\n{table}"
+        );
+    }
+}
+
 #[test]
 fn every_command_teaches() {
     for name in [

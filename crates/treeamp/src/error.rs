@@ -298,6 +298,18 @@ pub enum RunError {
         /// Why.
         why: String,
     },
+    /// A transition that the range does not hold.
+    #[error("{what} is not defined: {}", outside(*.low, *.high, *.holds))]
+    NoTransition {
+        /// The transition.
+        what: String,
+        /// The smallest ratio of the range.
+        low: f64,
+        /// The largest.
+        high: f64,
+        /// What lies beyond the transition holds in the range already; else it lies above the range.
+        holds: bool,
+    },
     /// A fixed point that an answer depends on was not reached.
     #[error("could not reach {what}: {termination}")]
     NotReached {
@@ -351,6 +363,14 @@ pub enum RunError {
     /// The model itself is wrong.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+fn outside(low: f64, high: f64, holds: bool) -> String {
+    if holds {
+        format!("there is none between {low} and {high}")
+    } else {
+        format!("it lies above the range, {high}")
+    }
 }
 
 fn list_missing(missing: &[(String, &'static str)]) -> String {

@@ -233,13 +233,8 @@ impl PhaseArgs {
             let place = |found: Result<f64, RunError>| -> Result<f64, String> {
                 match found {
                     Ok(threshold) => Ok(threshold),
-                    // outside the range on one side or the other
-                    Err(RunError::NotDefined { why, .. }) if why.contains("above the range") => {
-                        Ok(f64::INFINITY)
-                    }
-                    Err(RunError::NotDefined { why, .. }) if why.contains("below the range") => {
-                        Ok(f64::NEG_INFINITY)
-                    }
+                    Err(RunError::NoTransition { holds: true, .. }) => Ok(f64::NEG_INFINITY),
+                    Err(RunError::NoTransition { .. }) => Ok(f64::INFINITY),
                     Err(other) => Err(other.to_string()),
                 }
             };

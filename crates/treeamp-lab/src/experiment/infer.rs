@@ -62,7 +62,7 @@ impl Inference {
             .as_ref()
             .map(|sample| sample.get(variable))
             .transpose()?;
-        Ok(truth.map(|truth| metric.of(mean, truth)))
+        Ok(truth.map(|truth| metric.of(mean, truth)).transpose()?)
     }
 }
 

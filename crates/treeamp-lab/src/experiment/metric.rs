@@ -1,5 +1,8 @@
 //! How far an estimate is from the truth.
 
+use treeamp::ModelError;
+use treeamp::metrics::{mse, mse_up_to_sign};
+
 /// A measure of error or agreement, per component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Metric {
@@ -28,23 +31,25 @@ impl Metric {
 
     /// Its value for an estimate.
     ///
+    /// # Errors
+    /// Arrays of different lengths, or empty ones.
+    ///
     /// ```
     /// use treeamp_lab::experiment::Metric;
-    /// assert_eq!(Metric::Mse.of(&[1.0, 2.0], &[-1.0, -2.0]), 10.0);
-    /// assert_eq!(Metric::SignMse.of(&[1.0, 2.0], &[-1.0, -2.0]), 0.0);
-    /// assert_eq!(Metric::Overlap.of(&[1.0, 2.0], &[-1.0, -2.0]), -2.5);
+    /// assert_eq!(Metric::Mse.of(&[1.0, 2.0], &[-1.0, -2.0])?, 10.0);
+    /// assert_eq!(Metric::SignMse.of(&[1.0, 2.0], &[-1.0, -2.0])?, 0.0);
+    /// assert_eq!(Metric::Overlap.of(&[1.0, 2.0], &[-1.0, -2.0])?, -2.5);
+    /// # Ok::<(), treeamp::ModelError>(())
     /// ```
-    #[must_use]
-    pub fn of(self, estimate: &[f64], truth: &[f64]) -> f64 {
-        let mean = |f: &dyn Fn(f64, f64) -> f64| {
-            let pairs = estimate.iter().zip(truth);
-            pairs.map(|(x, y)| f(*x, *y)).sum::<f64>() / truth.len() as f64
-        };
-        let square = |sign: f64| mean(&|x, y| (x - sign * y).powi(2));
-        match self {
-            Self::Mse => square(1.0),
-            Self::SignMse => square(1.0).min(square(-1.0)),
-            Self::Overlap => mean(&|x, y| x * y),
-        }
+    pub fn of(self, estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError> {
+        let error = mse(estimate, truth)?;
+        Ok(match self {
+            Self::Mse => error,
+            Self::SignMse => mse_up_to_sign(estimate, truth)?,
+            Self::Overlap => {
+                let products = estimate.iter().zip(truth).map(|(x, y)| x * y);
+                products.sum::<f64>() / truth.len() as f64
+            }
+        })
     }
 }

@@ -354,14 +354,11 @@ impl Search {
             any |= left.1;
             right = left;
         }
-        let why = if any {
-            format!("there is none between {low} and {high}")
-        } else {
-            format!("it lies above the range, {high}")
-        };
-        Err(RunError::NotDefined {
+        Err(RunError::NoTransition {
             what: what.to_owned(),
-            why,
+            low,
+            high,
+            holds: any,
         })
     }
 }

@@ -28,7 +28,7 @@ const SOME: f64 = 1e-12;
 ///
 /// # Errors
 /// [`RunError::NotDefined`] when the uninformed point is informative by itself (odd outputs, a signal
-/// with a mean), with the factor that makes it so, or the transition lies outside the range.
+/// with a mean), with the factor that makes it so; [`RunError::NoTransition`] when it lies outside the range.
 pub fn weak_recovery(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
     search.root("the weak-recovery threshold", |alpha| {
         let tree = family(alpha)?;
@@ -152,7 +152,7 @@ fn agree(tree: &Tree, signal: &str, points: &FixedPoints) -> Result<bool, RunErr
 /// its ratio; the options of the fixed points are for other trees.
 ///
 /// # Errors
-/// [`RunError::NotDefined`] when there is no such transition in the range;
+/// [`RunError::NoTransition`] when there is none in the range;
 /// [`RunError::NotReached`] when a fixed point near it is not reached within the sweep limit.
 pub fn algorithmic_threshold(
     family: &Family<'_>,
