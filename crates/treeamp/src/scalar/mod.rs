@@ -16,4 +16,4 @@ pub use likelihood::ScalarLikelihood;
 pub use prior::ScalarPrior;
 pub use tilted::{Tilt, Tilted, TiltedPair};
 pub(crate) use view::excess_by_difference;
-pub use view::{Landmark, OutputMeasure, Parity, ScalarView, Symmetry};
+pub use view::{Landmark, OutputMeasure, Parity, Piece, ScalarView, Symmetry};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::conjugate::KNOWN;
 use super::divergence::check_pair;
+use super::evolution::noiseless_output;
 use super::heuristic::heuristics;
 use super::teacher::{not_reached, requires, rule, weights};
 use super::theory::{INFORMED, check_initial, check_start};
@@ -336,6 +337,7 @@ impl<'t> MismatchedEvolution<'t> {
             teacher: self.algorithm.moments.clone(),
             normalisation: self.own.normalisation,
             heuristics: heuristics(self.student),
+            noiseless_output: noiseless_output(self.student),
         })
     }
 

@@ -8,34 +8,34 @@ use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{
     COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, entropy, floors, is_same,
-    is_symmetric,
+    is_symmetric, tube,
 };
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
 use crate::scalar::{Landmark, ScalarView, Symmetry, Tilt, TiltedPair};
 
-const Z: usize = 0;
-const X: usize = 1;
+pub(super) const Z: usize = 0;
+pub(super) const X: usize = 1;
 /// Weight, relative to the heaviest break, of what is nothing; for the variance of $x$, which may itself be
 /// next to nothing, and for the other averages.
 const EMPTY: [f64; 2] = [1e-40, 1e-21];
 
 /// A teacher and a student channel at the fields of both ends.
-struct Pair<'a> {
-    student: &'a dyn ScalarView,
-    teacher: &'a dyn ScalarView,
-    at: [Field; 2],
+pub(super) struct Pair<'a> {
+    pub student: &'a dyn ScalarView,
+    pub teacher: &'a dyn ScalarView,
+    pub at: [Field; 2],
     /// The end whose overlaps are asked for; `None` for the potential.
     target: Option<usize>,
     /// $A_0(\hat\tau_0, 0)$.
-    log_z0: f64,
-    tau0: [f64; 2],
+    pub log_z0: f64,
+    pub tau0: [f64; 2],
     /// The weight is formed from the excess over the tilt of this end.
     sharp: [bool; 2],
-    bayes: bool,
+    pub bayes: bool,
     /// Only one sign of $b_z$ need be looked at.
-    symmetric: bool,
+    pub symmetric: bool,
 }
 
 impl Pair<'_> {
@@ -110,8 +110,8 @@ impl Pair<'_> {
         }
     }
 
-    /// All averaged quantities at a pair of fields.
-    fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
+    /// What teacher and student say at a pair of fields, and the weight of the pair if it is not zero.
+    fn visit(&self, bz: f64, bx: f64) -> Option<(f64, Point)> {
         let (z, x) = (self.star(Z, bz), self.star(X, bx));
         let measure = self.log_measure(Z, bz) + self.log_measure(X, bx) - self.log_z0;
         let nothing = (TiltedPair::divergent(0.0, 0.0), f64::INFINITY);
@@ -124,7 +124,7 @@ impl Pair<'_> {
         };
         let weight = (excess + measure).exp();
         if !(weight > 0.0) {
-            return Sample::plain([0.0; COUNT]);
+            return None;
         }
         let t = if self.bayes {
             t0
@@ -150,18 +150,40 @@ impl Pair<'_> {
             r0,
             v0,
         };
+        Some((weight, point))
+    }
+
+    /// The averaged quantities at a pair of fields, with a weight other than that of the pair.
+    pub(super) fn weighted(&self, [bz, bx]: [f64; 2], weight: f64) -> [f64; COUNT] {
+        let end = self.target.unwrap_or(X);
+        match self.visit(bz, bx) {
+            Some((_, point)) => point.weighted(weight, self.at[end].k),
+            None => [0.0; COUNT],
+        }
+    }
+
+    /// All averaged quantities at a pair of fields.
+    fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
+        let Some((weight, point)) = self.visit(bz, bx) else {
+            return Sample::plain([0.0; COUNT]);
+        };
+        let end = self.target.unwrap_or(X);
         // the mean of x rises with b_x as its variance says
-        let rise = if self.target == Some(X) { r } else { f64::NAN };
+        let rise = if self.target == Some(X) {
+            point.r
+        } else {
+            f64::NAN
+        };
         Sample {
             values: point.weighted(weight, self.at[end].k),
             weight,
             rise: [rise, 0.0],
-            slope: [v, 0.0],
+            slope: [point.v, 0.0],
         }
     }
 
     /// Which averages are needed, and to what accuracy.
-    fn floor(&self) -> [f64; COUNT] {
+    pub(super) fn floor(&self) -> [f64; COUNT] {
         let Some(end) = self.target else {
             let mut floor = [f64::INFINITY; COUNT];
             floor[..=POTENTIAL].fill(0.0);
@@ -218,6 +240,9 @@ impl Pair<'_> {
     }
 
     fn average(&self) -> [f64; COUNT] {
+        if let Some(tubes) = tube::Tubes::of(self) {
+            return tubes.average();
+        }
         let at = &self.at[Z];
         let needed = self.floor();
         if at.is_silent() {

@@ -27,6 +27,7 @@ mod modulus;
 mod panels;
 mod prior;
 mod rules;
+mod tube;
 
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
