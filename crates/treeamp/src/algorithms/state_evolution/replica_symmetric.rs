@@ -24,6 +24,9 @@ use crate::model::{Tree, Variable};
 /// no less than the square of this.
 const CERTAIN: f64 = 1e10;
 
+/// Distance from the Nishimori line, relative, that is rounding: averages are good to 1e-8.
+const MATCHED: f64 = 1e-8;
+
 /// The algorithm: moments of the student over data of the teacher.
 #[derive(Debug, Clone)]
 pub struct ReplicaSymmetric {
@@ -32,6 +35,31 @@ pub struct ReplicaSymmetric {
     teachers: Vec<Arc<dyn Factor>>,
     factor_weights: Vec<f64>,
     variable_weights: Vec<f64>,
+    /// Edges by factor and port.
+    edges: Vec<Vec<usize>>,
+}
+
+impl ReplicaSymmetric {
+    /// Puts the fields of a factor that teacher and student share back on the Nishimori line, $\hat m = \hat q$ and $\hat\tau = \hat\tau_0$, if they
+    /// are there but for rounding; says so. The line maps to itself, and where it is not stable rounding would grow.
+    fn settle(&self, node: usize, factor: &dyn Factor, fields: &mut [OverlapFields]) -> bool {
+        let tau0_hat = &self.moments.to_factor[node];
+        let on_line = |(f, t): (&OverlapFields, &f64)| {
+            let scale = f.m_hat.abs() + t.abs();
+            f.a().is_finite()
+                && (f.m_hat - f.q_hat).abs() <= MATCHED * scale
+                && (f.tau_hat - t).abs() <= MATCHED * scale
+        };
+        let same = std::ptr::addr_eq(factor, Arc::as_ptr(&self.teachers[node]));
+        if !same || !fields.iter().zip(tau0_hat).all(on_line) {
+            return false;
+        }
+        for (f, t) in fields.iter_mut().zip(tau0_hat) {
+            f.q_hat = f.m_hat;
+            f.tau_hat = *t;
+        }
+        true
+    }
 }
 
 impl Algorithm for ReplicaSymmetric {
@@ -79,7 +107,8 @@ impl Algorithm for ReplicaSymmetric {
         out: &mut OverlapFields,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
-        let fields: Vec<OverlapFields> = incoming.iter().copied().collect();
+        let mut fields: Vec<OverlapFields> = incoming.iter().copied().collect();
+        let matched = self.settle(node, factor, &mut fields);
         let at = Averaged {
             fields: &fields,
             tau0_hat: &self.moments.to_factor[node],
@@ -99,6 +128,10 @@ impl Algorithm for ReplicaSymmetric {
         out.m_hat = a * o.m / o.tau0 - own.m_hat;
         out.q_hat = a * a * o.err - own.q_hat;
         out.tau_hat = extrinsic - out.q_hat;
+        if matched {
+            out.q_hat = out.m_hat;
+            out.tau_hat = self.moments.to_variable[self.edges[node][target]];
+        }
         Ok(())
     }
 
@@ -225,6 +258,7 @@ impl<'t> MismatchedEvolution<'t> {
                 .collect(),
             factor_weights,
             variable_weights,
+            edges: student.factors().iter().map(|f| f.edges.clone()).collect(),
         };
         let options = Options {
             max_sweeps: 2000,
