@@ -400,8 +400,33 @@ fn extreme_precisions_and_evaluations() {
 #[test]
 fn rare_confusions_of_two_inputs() {
     let f = PiecewiseLinear::asymmetric_abs(0.4).unwrap();
-    for (m_z, m_x, v) in [(1e2, 1e5, 1.0283847993e-05), (1e2, 1e8, 2.9906216620e-07)] {
+    for (m_z, m_x, v) in [
+        (1e2, 1e5, 1.028_384_799_3e-05),
+        (1e2, 1e8, 2.990_621_662_0e-07),
+    ] {
         let [z, _] = overlaps(&f, &f, &bayes_fields(m_z, m_x, [1.0, 0.0]), [1.0, 0.0]);
         close(z.v, v, 1e-8);
+    }
+}
+
+/// A smooth channel whose input is known is averaged as a linear one from some precision on: $1/v_z = \hat m_z + c$ up to terms
+/// of order $1/\hat m_z$, with one $c$ on both sides of it. An error of 1e-8 in $v_z$ is one of 1e-3 in $c$.
+#[test]
+fn smooth_channels_of_a_known_input() {
+    for f in [
+        Activation::tanh(),
+        Activation::sigmoid(),
+        Activation::softplus(),
+    ] {
+        let of = |m_z: f64| {
+            let [z, x] = overlaps(&f, &f, &bayes_fields(m_z, 0.5, [1.0, 0.0]), [1.0, 0.0]);
+            close(z.m + z.v, 1.0, 1e-8);
+            (1.0 / z.v - m_z, x.v * m_z)
+        };
+        // by panels, and from the input alone
+        let ((c, d), (e, g)) = (of(1.2e5), of(3e5));
+        assert!((c - e).abs() < 1e-3, "{}: {c} {e}", Factor::name(&f));
+        // v_x = E[φ'²/(m_z + c)]: the same but for terms of order 1/m_z
+        close(d, g, 1.5 / 1.2e5);
     }
 }

@@ -84,7 +84,7 @@ fn symmetric_signals_from_an_overlap() {
     from_an_overlap(
         "phase retrieval, m = 0",
         2.0,
-        gaussian.clone(),
+        gaussian,
         &PiecewiseLinear::abs(),
     );
     let door = PiecewiseLinear::symmetric_door(0.6745).unwrap();

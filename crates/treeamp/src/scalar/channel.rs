@@ -85,6 +85,12 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
         marks
     }
 
+    /// A deterministic channel that is analytic near the real axis, on the scale of one: it is averaged as a linear one
+    /// where its input is known next to exactly.
+    fn is_smooth(&self) -> bool {
+        false
+    }
+
     /// The pieces of a channel that is piecewise linear, in ascending order; empty for any other. Averages then
     /// follow each piece.
     fn pieces(&self) -> Vec<Piece> {

@@ -203,6 +203,11 @@ pub trait ScalarView: Send + Sync {
         Vec::new()
     }
 
+    /// A deterministic channel that is analytic near the real axis, on the scale of one.
+    fn is_smooth(&self) -> bool {
+        false
+    }
+
     /// The pieces of a channel that is piecewise linear, in ascending order; empty for any other.
     fn pieces(&self) -> Vec<Piece> {
         Vec::new()

@@ -141,6 +141,10 @@ impl<C: ScalarChannel> ScalarView for C {
         ScalarChannel::images(self, mean, deviation)
     }
 
+    fn is_smooth(&self) -> bool {
+        ScalarChannel::is_smooth(self)
+    }
+
     fn pieces(&self) -> Vec<Piece> {
         ScalarChannel::pieces(self)
     }

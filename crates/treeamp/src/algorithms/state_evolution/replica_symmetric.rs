@@ -4,7 +4,7 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use super::conjugate::KNOWN;
+use super::conjugate::certain;
 use super::divergence::check_pair;
 use super::evolution::noiseless_output;
 use super::heuristic::heuristics;
@@ -19,10 +19,6 @@ use crate::engine::{
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
 use crate::model::{Tree, Variable};
-
-/// Without doubt, in units of $1/\tau_0$: the error of a certain student is a difference of overlaps, and rounds to
-/// no less than the square of this.
-const CERTAIN: f64 = 1e10;
 
 /// Distance from the Nishimori line, relative, that is rounding: averages are good to 1e-8.
 const MATCHED: f64 = 1e-8;
@@ -202,31 +198,6 @@ impl Algorithm for ReplicaSymmetric {
             excess: value,
         }
     }
-}
-
-/// What a student sends that has no doubt left, as in the Bayes-optimal setting; `None` while it has some.
-fn certain(o: &Overlaps, a: f64) -> Result<Option<OverlapFields>, FactorError> {
-    let sure = |x: f64| x * CERTAIN < o.tau0;
-    if sure(o.v) && sure(o.mse()) && o.v * a < 1e-3 {
-        let field = CERTAIN / o.tau0;
-        return Ok(Some(if o.v > 0.0 {
-            OverlapFields {
-                m_hat: field,
-                q_hat: field,
-                tau_hat: 0.0,
-            }
-        } else {
-            KNOWN
-        }));
-    }
-    if o.v > 0.0 {
-        return Ok(None);
-    }
-    Err(FactorError::Unsupported(format!(
-        "the student is certain, and errs by {:e} of the signal's second moment: \
-         state evolution needs a student with some noise where its teacher has some",
-        o.mse() / o.tau0
-    )))
 }
 
 /// State evolution of a student on data of another teacher.

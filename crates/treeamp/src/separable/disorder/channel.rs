@@ -7,8 +7,8 @@ use super::breaks::Breaks;
 use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{
-    COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, entropy, floors, is_same,
-    is_symmetric, tube,
+    COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, floors, is_same, is_symmetric,
+    known_input, tube,
 };
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -27,12 +27,12 @@ pub(super) struct Pair<'a> {
     pub teacher: &'a dyn ScalarView,
     pub at: [Field; 2],
     /// The end whose overlaps are asked for; `None` for the potential.
-    target: Option<usize>,
+    pub target: Option<usize>,
     /// $A_0(\hat\tau_0, 0)$.
     pub log_z0: f64,
     pub tau0: [f64; 2],
     /// The weight is formed from the excess over the tilt of this end.
-    sharp: [bool; 2],
+    pub sharp: [bool; 2],
     pub bayes: bool,
     /// Only one sign of $b_z$ need be looked at.
     pub symmetric: bool,
@@ -96,7 +96,11 @@ impl Pair<'_> {
     }
 
     /// A law in a cheaper form, at the precisions of the teacher or of the student.
-    fn tabulated(&self, view: &dyn ScalarView, starred: bool) -> Option<Box<dyn ScalarView>> {
+    pub(super) fn tabulated(
+        &self,
+        view: &dyn ScalarView,
+        starred: bool,
+    ) -> Option<Box<dyn ScalarView>> {
         if self.bayes && !starred {
             return None;
         }
@@ -239,7 +243,10 @@ impl Pair<'_> {
         integrate(&mut |bx| self.sample(bz, bx), &breaks.sorted(), effort)
     }
 
-    fn average(&self) -> [f64; COUNT] {
+    pub(super) fn average(&self) -> [f64; COUNT] {
+        if let Some(sums) = known_input::average(self) {
+            return sums;
+        }
         if let Some(tubes) = tube::Tubes::of(self) {
             return tubes.average();
         }
@@ -384,38 +391,4 @@ pub(super) fn averages(
     };
     let sums = sums.checked(&at)?;
     Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]))
-}
-
-/// $H$ at fields that averages can take: the excess is averaged over the tilts of the ends that are
-/// [clear](entropy::CLEAR).
-pub(super) fn entropic(channel: &dyn ScalarView, at: Averaged<'_>) -> Result<f64, FactorError> {
-    let t0 = teacher_at(channel, at.tau0_hat)?;
-    let tau0 = second_moments(&t0);
-    let field = |end: usize| Field::new(&at.fields[end], at.tau0_hat[end], true);
-    let fields = [field(Z)?, field(X)?];
-    let clear = [Z, X].map(|i| fields[i].m_hat * tau0[i] > entropy::CLEAR);
-    let mut pair = Pair {
-        student: channel,
-        teacher: channel,
-        at: fields.map(|f| Field { excess: true, ..f }),
-        target: None,
-        log_z0: t0.log_z,
-        tau0,
-        sharp: clear,
-        bayes: true,
-        symmetric: is_symmetric(channel, channel),
-    };
-    let table = pair.tabulated(channel, true);
-    if let Some(table) = &table {
-        (pair.teacher, pair.student) = (&**table, &**table);
-    }
-    let sums = Sums(pair.average()).checked(&fields[X])?;
-    let ends = [Z, X].map(|i| {
-        if clear[i] {
-            entropy::of_tilt(&fields[i], tau0[i])
-        } else {
-            0.5 * fields[i].m_hat * tau0[i]
-        }
-    });
-    Ok(t0.log_z - sums.0[POTENTIAL] + ends[Z] + ends[X])
 }

@@ -10,8 +10,8 @@
 //! along it on that of the signal, but for the noise around its ends.
 
 use std::cell::Cell;
-use std::f64::consts::PI;
 
+use super::across::trapezoid;
 use super::breaks::Breaks;
 use super::channel::{Pair, X, Z};
 use super::panels::{Effort, Sample, integrate};
@@ -31,16 +31,9 @@ const AROUND: f64 = 8.0;
 /// Sudden changes that are rare enough for the trapezoidal rule to be tried.
 const NEAR: f64 = 2.5;
 const WAIT: u32 = 12;
-/// First step across a piece, by which a Gaussian is integrated to $10^{-11}$, and its number on either side.
-const STEP: f64 = 1.0;
-const POINTS: i32 = 9;
 /// Relative error across a piece and along it, as it is estimated; what it is is a tenth or less.
-const TOLERANCE: f64 = 1e-8;
+pub(super) const TOLERANCE: f64 = 1e-8;
 const ALONG: f64 = 1.5e-8;
-/// The poles that the ends of pieces make are no nearer than those of odds of this rate.
-const ENDS: f64 = 2.5;
-/// A change that is far from convergence.
-const HOPELESS: f64 = 1e-2;
 /// $\hat m\tau_0$ of both ends from which on pieces are followed: below, they overlap. The input of pieces that are all sloped is also
 /// told by the output.
 const CLEAR: [f64; 2] = [5.0, 1e2];
@@ -61,7 +54,7 @@ struct Tube {
 pub(super) struct Tubes<'a> {
     pair: &'a Pair<'a>,
     /// Those to be followed: all of them, or one half.
-    tubes: Vec<Tube>,
+    followed: Vec<Tube>,
     /// All of them.
     lines: Vec<Tube>,
     /// How many averages across are taken by panels before the trapezoidal rule is tried again.
@@ -103,10 +96,10 @@ impl<'a> Tubes<'a> {
             pieces.retain(|p| p.end > 0.0);
             pieces.iter_mut().for_each(|p| p.start = p.start.max(0.0));
         }
-        let tubes = pieces.iter().map(tube).collect();
+        let followed = pieces.iter().map(tube).collect();
         Some(Self {
             pair,
-            tubes,
+            followed,
             lines,
             wait: Cell::new(0),
         })
@@ -242,11 +235,11 @@ impl<'a> Tubes<'a> {
     /// The average over all pieces.
     pub fn average(&self) -> [f64; COUNT] {
         let needed = self.pair.floor();
-        let panels: Vec<Vec<f64>> = self.tubes.iter().map(|tube| self.panels(tube)).collect();
+        let panels: Vec<Vec<f64>> = self.followed.iter().map(|tube| self.panels(tube)).collect();
         // which averages across matter: three points in the middle of every panel
         let mut rough = needed;
         let mut longest = 0.0_f64;
-        for (tube, panels) in self.tubes.iter().zip(&panels) {
+        for (tube, panels) in self.followed.iter().zip(&panels) {
             for w in panels.windows(2) {
                 longest = longest.max(w[1] - w[0]);
                 let t = 0.5 * (w[0] + w[1]);
@@ -264,7 +257,7 @@ impl<'a> Tubes<'a> {
             }
         }
         let mut total = [0.0; COUNT];
-        for (tube, panels) in self.tubes.iter().zip(&panels) {
+        for (tube, panels) in self.followed.iter().zip(&panels) {
             let length = panels
                 .last()
                 .zip(panels.first())
@@ -375,58 +368,4 @@ fn cuts(rivals: &[Rival]) -> Vec<f64> {
     }
     cuts.sort_by(f64::total_cmp);
     cuts
-}
-
-/// $\int f$ over the noise across a piece by the trapezoidal rule; `None` if it does not converge in three steps.
-///
-/// A pole at the distance $d$ from the axis makes an error $c\,\epsilon$, $\epsilon = e^{-2\pi d/h}$, and halving the step squares $\epsilon$. The first change is
-/// $c\,\epsilon$ and leaves $c\,\epsilon^2$: odds of rate $\rho$ have poles at $\pi/\rho$, and the ends of pieces at two or more. The second change tells $\epsilon$
-/// itself.
-fn trapezoid(
-    f: &mut impl FnMut(f64) -> [f64; COUNT],
-    floor: &[f64; COUNT],
-    fastest: f64,
-) -> Option<[f64; COUNT]> {
-    let (mut sum, mut size) = ([0.0; COUNT], [0.0; COUNT]);
-    let mut add = |f: &mut dyn FnMut(f64) -> [f64; COUNT], n: f64| {
-        let values = f(n);
-        for k in 0..COUNT {
-            sum[k] += values[k];
-            size[k] += values[k].abs();
-        }
-        (sum, size)
-    };
-    let mut step = STEP;
-    let mut last = [0.0; COUNT];
-    for i in -POINTS..=POINTS {
-        last = add(f, step * f64::from(i)).0;
-    }
-    let mut before = f64::NAN;
-    for level in 0..2 {
-        let half = POINTS << level;
-        let (mut fine, mut size) = ([0.0; COUNT], [0.0; COUNT]);
-        for i in -half..half {
-            (fine, size) = add(f, step * (f64::from(i) + 0.5));
-        }
-        let change = (0..COUNT).filter(|k| floor[*k].is_finite()).map(|k| {
-            let gap = step * (0.5 * fine[k] - last[k]).abs();
-            let scale = (0.5 * step * size[k]).max(floor[k]);
-            if gap > 0.0 { gap / scale } else { 0.0 }
-        });
-        let change = change.fold(0.0, f64::max);
-        step *= 0.5;
-        let left = if level == 0 {
-            change * (-2.0 * PI * PI / (STEP * (fastest + ENDS))).exp()
-        } else {
-            change * (change / before).powi(2)
-        };
-        if left <= TOLERANCE {
-            return Some(fine.map(|x| step * x));
-        }
-        if !(change < HOPELESS) {
-            return None;
-        }
-        (last, before) = (fine, change);
-    }
-    None
 }
