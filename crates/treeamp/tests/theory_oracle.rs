@@ -371,7 +371,7 @@ fn published_curves() {
                 assert!((ours.variance("x").unwrap() - exact).abs() < 1e-6);
                 let off = (theirs - exact).abs();
                 if off < 1e-3 {
-                    // their run took more steps to the fixed point than it says, and is right about it
+                    // the row is the fixed point, which ours has not reached after as many sweeps
                     println!("{file} alpha {alpha}: {theirs} is the fixed point {exact}");
                     worst = worst.max(off);
                     count += 1;

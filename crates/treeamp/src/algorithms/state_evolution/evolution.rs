@@ -132,8 +132,8 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
     /// There is a fixed point, and it has entropies.
     pub(super) fn check_defined(&self, what: &str) -> Result<(), RunError> {
         let Termination::Converged { perfect_recovery } = self.termination() else {
-            let point = format!("the fixed point that {what} belongs to");
-            return Err(not_reached(&point, self.termination()));
+            let point = "the fixed point that entropies belong to";
+            return Err(not_reached(point, self.termination()));
         };
         match self.noiseless_output.as_ref().filter(|_| *perfect_recovery) {
             None => Ok(()),
