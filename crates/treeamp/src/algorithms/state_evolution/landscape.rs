@@ -18,6 +18,8 @@ const LEAST: f64 = 1e-3;
 const MOST: f64 = 1e8;
 /// It ends where the signal is known: below this fraction of $\tau_0$ (see [`landscape`]).
 const KNOWN: f64 = 1e-6;
+/// Places of the prior's answers between which those of the landscape are interpolated.
+const SCAN: u32 = 400;
 
 /// One place of a landscape.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,18 +63,8 @@ pub fn landscape(tree: &Tree, signal: &str, places: usize) -> Result<Vec<Place>,
     }
     let teacher = StateEvolution::new(tree)?.teacher().clone();
     let held = Signal::of(tree, signal, &teacher)?;
-    let ratio = (MOST / LEAST).powf(1.0 / (places - 1) as f64);
-    let mut found = Vec::with_capacity(places);
-    for k in 0..places {
-        let told = LEAST * ratio.powf(k as f64) / held.tau0;
-        let place = held.place(told)?;
-        let known = place.mse < KNOWN * held.tau0;
-        found.push(place);
-        if known {
-            break;
-        }
-    }
-    Ok(found)
+    let told = held.spread(places)?;
+    told.into_iter().map(|told| held.place(told)).collect()
 }
 
 /// The signal, its prior, and the algorithm that both follow.
@@ -120,13 +112,46 @@ impl<'t> Signal<'t> {
         }
     }
 
-    fn place(&self, told: f64) -> Result<Place, RunError> {
+    /// What the prior answers.
+    fn answer(&self, told: f64) -> Result<Conjugate, RunError> {
         let (store, factor) = ([Conjugate(told)], self.node().factor.as_ref());
         let mut answer = Conjugate(0.0);
         let incoming = Incoming::new(&store, &[0]);
         self.algorithm
             .update(self.prior, factor, incoming, 0, &mut answer, &mut [])
             .map_err(self.failed())?;
+        Ok(answer)
+    }
+
+    fn mse(&self, told: f64, answer: Conjugate) -> f64 {
+        1.0 / (1.0 / self.tau0 + told + answer.0)
+    }
+
+    /// Places evenly spread in $\ln\hat s - 2\ln v$, so that neither $\hat s$ nor the error leaps between two of them.
+    fn spread(&self, places: usize) -> Result<Vec<f64>, RunError> {
+        let mut scan: Vec<(f64, f64)> = Vec::new();
+        for k in 0..=SCAN {
+            let told = LEAST * (MOST / LEAST).powf(f64::from(k) / f64::from(SCAN)) / self.tau0;
+            let mse = self.mse(told, self.answer(told)?);
+            scan.push((told.ln() - 2.0 * mse.ln(), told.ln()));
+            if mse < KNOWN * self.tau0 {
+                break;
+            }
+        }
+        let (first, last) = (scan[0].0, scan[scan.len() - 1].0);
+        let at = |k: usize| {
+            let place = first + (last - first) * k as f64 / (places - 1) as f64;
+            let right = scan
+                .partition_point(|s| s.0 < place)
+                .clamp(1, scan.len() - 1);
+            let ((u, x), (w, y)) = (scan[right - 1], scan[right]);
+            (x + (y - x) * ((place - u) / (w - u)).clamp(0.0, 1.0)).exp()
+        };
+        Ok((0..places).map(at).collect())
+    }
+
+    fn place(&self, told: f64) -> Result<Place, RunError> {
+        let answer = self.answer(told)?;
         let algorithm = Held {
             inner: self.algorithm.clone(),
             node: self.prior,
@@ -150,7 +175,7 @@ impl<'t> Signal<'t> {
         let objective = report.objective?;
         let excess = self.excess(told, answer.0)? - self.excess(rest, answer.0)?;
         Ok(Place {
-            mse: 1.0 / (1.0 / self.tau0 + told + answer.0),
+            mse: self.mse(told, answer),
             free_entropy: objective.total + excess - self.normalisation,
             told,
             answer: rest,
