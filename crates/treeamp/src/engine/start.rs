@@ -4,6 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::acceleration::Acceleration;
 use super::adaptive::Step;
 use super::report::{check_len, find_edge};
 use super::state::State;
@@ -51,7 +52,7 @@ impl<A: Algorithm> Engine<'_, A> {
             0
         };
         let n = variables.len();
-        Ok(State {
+        let mut state = State {
             good_messages: store[..kept].to_vec(),
             has_good: false,
             scratch: (0..count)
@@ -74,11 +75,16 @@ impl<A: Algorithm> Engine<'_, A> {
                 .map(|v| self.algorithm.blank(&v.spec))
                 .collect(),
             returns: vec![f64::INFINITY; n],
+            acceleration: None,
             step: (A::ON_DATA && self.options.damping == Damping::Adaptive).then(Step::new),
             changes: vec![0.0; n],
             known: vec![false; n],
             scale: vec![f64::INFINITY; n],
-        })
+        };
+        if state.step.is_some() && self.options.acceleration {
+            state.acceleration = Acceleration::new(&state.store[..self.tree.edges().len()]);
+        }
+        Ok(state)
     }
 
     /// The messages before the first sweep. Returns the edges to be left alone in it: a forward
