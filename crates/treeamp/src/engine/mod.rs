@@ -23,3 +23,5 @@ pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;
 pub use report::{Divergence, Messages, Report, SweepRecord, Termination};
 pub use sweep::Engine;
+
+pub(crate) use start::START_STREAM;

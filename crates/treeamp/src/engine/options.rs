@@ -14,6 +14,8 @@ pub enum Damping {
     None,
     /// The same on every edge.
     Constant(f64),
+    /// Another one in every sweep, $1 - s$ with the steps $0 < s \le 1$ given here; the last stays.
+    Steps(Vec<f64>),
     /// On the named edges, as (factor, variable, d); none elsewhere.
     PerEdge(Vec<(String, String, f64)>),
 }
@@ -132,6 +134,16 @@ impl Options {
         let dampings: Vec<f64> = match &self.damping {
             Damping::Adaptive | Damping::None => vec![],
             Damping::Constant(d) => vec![*d],
+            Damping::Steps(steps) => {
+                let bad = steps.iter().find(|s| !(**s > 0.0 && **s <= 1.0));
+                match bad {
+                    _ if steps.is_empty() => {
+                        return option("damping.steps", "at least one step", "none".into());
+                    }
+                    Some(s) => return option("damping.steps", "in (0, 1]", s.to_string()),
+                    None => vec![],
+                }
+            }
             Damping::PerEdge(edges) => edges.iter().map(|(_, _, d)| *d).collect(),
         };
         if let Some(d) = dampings.iter().find(|d| !(0.0..1.0).contains(*d)) {

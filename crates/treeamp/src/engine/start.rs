@@ -13,6 +13,9 @@ use crate::belief::Structure;
 use crate::error::RunError;
 use crate::model::{Direction, Variable};
 
+/// Random starts have streams of their own: a sample of the model with the same seed must not meet its own signal.
+pub(crate) const START_STREAM: u64 = 1 << 32;
+
 impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn start(&self) -> Result<State<A>, RunError> {
         let variables = self.tree.variables();
@@ -28,7 +31,7 @@ impl<A: Algorithm> Engine<'_, A> {
         let held = self.initialise(&mut store)?;
         let mut damping = vec![0.0; self.tree.edges().len()];
         match &self.options.damping {
-            Damping::Adaptive | Damping::None => {}
+            Damping::Adaptive | Damping::None | Damping::Steps(_) => {}
             Damping::Constant(d) => damping.fill(*d),
             Damping::PerEdge(edges) => {
                 for (i, (factor, variable, d)) in edges.iter().enumerate() {
@@ -109,7 +112,7 @@ impl<A: Algorithm> Engine<'_, A> {
             } => {
                 for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
                     let mut rng = ChaCha8Rng::seed_from_u64(*seed);
-                    rng.set_stream(e as u64);
+                    rng.set_stream(START_STREAM + e as u64);
                     let mut draw = || {
                         let xi: f64 = StandardNormal.sample(&mut rng);
                         mean + std * xi

@@ -157,6 +157,9 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         let mut improper_run = 0;
         let mut termination = Termination::SweepLimit;
         for sweep in 1..=self.sweep_limit() {
+            if let Damping::Steps(steps) = &self.options.damping {
+                state.damping.fill(1.0 - steps[sweep.min(steps.len()) - 1]);
+            }
             state.note();
             let (improper, first) = match self.sweep(&mut state, sweep)? {
                 Pass::Broken(_) if state.judge(f64::INFINITY, true).back => {
