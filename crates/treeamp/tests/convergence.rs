@@ -41,7 +41,7 @@ fn evidence_of_a_recovered_binary_signal() {
             .on(&posterior)
             .unwrap()
             .damping(0.2)
-            .tolerance(1e-10)
+            .tolerance(0.0)
             .run(&mut ())
             .unwrap();
         assert_eq!(report.termination, PERFECT);

@@ -80,15 +80,15 @@ fn a_push_leaves_the_symmetric_point() -> Outcome {
 #[test]
 fn spectral_estimates_know_something_above_weak_recovery() -> Outcome {
     let n = 600;
-    let overlap = |alpha: f64| -> Result<f64, Box<dyn std::error::Error>> {
+    let overlap = |m: usize| -> Result<f64, Box<dyn std::error::Error>> {
         let mut sum = 0.0;
         for seed in 0..3 {
-            let (_, x, y, w) = retrieval(n, (alpha * n as f64) as usize, seed);
+            let (_, x, y, w) = retrieval(n, m, seed);
             sum += cosine_squared(&spectral_estimate(&w, &y, 7)?, &x) / 3.0;
         }
         Ok(sum)
     };
-    let (below, above, far) = (overlap(0.3)?, overlap(1.0)?, overlap(3.0)?);
+    let (below, above, far) = (overlap(180)?, overlap(n)?, overlap(3 * n)?);
     println!("{below:.3} {above:.3} {far:.3}");
     assert!(
         below < 0.1 && above > 0.25 && far > 0.7,
