@@ -116,8 +116,8 @@ impl PosteriorRule for Linear {
             return Ok(());
         }
         let Some(system) = self.operator().singular_system()? else {
-            let sees_all = self.known()?.spectrum.rank() >= 1.0 - 1e-12;
-            if z.is_flat() && (x.is_flat() || (target == Z && !sees_all)) {
+            let blind = || Ok(self.estimated()?.rank() < 1.0 - 1e-12);
+            if z.is_flat() && (x.is_flat() || (target == Z && blind()?)) {
                 out.set_flat();
                 return Ok(());
             }
