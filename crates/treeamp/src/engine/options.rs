@@ -81,8 +81,9 @@ pub struct Options {
     pub initial: Initial,
     /// Whether a double loop may take over from sweeps that do not settle.
     pub fallback: Fallback,
-    /// A diverging run goes back to its last good state, at the memory of one message per edge.
-    pub rollback: bool,
+    /// A diverging run goes back to its last good state, at the memory of one message per edge that can
+    /// change. Not said: where no variable has more than $2^{18}$ numbers.
+    pub rollback: Option<bool>,
 }
 
 impl Default for Options {
@@ -94,7 +95,7 @@ impl Default for Options {
             damping: Damping::Adaptive,
             initial: Initial::Flat,
             fallback: Fallback::Automatic,
-            rollback: true,
+            rollback: None,
         }
     }
 }

@@ -231,6 +231,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         Ok(())
     }
 
+    fn is_constant(&self) -> bool {
+        self.gaussian
+    }
+
     fn message(
         &self,
         incoming: Incoming<'_, Gaussian>,
