@@ -258,8 +258,13 @@ fn check_kernel(
     entries: usize,
     finite: bool,
 ) -> Result<(), ModelError> {
-    let fits =
-        shape.len() == signal.shape.len() && shape.iter().zip(&signal.shape).all(|(k, n)| k <= n);
+    if shape.len() != signal.shape.len() {
+        let axes = signal.shape.len();
+        let expected = format!("of as many axes as the signal {signal}, {axes}");
+        let got = format!("{}, shape {shape:?}", shape.len());
+        return Err(parameter(NAME, "kernel", expected, got));
+    }
+    let fits = shape.iter().zip(&signal.shape).all(|(k, n)| k <= n);
     if !fits || shape.contains(&0) {
         let expected = format!("no larger than the signal {signal} on any axis");
         return Err(parameter(
