@@ -78,7 +78,8 @@ impl CircularConvolution {
         let response = filter.response(signal, &fourier);
         let positive = response.iter().all(|h| h.im == 0.0 && h.re >= 0.0);
         let phases = (!positive).then(|| response.iter().map(|h| phase(*h)).collect());
-        let values = response.iter().map(|h| h.norm()).collect();
+        let values: Vec<f64> = response.iter().map(|h| h.norm()).collect();
+        check_response(NAME, &values)?;
         let modes = Modes::new(values, 2, fourier.pattern(), signal.len());
         Ok(Self {
             signal: plain(signal),
@@ -250,6 +251,18 @@ pub(super) fn difference(f: f64) -> Complex64 {
     // at the highest frequency sin(2πf) is zero, not its rounding
     let im = if f.abs() >= 0.5 { 0.0 } else { (TAU * f).sin() };
     Complex64::new(-2.0 * s * s, im)
+}
+
+/// Squares of the response must be numbers that add up.
+pub(super) fn check_response(module: &str, values: &[f64]) -> Result<(), ModelError> {
+    let largest = values.iter().fold(0.0_f64, |m, h| m.max(*h));
+    let bad = values.iter().find(|h| !h.is_finite());
+    if bad.is_none() && (largest * largest * values.len() as f64).is_finite() {
+        return Ok(());
+    }
+    let expected = "with a response whose squares add up to a finite number";
+    let got = format!("one of up to {:e}", bad.unwrap_or(&largest));
+    Err(parameter(module, "kernel", expected, got))
 }
 
 fn check_kernel(

@@ -38,6 +38,7 @@ pub use gradient::{Boundary, FiniteDifference};
 pub use lanczos::{LanczosOptions, estimated_spectrum};
 pub(crate) use lanczos::{Resolved, exact_spectrum, largest_eigenvalue, resolved_spectrum};
 pub use mask::SubSampling;
+pub(crate) use mask::check_shape;
 pub use multi_convolution::MultiChannelConvolution;
 pub use real_dft::OrthogonalDft;
 pub use sparse::SparseMatrix;
