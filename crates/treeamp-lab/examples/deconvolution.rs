@@ -14,18 +14,21 @@ use treeamp::operator::{CircularConvolution, Filter, applied};
 use treeamp::prelude::*;
 use treeamp_lab::figure::{Figure, Panel, Raster};
 
-const SIDE: usize = 256;
+const SIDE: usize = 192;
+/// Where the water begins.
+const SHORE: f64 = 0.6;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> Outcome {
-    restore("Deconvolution", 2.0, 0.01, "deconvolution.svg")?;
-    restore("Denoising", 0.0, 0.1, "denoising.svg")
+    restore("Deconvolution", 1.5, 0.005, "deconvolution.svg")?;
+    restore("Denoising", 0.0, 0.06, "denoising.svg")
 }
 
 /// A number between 0 and 1 at a place of a grid.
-fn speck(i: i64, j: i64, seed: u64) -> f64 {
-    let mut h = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (j as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f) ^ seed;
+fn speck(i: f64, j: f64, seed: u64) -> f64 {
+    let spread = |x: f64, by: u64| x.to_bits().wrapping_mul(by);
+    let mut h = spread(i, 0x9e37_79b9_7f4a_7c15) ^ spread(j, 0xc2b2_ae3d_27d4_eb4f) ^ seed;
     for _ in 0..3 {
         h = (h ^ (h >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     }
@@ -37,10 +40,10 @@ fn smooth(x: f64, y: f64, seed: u64) -> f64 {
     let (i, j) = (x.floor(), y.floor());
     let ease = |t: f64| t * t * (3.0 - 2.0 * t);
     let (s, t) = (ease(x - i), ease(y - j));
-    let at = |a: i64, b: i64| speck(i as i64 + a, j as i64 + b, seed);
-    let low = at(0, 0) * (1.0 - s) + at(1, 0) * s;
-    let high = at(0, 1) * (1.0 - s) + at(1, 1) * s;
-    low * (1.0 - t) + high * t
+    let at = |a: f64, b: f64| speck(i + a, j + b, seed);
+    let low = mix(at(0.0, 0.0), at(1.0, 0.0), s);
+    let high = mix(at(0.0, 1.0), at(1.0, 1.0), s);
+    mix(low, high, t)
 }
 
 /// Noise on several scales, each half as wide and `rough` times as strong as the one before.
@@ -69,7 +72,11 @@ fn above(x: f64, y: f64) -> f64 {
     let sun = (x - 0.63).hypot(1.1 * (y - 0.27));
     let mut grey = mix(0.5, 0.86, step(-0.1, 0.55, y)) + 0.16 * (-(sun / 0.16).powi(2)).exp();
     let cloud = fractal(3.0 * x + 2.0, 7.5 * y, 6, 0.55, 11);
-    grey = mix(grey, 0.96, 0.85 * step(0.5, 0.72, cloud) * step(0.55, 0.25, y));
+    grey = mix(
+        grey,
+        0.96,
+        0.85 * step(0.5, 0.72, cloud) * step(0.55, 0.25, y),
+    );
     grey = mix(grey, 1.0, step(0.052, 0.046, sun));
     for (level, height, tone, scale, seed) in [
         (0.44, 0.20, 0.66, 2.3, 21),
@@ -87,20 +94,26 @@ fn above(x: f64, y: f64) -> f64 {
     mix(grey, 0.10 + 0.20 * leaves, step(-0.002, 0.002, y - crowns))
 }
 
+/// The water mirrors what is above it, with waves, and glitters below the sun.
+fn water(x: f64, y: f64) -> f64 {
+    let depth = y - SHORE;
+    let wave = (fractal(9.0 * x, 70.0 * y, 3, 0.6, 71) - 0.5) * (0.2 + 2.0 * depth);
+    let mirrored = above(
+        x + 0.06 * wave,
+        (SHORE - 0.95 * depth + 0.12 * wave).max(0.0),
+    );
+    let sparks = step(0.62, 0.8, fractal(14.0 * x, 110.0 * y, 2, 0.6, 81));
+    0.78 * mirrored + 0.05 + 0.25 * sparks * (-((x - 0.63) / 0.09).powi(2)).exp()
+}
+
 /// Grey values between 0 and 1, less one half.
 fn scene() -> Vec<f64> {
-    let shore = 0.60;
     let pixel = |i: usize| {
-        let (x, y) = ((i % SIDE) as f64 / SIDE as f64, (i / SIDE) as f64 / SIDE as f64);
-        let mut grey = above(x, y);
-        if y > shore {
-            let depth = y - shore;
-            let wave = (fractal(9.0 * x, 70.0 * y, 3, 0.6, 71) - 0.5) * (0.2 + 2.0 * depth);
-            let mirrored = above(x + 0.06 * wave, (shore - 0.95 * depth + 0.12 * wave).max(0.0));
-            let glitter = step(0.62, 0.8, fractal(14.0 * x, 110.0 * y, 2, 0.6, 81)) * (-((x - 0.63) / 0.09).powi(2)).exp();
-            grey = 0.78 * mirrored + 0.05 + 0.25 * glitter;
-        }
-        let bank = 0.86 - 0.10 * step(0.55, 0.0, x) + 0.05 * (fractal(4.0 * x, 0.7, 3, 0.5, 91) - 0.5);
+        let place = |k: usize| k as f64 / SIDE as f64;
+        let (x, y) = (place(i % SIDE), place(i / SIDE));
+        let mut grey = if y > SHORE { water(x, y) } else { above(x, y) };
+        let bank =
+            0.86 - 0.10 * step(0.55, 0.0, x) + 0.05 * (fractal(4.0 * x, 0.7, 3, 0.5, 91) - 0.5);
         let blade = 0.035 * fractal(70.0 * x, 0.2, 2, 0.8, 95);
         if y > bank - blade {
             let grass = fractal(85.0 * x + 12.0 * y, 22.0 * y, 3, 0.7, 101);
@@ -110,9 +123,13 @@ fn scene() -> Vec<f64> {
         if (x - 0.24).abs() < 0.007 && y > 0.66 && y < 0.84 {
             grey = if x < 0.24 { 0.52 } else { 0.2 };
         }
-        let hull = 0.705 + 0.9 * (x - 0.44).powi(2) * 4.0;
-        if (x - 0.44).abs() < 0.085 && y > 0.685 && y < 0.728 - (hull - 0.705) {
-            grey = if y < 0.697 { 0.9 } else { 0.22 + 0.5 * (x - 0.36) };
+        let keel = 0.728 - 3.6 * (x - 0.44).powi(2);
+        if (x - 0.44).abs() < 0.085 && y > 0.685 && y < keel {
+            grey = if y < 0.697 {
+                0.9
+            } else {
+                0.22 + 0.5 * (x - 0.36)
+            };
         }
         grey.clamp(0.0, 1.0) - 0.5
     };
@@ -132,8 +149,8 @@ fn restore(title: &str, sigma: f64, deviation: f64, file: &str) -> Outcome {
         *y += deviation * xi;
     }
     // smooth places, texture, edges
-    let widths = [0.012_f64, 0.045, 0.18].map(|w| w * w);
-    let differences = GaussianMixture::new(&[0.5, 0.38, 0.12], &[0.0; 3], &widths)?;
+    let widths = [0.03_f64, 0.1, 0.25].map(|w| w * w);
+    let differences = GaussianMixture::new(&[0.65, 0.25, 0.1], &[0.0; 3], &widths)?;
     let noise = GaussianLikelihood::new(deviation * deviation)?.observed(seen.clone())?;
     let model = (source(GaussianPrior::new(0.0, 0.1)?.shaped(shape))
         >> var("x")
@@ -141,9 +158,12 @@ fn restore(title: &str, sigma: f64, deviation: f64, file: &str) -> Outcome {
             + (branch(Gradient::periodic()) + differences.shaped([2, SIDE, SIDE]) >> var("g"))))
     .build()?;
     let engine = ExpectationPropagation.on(&model)?.tolerance(1e-4);
-    let report = engine.max_sweeps(1000).run(&mut ())?;
+    let report = engine.damping(0.5).max_sweeps(1000).run(&mut ())?;
     let restored = report.mean("x")?;
-    println!("{title}: {} after {} sweeps", report.termination, report.sweeps);
+    println!(
+        "{title}: {} after {} sweeps",
+        report.termination, report.sweeps
+    );
     println!(
         "  peak signal to noise {:.1} dB, of the observation {:.1} dB",
         psnr(&truth, restored),

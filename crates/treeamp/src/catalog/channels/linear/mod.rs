@@ -2,7 +2,8 @@
 //! column of an $N \times P$ matrix, or an operator that is never a matrix.
 //!
 //! An operator with a singular system is solved mode by mode, at the cost of its transforms; the
-//! others by conjugate gradients (file `iterative.rs`).
+//! others by conjugate gradients (file `iterative.rs`), for outputs with some noise: an output that is
+//! known exactly is refused there.
 //!
 //! With $W = U S V^T$, $\lambda = s^2$, $w = 1/(a_z + a_x\lambda)$ and tildes for coordinates in
 //! $U$ and $V$ (one mode $k$ of $K = \min(M, N)$ at a time):
