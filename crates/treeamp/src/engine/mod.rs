@@ -1,5 +1,6 @@
 //! One message-passing engine: it owns the loop, an [`Algorithm`] owns the meaning of messages.
 
+mod acceleration;
 mod adaptive;
 mod algorithm;
 mod bethe;

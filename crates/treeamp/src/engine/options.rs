@@ -81,6 +81,9 @@ pub struct Options {
     pub initial: Initial,
     /// Whether a double loop may take over from sweeps that do not settle.
     pub fallback: Fallback,
+    /// Jumps ahead near a fixed point (Anderson acceleration), where that saves sweeps. With adaptive damping
+    /// only: damping by hand leaves every sweep as it is.
+    pub acceleration: bool,
     /// A diverging run goes back to its last good state, at the memory of one message per edge that can
     /// change. Not said: where no variable has more than $2^{18}$ numbers.
     pub rollback: Option<bool>,
@@ -95,6 +98,7 @@ impl Default for Options {
             damping: Damping::Adaptive,
             initial: Initial::Flat,
             fallback: Fallback::Automatic,
+            acceleration: true,
             rollback: None,
         }
     }

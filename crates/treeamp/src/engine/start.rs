@@ -4,6 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::acceleration::Acceleration;
 use super::adaptive::Step;
 use super::report::{check_len, find_edge};
 use super::state::State;
@@ -64,7 +65,7 @@ impl<A: Algorithm> Engine<'_, A> {
         }
         let few = |v: &Variable| [(); 3].map(|()| self.algorithm.blank(&thinned(&v.spec)));
         let watched = if adapts { variables } else { &[] };
-        Ok(State {
+        let mut state = State {
             good_messages: good_edges.iter().map(|e| store[*e].clone()).collect(),
             good_edges,
             has_good: false,
@@ -82,11 +83,16 @@ impl<A: Algorithm> Engine<'_, A> {
             thinned: watched.iter().map(few).collect(),
             steps: vec![0.0; n],
             returns: vec![f64::INFINITY; n],
+            acceleration: None,
             step: adapts.then(Step::new),
             changes: vec![0.0; n],
             known: vec![false; n],
             scale: vec![f64::INFINITY; n],
-        })
+        };
+        if state.step.is_some() && self.options.acceleration {
+            state.acceleration = Acceleration::new(&state.store[..self.tree.edges().len()]);
+        }
+        Ok(state)
     }
 
     /// A copy of the last good messages is kept.

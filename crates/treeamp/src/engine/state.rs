@@ -1,5 +1,6 @@
 //! Everything that changes during a run.
 
+use super::acceleration::{Acceleration, Judgement};
 use super::adaptive::Step;
 use super::{Algorithm, Marginal, Message};
 
@@ -28,6 +29,8 @@ pub(super) struct State<A: Algorithm> {
     pub returns: Vec<f64>,
     /// The step size, where it adapts.
     pub step: Option<Step>,
+    /// Jumps near the fixed point.
+    pub acceleration: Option<Acceleration>,
     /// A marginal has been computed at least once.
     pub known: Vec<bool>,
     pub scale: Vec<f64>,
@@ -88,11 +91,19 @@ impl<A: Algorithm> State<A> {
     }
 
     /// Judges the sweep, and sets the damping of the next.
-    pub fn adapt(&mut self, residual: f64, improper: bool) {
+    pub fn adapt(&mut self, residual: f64, improper: bool, jumped: bool) {
         let oscillates = self.oscillates();
         if let Some(step) = &mut self.step {
+            if jumped {
+                step.start_over();
+                return;
+            }
+            let size = step.size;
             step.judge(residual, oscillates, improper);
             self.damping.fill(1.0 - step.size);
+            if let Some(acceleration) = self.acceleration.as_mut().filter(|_| step.size < size) {
+                acceleration.forget();
+            }
         }
     }
 
@@ -108,6 +119,38 @@ impl<A: Algorithm> State<A> {
         step.halve();
         self.damping.fill(1.0 - step.size);
         true
+    }
+
+    /// Takes note of the messages before a sweep.
+    pub fn note(&mut self) {
+        if let Some(acceleration) = &mut self.acceleration {
+            acceleration.before(&self.store[..self.damping.len()]);
+        }
+    }
+
+    /// Judges a sweep, and takes back the jump that spoiled it.
+    pub fn judge(&mut self, residual: f64, broken: bool) -> Judgement {
+        let edges = self.damping.len();
+        match &mut self.acceleration {
+            Some(acceleration) => acceleration.judge(&mut self.store[..edges], residual, broken),
+            None => Judgement {
+                residual,
+                jumped: false,
+                back: false,
+            },
+        }
+    }
+
+    /// Jumps ahead, where the last sweeps tell where to.
+    pub fn jump(&mut self, judgement: Judgement, tolerance: f64) {
+        let edges = self.damping.len();
+        // what a jump seems to have reached is confirmed by a sweep without one
+        if judgement.jumped && self.full_residual(judgement.residual) < tolerance {
+            return;
+        }
+        if let Some(acceleration) = &mut self.acceleration {
+            acceleration.jump(&mut self.store[..edges]);
+        }
     }
 
     /// The residual that a full step would have had.

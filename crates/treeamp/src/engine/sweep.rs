@@ -96,6 +96,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// Whether a run with adaptive damping jumps ahead near its fixed point (yes).
+    #[must_use]
+    pub fn acceleration(mut self, acceleration: bool) -> Self {
+        self.options.acceleration = acceleration;
+        self
+    }
+
     /// Whether a diverging run goes back to its last good state (yes, unless a variable has more than
     /// $2^{18}$ numbers). Without a way back it saves the memory of one message per edge, and reports
     /// the state it ended in.
@@ -151,7 +158,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         let mut improper_run = 0;
         let mut termination = Termination::SweepLimit;
         for sweep in 1..=self.sweep_limit() {
+            state.note();
             let (improper, first) = match self.sweep(&mut state, sweep)? {
+                Pass::Broken(_) if state.judge(f64::INFINITY, true).back => {
+                    self.remake(&mut state);
+                    continue;
+                }
                 Pass::Broken(divergence) => {
                     self.restore(&mut state);
                     termination = Termination::Diverging(divergence);
@@ -160,12 +172,20 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 Pass::Done { improper, first } => (improper, first),
             };
             let residual = state.residual();
+            let judgement = state.judge(residual, improper > 0);
+            let residual = judgement.residual;
             trace.push(SweepRecord {
                 sweep,
                 residual,
                 improper,
             });
+            if judgement.back {
+                self.remake(&mut state);
+            }
             variances.extend(state.marginals.iter().map(Marginal::variance));
+            if judgement.back {
+                continue;
+            }
             improper_run = if improper > 0 { improper_run + 1 } else { 0 };
             if let Some(mut divergence) = first.filter(|_| improper_run >= IMPROPER_LIMIT) {
                 divergence.reason =
@@ -196,7 +216,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             if improper > 0 && state.retreats(improper_run) {
                 self.restore(&mut state);
             } else {
-                state.adapt(residual, improper > 0);
+                state.adapt(residual, improper > 0, judgement.jumped);
             }
             let view = SweepView {
                 sweep,
@@ -211,10 +231,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             // after the first sweep the sources have not yet heard what is known
             let perfect_recovery = sweep > 1 && state.perfect(self.options.perfect);
-            if improper == 0 && (perfect_recovery || full_residual < self.options.tolerance) {
+            let settled = !judgement.jumped && full_residual < self.options.tolerance;
+            if improper == 0 && (perfect_recovery || settled) {
                 termination = Termination::Converged { perfect_recovery };
                 break;
             }
+            state.jump(judgement, self.options.tolerance);
         }
         self.report(state, trace, &variances, termination)
     }
