@@ -86,8 +86,9 @@ pub struct Options {
     /// Jumps ahead near a fixed point (Anderson acceleration), where that saves sweeps. With adaptive damping
     /// only: damping by hand leaves every sweep as it is.
     pub acceleration: bool,
-    /// A diverging run goes back to its last good state, at the memory of one message per edge.
-    pub rollback: bool,
+    /// A diverging run goes back to its last good state, at the memory of one message per edge that can
+    /// change. Not said: where no variable has more than $2^{18}$ numbers.
+    pub rollback: Option<bool>,
 }
 
 impl Default for Options {
@@ -100,7 +101,7 @@ impl Default for Options {
             initial: Initial::Flat,
             fallback: Fallback::Automatic,
             acceleration: true,
-            rollback: true,
+            rollback: None,
         }
     }
 }

@@ -22,8 +22,10 @@ pub(super) struct State<A: Algorithm> {
     pub marginals: Vec<A::Marginal>,
     /// The relative change of every marginal in the last sweep.
     pub changes: Vec<f64>,
-    /// The marginals of the sweep before the last, and how far the present ones are from them.
-    pub older: Vec<A::Marginal>,
+    /// Some components of the marginals of the last three sweeps, the present one first, and how far
+    /// the present ones are from the others: what tells oscillations. Empty where nothing adapts.
+    pub thinned: Vec<[A::Marginal; 3]>,
+    pub steps: Vec<f64>,
     pub returns: Vec<f64>,
     /// The step size, where it adapts.
     pub step: Option<Step>,
@@ -32,8 +34,10 @@ pub(super) struct State<A: Algorithm> {
     /// A marginal has been computed at least once.
     pub known: Vec<bool>,
     pub scale: Vec<f64>,
-    /// The messages of the last good sweep; none when a run keeps no way back.
+    /// The messages of the last good sweep, and their edges: those that can change; none when a run
+    /// keeps no way back.
     pub good_messages: Vec<A::Message>,
+    pub good_edges: Vec<usize>,
     /// There has been a good state.
     pub has_good: bool,
 }
@@ -61,10 +65,17 @@ impl<A: Algorithm> State<A> {
         if self.known[i] {
             let tau = self.scale[i].min(spare.second_moment());
             self.changes[i] = spare.change(&self.marginals[i], tau);
-            self.returns[i] = spare.change(&self.older[i], tau);
+        }
+        if let Some(some) = self.thinned.get_mut(i) {
+            some.rotate_right(1);
+            spare.thin_into(&mut some[0]);
+            if self.known[i] {
+                let tau = self.scale[i].min(spare.second_moment());
+                self.steps[i] = some[0].change(&some[1], tau);
+                self.returns[i] = some[0].change(&some[2], tau);
+            }
         }
         std::mem::swap(spare, &mut self.marginals[i]);
-        std::mem::swap(spare, &mut self.older[i]);
     }
 
     /// The variable that changed most.
@@ -76,7 +87,7 @@ impl<A: Algorithm> State<A> {
     /// the run oscillates.
     pub fn oscillates(&self) -> bool {
         self.worst()
-            .is_some_and(|i| self.returns[i] < self.changes[i])
+            .is_some_and(|i| self.returns[i] < self.steps[i])
     }
 
     /// Judges the sweep, and sets the damping of the next.
@@ -156,15 +167,22 @@ impl<A: Algorithm> State<A> {
 
     pub fn keep(&mut self) {
         self.has_good = true;
-        for (good, now) in self.good_messages.iter_mut().zip(&self.store) {
-            good.copy_from(now);
+        for (good, edge) in self.good_messages.iter_mut().zip(&self.good_edges) {
+            good.copy_from(&self.store[*edge]);
         }
     }
 
     /// Back to the last good messages. The marginals follow from them.
     pub fn restore(&mut self) {
-        for (good, now) in self.good_messages.iter().zip(&mut self.store) {
-            now.copy_from(good);
+        for (good, edge) in self.good_messages.iter().zip(&self.good_edges) {
+            self.store[*edge].copy_from(good);
         }
+    }
+
+    /// After the last sweep: what only further sweeps would need.
+    pub fn release(&mut self) {
+        self.good_messages = Vec::new();
+        self.good_edges = Vec::new();
+        self.thinned = Vec::new();
     }
 }

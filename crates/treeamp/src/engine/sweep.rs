@@ -103,11 +103,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
-    /// Whether a diverging run goes back to its last good state (yes). Without a way back it saves the
-    /// memory of one message per edge, and reports the state it ended in.
+    /// Whether a diverging run goes back to its last good state (yes, unless a variable has more than
+    /// $2^{18}$ numbers). Without a way back it saves the memory of one message per edge, and reports
+    /// the state it ended in.
     #[must_use]
     pub fn rollback(mut self, rollback: bool) -> Self {
-        self.options.rollback = rollback;
+        self.options.rollback = Some(rollback);
         self
     }
 
@@ -301,7 +302,10 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         }
         for (i, variable) in self.tree.variables().iter().enumerate() {
             match self.marginal(state, i) {
-                Ok(()) => state.accept(i),
+                Ok(()) => {
+                    state.accept(i);
+                    self.recycle(state, i);
+                }
                 Err(error) if error.is_recoverable() => {
                     improper += 1;
                     state.changes[i] = 0.0;
@@ -335,7 +339,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     /// Back to the last good messages and the marginals they make.
     pub(super) fn restore(&self, state: &mut State<A>) {
         state.restore();
-        if !state.has_good || !self.options.rollback {
+        if !state.has_good || !self.rolls_back() {
             return;
         }
         self.remake(state);
@@ -346,8 +350,16 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         for i in 0..state.marginals.len() {
             if self.marginal(state, i).is_ok() {
                 std::mem::swap(&mut state.spare[state.class[i]], &mut state.marginals[i]);
+                self.recycle(state, i);
             }
         }
+    }
+
+    /// The spare of variable `i` has been taken: what is left of it is scratch again.
+    fn recycle(&self, state: &mut State<A>, i: usize) {
+        let class = state.class[i];
+        self.algorithm
+            .recycle(&mut state.spare[class], &mut state.scratch[class]);
     }
 
     fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {
