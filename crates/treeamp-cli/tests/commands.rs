@@ -725,3 +725,32 @@ fn every_command_speaks_json() {
         );
     }
 }
+
+#[test]
+fn restarts_are_told_apart() {
+    let folder = Folder::new("restarts");
+    let model = fs::read_to_string(models().join("phase_retrieval.toml")).expect("the model");
+    let model = model
+        .replace("n = 1000", "n = 200")
+        .replace("mean = 0.01", "mean = 0.0")
+        .replace("alpha = 1.2", "alpha = 2.0");
+    let model = folder.file("pr.toml", &model);
+    let told = works(&["run", text(&model), "--restarts", "3", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let starts = told["starts"].as_array().expect("a list");
+    let all: usize = starts
+        .iter()
+        .map(|s| s["starts"].as_array().map_or(0, Vec::len))
+        .sum();
+    assert_eq!(all, 4, "{told}");
+    // the signal is found up to its sign, and that is the best
+    let error = told["variables"]["x"]["sign_mse"]
+        .as_f64()
+        .expect("a number");
+    assert!(error < 1e-8, "{error}");
+    let table = works(&["run", text(&model), "--restarts", "3"]);
+    assert!(
+        table.contains("starts") && table.contains("push, seed"),
+        "{table}"
+    );
+}

@@ -8,7 +8,7 @@ mod predict;
 mod rows;
 
 pub use error::ExperimentError;
-pub use infer::{Inference, RunOptions, infer, infer_on};
+pub use infer::{End, Inference, RunOptions, infer, infer_on};
 pub use instance::{Instance, Observed, instance, theory, theory_student};
 pub use metric::Metric;
 pub use predict::{Forecast, ForecastRow, predict, predict_by_sweep};

@@ -68,6 +68,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// The options as they are now.
+    #[must_use]
+    pub fn chosen_options(&self) -> &Options {
+        &self.options
+    }
+
     /// At most this many sweeps (200).
     #[must_use]
     pub fn max_sweeps(mut self, n: usize) -> Self {
