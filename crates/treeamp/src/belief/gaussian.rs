@@ -243,6 +243,16 @@ impl Message for Gaussian {
         own == f64::INFINITY || own > 1e12 * other.abs()
     }
 
+    fn numbers(&self) -> Option<(&[f64], &[f64])> {
+        let finite = self.precision.data().iter().all(|a| a.is_finite());
+        finite.then(|| (self.precision.data(), self.linear.as_slice()))
+    }
+
+    fn set_numbers(&mut self, precision: &[f64], linear: &[f64]) {
+        self.precision.data_mut().copy_from_slice(precision);
+        self.linear.copy_from_slice(linear);
+    }
+
     fn is_finite(&self) -> bool {
         let precision_ok = self.precision.data().iter().all(|a| a.is_finite());
         (precision_ok || self.is_pinned()) && self.linear.iter().all(|b| b.is_finite())

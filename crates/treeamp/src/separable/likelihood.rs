@@ -33,19 +33,16 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
     /// When there are none, or one of them is not finite or can never be produced.
     fn observed(self, y: impl Into<Vec<f64>>) -> Result<SeparableLikelihood<Self, E>, ModelError> {
         let y: Vec<f64> = y.into();
-        let refuse =
-            |reason: String| parameter(Self::NAME, "y", "an array of observations", reason);
         if y.is_empty() {
-            return Err(refuse(
-                "expected at least one observation, got an empty array".into(),
-            ));
+            let expected = "an array of at least one observation";
+            return Err(parameter(Self::NAME, "y", expected, "an empty one"));
         }
         if !y.len().is_multiple_of(Self::Output::REAL_LEN) {
             let expected = "interleaved real and imaginary parts";
             let got = format!("{} numbers", y.len());
             return Err(parameter(Self::NAME, "y", expected, got));
         }
-        check_all(&self, &y).map_err(refuse)?;
+        check_all(&self, &y).map_err(|reason| refused(Self::NAME, &reason))?;
         let gaussian = self.as_gaussian(Self::Output::view(&y)[0]).is_some();
         Ok(SeparableLikelihood {
             label: None,
@@ -81,6 +78,15 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
 }
 
 impl<E: Elem, L: ScalarLikelihood<E>> ObservedLaw<E> for L {}
+
+/// `expected ..., got ...` as the error of a parameter.
+fn refused(module: &str, reason: &str) -> ModelError {
+    let parts = reason.strip_prefix("expected ");
+    match parts.and_then(|r| r.split_once(", got ")) {
+        Some((expected, got)) => parameter(module, "y", expected, got),
+        None => parameter(module, "y", "observations that it can produce", reason),
+    }
+}
 
 /// The first observation that the law refuses, with its index.
 pub(super) fn check_all<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: &[f64]) -> Result<(), String> {
@@ -229,6 +235,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         let v = self.fill(incoming, &mut out.mean);
         out.variance.set_scalar(v);
         Ok(())
+    }
+
+    fn is_constant(&self) -> bool {
+        self.gaussian
     }
 
     fn message(

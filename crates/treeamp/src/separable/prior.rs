@@ -157,6 +157,10 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
         Ok(())
     }
 
+    fn is_constant(&self) -> bool {
+        self.law.as_gaussian().is_some()
+    }
+
     fn message(
         &self,
         incoming: Incoming<'_, Gaussian>,
