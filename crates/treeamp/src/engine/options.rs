@@ -83,7 +83,13 @@ pub struct Options {
     pub fallback: Fallback,
     /// A diverging run goes back to its last good state, at the memory of one message per edge.
     pub rollback: bool,
+    /// The most bytes that diagonal, block and full beliefs may take, messages and marginals of all variables
+    /// together.
+    pub memory_limit: u64,
 }
+
+/// Two gibibytes.
+const MEMORY_LIMIT: u64 = 2 << 30;
 
 impl Default for Options {
     fn default() -> Self {
@@ -95,6 +101,7 @@ impl Default for Options {
             initial: Initial::Flat,
             fallback: Fallback::Automatic,
             rollback: true,
+            memory_limit: MEMORY_LIMIT,
         }
     }
 }

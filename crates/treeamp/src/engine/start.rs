@@ -15,6 +15,7 @@ use crate::model::{Direction, Variable};
 impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn start(&self) -> Result<State<A>, RunError> {
         let variables = self.tree.variables();
+        self.check_memory()?;
         let class = classes(variables);
         let of_class = |c: usize| {
             let member = class.iter().position(|k| *k == c).unwrap_or(0);
@@ -79,6 +80,44 @@ impl<A: Algorithm> Engine<'_, A> {
             known: vec![false; n],
             scale: vec![f64::INFINITY; n],
         })
+    }
+
+    /// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable two
+    /// marginals, with one message and one marginal to work in.
+    fn check_memory(&self) -> Result<(), RunError> {
+        let mut most: Option<(u64, &Variable)> = None;
+        let mut bytes: u64 = 0;
+        for (i, v) in self.tree.variables().iter().enumerate() {
+            if v.spec.structure == Structure::Isotropic {
+                continue;
+            }
+            let numbers = v
+                .spec
+                .structure
+                .stored_len(v.spec.len())
+                .saturating_add(v.spec.len());
+            let slots = self.plan.slot_variable.iter().filter(|s| **s == i).count();
+            let back = if self.options.rollback {
+                v.edges.len()
+            } else {
+                0
+            };
+            let own = (8 * (slots + back + 4) as u64).saturating_mul(numbers as u64);
+            bytes = bytes.saturating_add(own);
+            if most.is_none_or(|(b, _)| own > b) {
+                most = Some((own, v));
+            }
+        }
+        match most {
+            Some((_, v)) if bytes > self.options.memory_limit => Err(RunError::Memory {
+                variable: v.name.clone(),
+                structure: v.spec.structure.to_string(),
+                shape: v.spec.to_string(),
+                bytes,
+                limit: self.options.memory_limit,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The messages before the first sweep. Returns the edges to be left alone in it: a forward

@@ -23,17 +23,23 @@ mod iterative;
 mod messages;
 mod posterior;
 mod resolvent;
+mod spread;
+mod structured;
 
 use std::sync::{Arc, OnceLock};
 
+use faer::{Mat, MatRef};
 use rand::Rng;
 
 pub use self::ensemble::LinearEnsemble;
 pub use self::iterative::IterativeOptions;
 use self::iterative::{Iterative, Solve};
-use crate::belief::{Gaussian, SignalSpec};
+use self::structured::Structured;
+use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError};
-use crate::factor::{Arity, EnsembleRule, Factor, GenerativeRule, PosteriorRule};
+use crate::factor::{
+    Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, each_supported,
+};
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
 use crate::math::spectrum::Spectrum;
@@ -61,6 +67,8 @@ struct Inner {
     options: IterativeOptions,
     iterative: OnceLock<Result<Iterative, FactorError>>,
     spectrum: OnceLock<Option<Spectrum>>,
+    /// The operator as a matrix, for beliefs that are not isotropic.
+    matrix: OnceLock<Mat<f64>>,
     /// Whether its adjoint is one.
     tested: OnceLock<Result<(), FactorError>>,
 }
@@ -107,6 +115,7 @@ impl Linear {
                 options,
                 iterative: OnceLock::new(),
                 spectrum: OnceLock::new(),
+                matrix: OnceLock::new(),
                 tested: OnceLock::new(),
             }),
         }
@@ -167,6 +176,34 @@ impl Linear {
         }
     }
 
+    /// The operator on real storage as a matrix, column by column.
+    fn dense_matrix(&self) -> MatRef<'_, f64> {
+        if let Some(w) = self.matrix() {
+            return w.view();
+        }
+        let make = || {
+            let operator = self.operator();
+            let (n, m) = (operator.input().len(), operator.output().len());
+            let mut unit = vec![0.0; n];
+            let columns: Vec<Vec<f64>> = (0..n)
+                .map(|j| {
+                    unit.fill(0.0);
+                    unit[j] = 1.0;
+                    applied(operator, &unit)
+                })
+                .collect();
+            Mat::from_fn(m, n, |i, j| columns[j][i])
+        };
+        self.inner.matrix.get_or_init(make).as_ref()
+    }
+
+    /// The dense solution, where a belief is not isotropic.
+    fn structured<'a>(&'a self, z: &'a Gaussian, x: &'a Gaussian) -> Option<Structured<'a>> {
+        let isotropic = |m: &Gaussian| m.structure() == Structure::Isotropic;
+        let w = || self.dense_matrix();
+        (!isotropic(z) || !isotropic(x)).then(|| Structured { w: w(), z, x })
+    }
+
     fn known(&self) -> Result<&Iterative, FactorError> {
         let make = || Iterative::new(self.operator(), &self.inner.options);
         self.inner
@@ -221,7 +258,30 @@ impl Factor for Linear {
         }
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        &[Structure::Isotropic, Structure::Diagonal, Structure::Full]
+    }
+
+    /// Any of them on either side of a single column; several columns share one isotropic belief.
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        each_supported(self.structures(), ports)?;
+        let columns = self.columns(ports[Z].len());
+        match ports
+            .iter()
+            .position(|p| p.structure != Structure::Isotropic)
+        {
+            Some(port) if columns > 1 => Err(BeliefError {
+                port,
+                supported: format!("isotropic, on a signal of {columns} columns"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
+        if ports.iter().any(|p| p.structure != Structure::Isotropic) {
+            return 0;
+        }
         let columns = self.columns(ports[Z].len());
         match self.operator().singular_system() {
             Ok(Some(system)) => {

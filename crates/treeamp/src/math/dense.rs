@@ -1,0 +1,166 @@
+//! Dense symmetric algebra on matrices that are given as slices: inverses, log-determinants, and the product of two
+//! Gaussians of which one has no precision matrix.
+
+use faer::linalg::solvers::{DenseSolveCore, Llt, Solve};
+use faer::{Col, ColRef, Mat, MatRef, Side};
+
+/// Eigenvalues below this fraction of the largest are zero.
+const RANK_CUT: f64 = 1e-12;
+
+/// A square matrix stored row by row; symmetric ones may be read either way.
+pub(crate) fn square(data: &[f64], n: usize) -> MatRef<'_, f64> {
+    MatRef::from_row_major_slice(data, n, n)
+}
+
+/// A vector as a column.
+pub(crate) fn column(x: &[f64]) -> ColRef<'_, f64> {
+    ColRef::from_slice(x)
+}
+
+/// Writes a matrix row by row.
+pub(crate) fn store(matrix: MatRef<'_, f64>, data: &mut [f64]) {
+    let n = matrix.ncols();
+    for (i, row) in data.chunks_exact_mut(n).enumerate() {
+        for (j, x) in row.iter_mut().enumerate() {
+            *x = matrix[(i, j)];
+        }
+    }
+}
+
+/// Writes a vector.
+pub(crate) fn store_vector(x: ColRef<'_, f64>, data: &mut [f64]) {
+    for (i, y) in data.iter_mut().enumerate() {
+        *y = x[i];
+    }
+}
+
+/// The Cholesky factor of a positive definite matrix; `None` of any other, and of one that is singular to rounding.
+pub(crate) fn cholesky(a: MatRef<'_, f64>) -> Option<Llt<f64>> {
+    cholesky_beyond(a, 4.0 * a.nrows() as f64 * f64::EPSILON)
+}
+
+/// The Cholesky factor, if every pivot is above this fraction of its diagonal entry. A Gram matrix of low rank may have
+/// pivots of the size of rounding, of either sign.
+pub(crate) fn cholesky_beyond(a: MatRef<'_, f64>, cut: f64) -> Option<Llt<f64>> {
+    let factor = a.llt(Side::Lower).ok()?;
+    let proper = |i: usize| factor.L()[(i, i)].powi(2) > cut * a[(i, i)];
+    (0..a.nrows()).all(proper).then_some(factor)
+}
+
+/// $\ln\det a$ from its Cholesky factor.
+pub(crate) fn log_det(factor: &Llt<f64>) -> f64 {
+    let l = factor.L();
+    (0..l.nrows()).map(|i| 2.0 * l[(i, i)].ln()).sum()
+}
+
+/// The inverse, exactly symmetric.
+pub(crate) fn inverse(factor: &Llt<f64>) -> Mat<f64> {
+    symmetrised(factor.inverse().as_ref())
+}
+
+/// $\frac12(a + a^T)$.
+pub(crate) fn symmetrised(a: MatRef<'_, f64>) -> Mat<f64> {
+    Mat::from_fn(a.nrows(), a.ncols(), |i, j| 0.5 * (a[(i, j)] + a[(j, i)]))
+}
+
+/// $x^T y$.
+pub(crate) fn dot(x: ColRef<'_, f64>, y: ColRef<'_, f64>) -> f64 {
+    x.transpose() * y
+}
+
+/// What the tilt $e^{-\frac12 x^T a x + b^T x}$ makes of $\mathcal N(m, S)$, with any $S$ and any symmetric $a$.
+pub(crate) struct Conditioned {
+    /// $S' = (I + S a)^{-1} S$.
+    pub covariance: Mat<f64>,
+    /// $m' = m + S'(b - a m)$.
+    pub mean: Col<f64>,
+    /// $\ln|\det(I + S a)|$.
+    pub log_det: f64,
+}
+
+/// The product of $\mathcal N(m, S)$ and a tilt. No inverse of either matrix is needed.
+pub(crate) fn conditioned(
+    (s, m): (MatRef<'_, f64>, ColRef<'_, f64>),
+    (a, b): (MatRef<'_, f64>, ColRef<'_, f64>),
+) -> Conditioned {
+    let n = s.nrows();
+    let mut k = s * a;
+    (0..n).for_each(|i| k[(i, i)] += 1.0);
+    let factor = k.partial_piv_lu();
+    let covariance = symmetrised(factor.solve(s).as_ref());
+    let mean = m + &covariance * (b - a * m);
+    let log_det = (0..n).map(|i| factor.U()[(i, i)].abs().ln()).sum();
+    Conditioned {
+        covariance,
+        mean,
+        log_det,
+    }
+}
+
+/// The product of two Gaussians given by moments, one of which may be exact in some directions:
+/// $S = S_1(S_1 + S_2)^+ S_2$, $m = m_1 + S_1(S_1 + S_2)^+(m_2 - m_1)$. Also
+/// $\ln\mathcal N(m_1 - m_2; 0, S_1 + S_2)$, infinite where both are exact in the same direction.
+pub(crate) fn product(
+    (s1, m1): (MatRef<'_, f64>, ColRef<'_, f64>),
+    (s2, m2): (MatRef<'_, f64>, ColRef<'_, f64>),
+) -> (Conditioned, f64) {
+    let sum = s1 + s2;
+    let gap = m2 - m1;
+    let n = sum.nrows();
+    let (solved, gain, value, log_det) = if let Some(factor) = cholesky(sum.as_ref()) {
+        let solved = factor.solve(&gap);
+        let log_det = log_det(&factor);
+        let value = -0.5
+            * (dot(gap.as_ref(), solved.as_ref())
+                + log_det
+                + n as f64 * std::f64::consts::TAU.ln());
+        (solved, factor.solve(s2), value, log_det)
+    } else {
+        let pseudo = pseudo_inverse(sum.as_ref());
+        let gain = &pseudo * s2;
+        (pseudo * &gap, gain, f64::INFINITY, f64::NEG_INFINITY)
+    };
+    let out = Conditioned {
+        covariance: symmetrised((s1 * gain).as_ref()),
+        mean: m1 + s1 * solved,
+        log_det,
+    };
+    (out, value)
+}
+
+/// The pseudo-inverse of a symmetric matrix.
+fn pseudo_inverse(a: MatRef<'_, f64>) -> Mat<f64> {
+    let n = a.nrows();
+    let Ok(eigen) = a.self_adjoint_eigen(Side::Lower) else {
+        return Mat::full(n, n, f64::NAN);
+    };
+    let values = eigen.S().column_vector();
+    let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    let scaled = Mat::from_fn(n, n, |i, k| {
+        let l = values[k];
+        if l.abs() > RANK_CUT * largest {
+            eigen.U()[(i, k)] / l
+        } else {
+            0.0
+        }
+    });
+    scaled * eigen.U().transpose()
+}
+
+/// How far `x` leaves the range of a symmetric matrix.
+pub(crate) fn outside_range(a: MatRef<'_, f64>, x: ColRef<'_, f64>) -> f64 {
+    let inside = a * (pseudo_inverse(a) * x);
+    (x - inside).norm_l2()
+}
+
+/// No eigenvalue is negative beyond rounding.
+pub(crate) fn is_covariance(s: MatRef<'_, f64>) -> bool {
+    if cholesky(s).is_some() {
+        return true;
+    }
+    let Ok(values) = s.self_adjoint_eigenvalues(Side::Lower) else {
+        return false;
+    };
+    let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    values.iter().all(|l| *l >= -1e-9 * largest)
+}
