@@ -30,10 +30,17 @@ fn joint(base: &[(f64, f64)], h: &Mat<f64>, noise: &[f64], y: &[f64]) -> Joint {
         .collect();
     let inverse = outer.partial_piv_lu().inverse();
     let gain = Mat::from_fn(n, m, |i, j| {
-        (0..m).map(|k| base[i].1 * h[(k, i)] * inverse[(k, j)]).sum::<f64>()
+        (0..m)
+            .map(|k| base[i].1 * h[(k, i)] * inverse[(k, j)])
+            .sum::<f64>()
     });
     let mean = (0..n)
-        .map(|i| base[i].0 + (0..m).map(|k| gain[(i, k)] * (y[k] - centre[k])).sum::<f64>())
+        .map(|i| {
+            base[i].0
+                + (0..m)
+                    .map(|k| gain[(i, k)] * (y[k] - centre[k]))
+                    .sum::<f64>()
+        })
         .collect();
     let covariance = Mat::from_fn(n, n, |i, j| {
         let less: f64 = (0..m).map(|k| gain[(i, k)] * h[(k, j)] * base[j].1).sum();
@@ -71,7 +78,9 @@ impl Joint {
 fn matrix_gap(ours: &SymMatrix, exact: &Mat<f64>) -> f64 {
     let n = exact.nrows();
     let entries = || (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
-    let scale = entries().map(|(i, j)| exact[(i, j)].abs()).fold(0.0, f64::max);
+    let scale = entries()
+        .map(|(i, j)| exact[(i, j)].abs())
+        .fold(0.0, f64::max);
     let gap = |(i, j)| f64::abs(ours.entry(i, j) - exact[(i, j)]);
     entries().map(gap).fold(0.0, f64::max) / scale
 }
@@ -81,7 +90,11 @@ fn mat(w: &Matrix) -> Mat<f64> {
 }
 
 fn run(tree: &Tree) -> Posterior {
-    ExpectationPropagation.on(tree).unwrap().run(&mut ()).unwrap()
+    ExpectationPropagation
+        .on(tree)
+        .unwrap()
+        .run(&mut ())
+        .unwrap()
 }
 
 fn gaussian(delta: f64, y: &[f64]) -> impl Factor + use<> {
@@ -90,7 +103,10 @@ fn gaussian(delta: f64, y: &[f64]) -> impl Factor + use<> {
 
 /// Rank `rank` exactly, up to rounding.
 fn deficient_matrix(rows: usize, cols: usize, rank: usize, seed: u64) -> Matrix {
-    let (u, v) = (gaussian_matrix(rows, rank, seed), gaussian_matrix(rank, cols, seed + 1));
+    let (u, v) = (
+        gaussian_matrix(rows, rank, seed),
+        gaussian_matrix(rank, cols, seed + 1),
+    );
     Matrix::new(mat(&u) * mat(&v)).unwrap()
 }
 
@@ -124,6 +140,94 @@ fn chains_of_dense_channels_are_exact() {
             exact.check_evidence(&report);
             // on a chain everything is known after one sweep, and the second finds nothing new
             assert!(report.sweeps <= 2, "{} sweeps", report.sweeps);
+        }
+    }
+}
+
+/// A tree with a branch, noise inside, a bias, and channels of every aspect.
+#[test]
+fn trees_of_dense_channels_are_exact() {
+    let n = 5;
+    let (w1, w2, w3) = (
+        gaussian_matrix(8, n, 1),
+        gaussian_matrix(3, n, 2),
+        deficient_matrix(4, 8, 3, 3),
+    );
+    let shift = normals(8, 9);
+    let (y2, y3) = (normals(3, 4), normals(4, 5));
+    let tree = (source(GaussianPrior::new(-0.2, 0.8).unwrap().iid(n))
+        >> var("x").full()
+        >> ((branch(Linear::new(w1.clone()).unwrap())
+            >> var("u").full()
+            >> Bias::new(shift.clone()).unwrap()
+            >> var("s").full()
+            >> GaussianNoise::new(0.3).unwrap()
+            >> var("t").full()
+            >> Linear::new(w3.clone()).unwrap()
+            >> var("v").full()
+            >> gaussian(0.5, &y3))
+            + (branch(Linear::new(w2.clone()).unwrap()) >> var("w").full() >> gaussian(0.1, &y2))))
+    .build()
+    .unwrap();
+    let report = run(&tree);
+    // base variables: x, the bias as 8 constants, the noise inside
+    let mut base = vec![(-0.2, 0.8); n];
+    base.extend(shift.iter().map(|c| (*c, 0.0)));
+    base.extend(vec![(0.0, 0.3); 8]);
+    let total = base.len();
+    let place = |rows: usize, f: &dyn Fn(usize, usize) -> f64| Mat::from_fn(rows, total, f);
+    let x = place(n, &|i, j| f64::from(u8::from(i == j)));
+    let u = mat(&w1) * &x;
+    let s = &u + place(8, &|i, j| f64::from(u8::from(j == n + i)));
+    let t = &s + place(8, &|i, j| f64::from(u8::from(j == n + 8 + i)));
+    let v = mat(&w3) * &t;
+    let w = mat(&w2) * &x;
+    let h = Mat::from_fn(
+        7,
+        total,
+        |i, j| if i < 4 { v[(i, j)] } else { w[(i - 4, j)] },
+    );
+    let noise: Vec<f64> = (0..7).map(|i| if i < 4 { 0.5 } else { 0.1 }).collect();
+    let y: Vec<f64> = y3.iter().chain(&y2).copied().collect();
+    let exact = joint(&base, &h, &noise, &y);
+    for (name, f) in [("x", x), ("u", u), ("s", s), ("t", t), ("v", v), ("w", w)] {
+        exact.check(&report, name, &f);
+    }
+    exact.check_evidence(&report);
+}
+
+/// The ends of a channel may have different beliefs: with a full one on x, z of any kind is exact on the diagonal.
+#[test]
+fn mixed_ends_agree_on_gaussian_chains() {
+    for (rows, cols) in [(4, 7), (7, 4), (5, 5)] {
+        let w = gaussian_matrix(rows, cols, 11);
+        let y = normals(rows, 12);
+        let exact = joint(&vec![(0.1, 2.0); cols], &mat(&w), &vec![0.3; rows], &y);
+        let kinds = [Structure::Isotropic, Structure::Diagonal, Structure::Full];
+        for (on_x, on_z) in kinds
+            .iter()
+            .flat_map(|x| kinds.iter().map(move |z| (*x, *z)))
+        {
+            let tree = (source(GaussianPrior::new(0.1, 2.0).unwrap().iid(cols))
+                >> var("x").belief(on_x)
+                >> Linear::new(w.clone()).unwrap()
+                >> var("z").belief(on_z)
+                >> gaussian(0.3, &y))
+            .build()
+            .unwrap();
+            let report = run(&tree);
+            let gap = relative_gap(report.mean("x").unwrap(), &exact.mean);
+            assert!(gap < 1e-10, "{on_x} {on_z}: {gap:e}");
+            let v: Vec<f64> = report.marginal("x").unwrap().variance.diagonal().collect();
+            let own: Vec<f64> = (0..cols).map(|i| exact.covariance[(i, i)]).collect();
+            if on_x == Structure::Isotropic {
+                let mean = own.iter().sum::<f64>() / cols as f64;
+                assert!((v[0] / mean - 1.0).abs() < 1e-10, "{on_x} {on_z}");
+            } else {
+                assert!(relative_gap(&v, &own) < 1e-10, "{on_x} {on_z}");
+            }
+            // one Gaussian channel between constant messages: the evidence is exact whatever the beliefs
+            exact.check_evidence(&report);
         }
     }
 }

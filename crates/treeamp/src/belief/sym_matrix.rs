@@ -86,6 +86,21 @@ impl SymMatrix {
         }
     }
 
+    /// Sets every stored entry from its row and column; an isotropic matrix takes the first.
+    pub fn fill_with(&mut self, mut entry: impl FnMut(usize, usize) -> f64) {
+        let (structure, dim) = (self.structure, self.dim);
+        for (at, x) in self.data.iter_mut().enumerate() {
+            *x = match structure {
+                Structure::Isotropic | Structure::Diagonal => entry(at, at),
+                Structure::Block { dim: block } => {
+                    let (i, j) = (at / block, at % block);
+                    entry(i, i / block * block + j)
+                }
+                Structure::Full => entry(at / dim, at % dim),
+            };
+        }
+    }
+
     /// Where the diagonal entry `i` is stored.
     fn diagonal_place(&self, i: usize) -> usize {
         match self.structure {

@@ -97,59 +97,75 @@ pub(crate) fn conditioned(
     }
 }
 
-/// The product of two Gaussians given by moments, one of which may be exact in some directions:
+/// The product of two Gaussians given by moments, which may be exact in some directions:
 /// $S = S_1(S_1 + S_2)^+ S_2$, $m = m_1 + S_1(S_1 + S_2)^+(m_2 - m_1)$. Also
-/// $\ln\mathcal N(m_1 - m_2; 0, S_1 + S_2)$, infinite where both are exact in the same direction.
+/// $\ln\mathcal N(m_1 - m_2; 0, S_1 + S_2)$, infinite where both are exact in the same direction, and continued
+/// analytically to a "covariance" with negative eigenvalues.
 pub(crate) fn product(
     (s1, m1): (MatRef<'_, f64>, ColRef<'_, f64>),
     (s2, m2): (MatRef<'_, f64>, ColRef<'_, f64>),
 ) -> (Conditioned, f64) {
     let sum = s1 + s2;
     let gap = m2 - m1;
-    let n = sum.nrows();
-    let (solved, gain, value, log_det) = if let Some(factor) = cholesky(sum.as_ref()) {
-        let solved = factor.solve(&gap);
-        let log_det = log_det(&factor);
-        let value = -0.5
-            * (dot(gap.as_ref(), solved.as_ref())
-                + log_det
-                + n as f64 * std::f64::consts::TAU.ln());
-        (solved, factor.solve(s2), value, log_det)
+    let (solved, gain, log_det) = if let Some(factor) = cholesky(sum.as_ref()) {
+        (factor.solve(&gap), factor.solve(s2), log_det(&factor))
     } else {
-        let pseudo = pseudo_inverse(sum.as_ref());
-        let gain = &pseudo * s2;
-        (pseudo * &gap, gain, f64::INFINITY, f64::NEG_INFINITY)
+        let (inverse, log_det) = pseudo_inverse(sum.as_ref());
+        (&inverse * &gap, &inverse * s2, log_det)
     };
+    let fit = dot(gap.as_ref(), solved.as_ref());
+    let volume = sum.nrows() as f64 * std::f64::consts::TAU.ln();
     let out = Conditioned {
         covariance: symmetrised((s1 * gain).as_ref()),
         mean: m1 + s1 * solved,
         log_det,
     };
-    (out, value)
+    (out, -0.5 * (fit + log_det + volume))
 }
 
-/// The pseudo-inverse of a symmetric matrix.
-fn pseudo_inverse(a: MatRef<'_, f64>) -> Mat<f64> {
+/// The pseudo-inverse of a symmetric matrix, and $\ln|\det|$, which is $-\infty$ of a singular one.
+fn pseudo_inverse(a: MatRef<'_, f64>) -> (Mat<f64>, f64) {
     let n = a.nrows();
     let Ok(eigen) = a.self_adjoint_eigen(Side::Lower) else {
-        return Mat::full(n, n, f64::NAN);
+        return (Mat::full(n, n, f64::NAN), f64::NAN);
     };
     let values = eigen.S().column_vector();
     let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    let counts = |l: f64| l.abs() > RANK_CUT * largest;
     let scaled = Mat::from_fn(n, n, |i, k| {
-        let l = values[k];
-        if l.abs() > RANK_CUT * largest {
-            eigen.U()[(i, k)] / l
+        if counts(values[k]) {
+            eigen.U()[(i, k)] / values[k]
         } else {
             0.0
         }
     });
-    scaled * eigen.U().transpose()
+    let log = |l: &f64| {
+        if counts(*l) {
+            l.abs().ln()
+        } else {
+            f64::NEG_INFINITY
+        }
+    };
+    let log_det = values.iter().map(log).sum();
+    (scaled * eigen.U().transpose(), log_det)
+}
+
+/// $L$ with $L L^T = S$, of a covariance of any rank; `None` if it is none.
+pub(crate) fn root(s: MatRef<'_, f64>) -> Option<Mat<f64>> {
+    if !is_covariance(s) {
+        return None;
+    }
+    let eigen = s.self_adjoint_eigen(Side::Lower).ok()?;
+    let values = eigen.S().column_vector();
+    let n = s.nrows();
+    Some(Mat::from_fn(n, n, |i, k| {
+        eigen.U()[(i, k)] * values[k].max(0.0).sqrt()
+    }))
 }
 
 /// How far `x` leaves the range of a symmetric matrix.
 pub(crate) fn outside_range(a: MatRef<'_, f64>, x: ColRef<'_, f64>) -> f64 {
-    let inside = a * (pseudo_inverse(a) * x);
+    let inside = a * (pseudo_inverse(a).0 * x);
     (x - inside).norm_l2()
 }
 

@@ -12,12 +12,14 @@ mod disorder;
 mod likelihood;
 mod parts;
 mod prior;
+mod rows;
 mod view;
 
 pub use channel::channel_observed;
 pub use likelihood::{ObservedLaw, SeparableLikelihood};
 pub use parts::{PartsLikelihood, PartsPrior};
 pub use prior::{IidLaw, SeparablePrior};
+pub use rows::{RowLaw, RowsPrior};
 
 /// Components per partial sum: fixed, so that a sum does not depend on how the work is split.
 const CHUNK: usize = 1024;
