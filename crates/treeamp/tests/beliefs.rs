@@ -8,7 +8,10 @@ use common::*;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 use treeamp::belief::SymMatrix;
+use treeamp::factor::{Arity, Incoming, PosteriorRule, message_from_moments};
+use treeamp::operator::{Boundary, FiniteDifference, applied};
 use treeamp::prelude::*;
+use treeamp::testing::factors::check_factor;
 
 /// What the dense joint Gaussian says: base variables $\xi\sim\mathcal N(m, \mathrm{diag}\,v)$, observations
 /// $y = H\xi + $ noise.
@@ -230,4 +233,295 @@ fn mixed_ends_agree_on_gaussian_chains() {
             exact.check_evidence(&report);
         }
     }
+}
+
+// ---- every factor, in every structure it claims ----
+
+fn specs_with(
+    factor: &dyn Factor,
+    inputs: &[SignalSpec],
+    structures: &[Structure],
+) -> Vec<SignalSpec> {
+    let mut specs = inputs.to_vec();
+    specs.extend(factor.output_specs(inputs).unwrap());
+    for (spec, structure) in specs.iter_mut().zip(structures) {
+        spec.structure = *structure;
+    }
+    specs
+}
+
+/// A proper message with entries of every size: off-diagonal ones too.
+fn proper_message(spec: &SignalSpec, scale: f64, seed: u64) -> Gaussian {
+    let n = spec.len();
+    let root = normals(n * n, seed);
+    let mut m = Gaussian::flat(spec);
+    m.precision.fill_with(|i, j| {
+        let gram: f64 = (0..n).map(|k| root[i * n + k] * root[j * n + k]).sum();
+        scale
+            * (0.5 * gram / n as f64
+                + if i == j {
+                    0.6 + 0.1 * (i % 5) as f64
+                } else {
+                    0.0
+                })
+    });
+    m.linear = normals(n, seed + 100)
+        .iter()
+        .map(|b| b * scale.sqrt())
+        .collect();
+    m
+}
+
+fn check_structures(factor: &dyn Factor, inputs: &[SignalSpec], structures: &[Structure]) {
+    let specs = specs_with(factor, inputs, structures);
+    for (seed, scale) in [(1, 1.0), (2, 20.0), (3, 0.1)] {
+        let messages: Vec<Gaussian> = specs
+            .iter()
+            .enumerate()
+            .map(|(i, s)| proper_message(s, scale * (1.0 + 0.3 * i as f64), seed + 10 * i as u64))
+            .collect();
+        // central differences over steps of 1e-3 standard deviations and of 1e-4 of the second moment: a law that is
+        // not Gaussian has a third derivative, whose share is about 1e-6 where the precision makes all rows zero
+        let outcome = check_factor(factor, &specs, &messages, 5e-6);
+        outcome.unwrap_or_else(|e| panic!("{structures:?}, scale {scale}: {e}"));
+    }
+}
+
+const KINDS: [Structure; 3] = [Structure::Isotropic, Structure::Diagonal, Structure::Full];
+const ALL: [Structure; 4] = [
+    Structure::Isotropic,
+    Structure::Diagonal,
+    Structure::Full,
+    Structure::Block { dim: 3 },
+];
+
+#[test]
+fn linear_channels_conform_in_every_structure() {
+    let n = SignalSpec::real([6]);
+    for on_z in KINDS {
+        for on_x in KINDS {
+            for rows in [1, 4, 6] {
+                let channel = Linear::new(gaussian_matrix(rows, 6, 1)).unwrap();
+                check_structures(&channel, &[n.clone()], &[on_z, on_x]);
+            }
+            // outputs that W does not reach: a full belief there is in moment form
+            let tall = Linear::new(gaussian_matrix(9, 6, 1)).unwrap();
+            let deficient = Linear::new(deficient_matrix(5, 6, 3, 4)).unwrap();
+            check_structures(&tall, &[n.clone()], &[on_z, on_x]);
+            check_structures(&deficient, &[n.clone()], &[on_z, on_x]);
+        }
+    }
+}
+
+#[test]
+fn gaussian_factors_conform_in_every_structure() {
+    let n = SignalSpec::real([6]);
+    for s in ALL {
+        check_structures(&GaussianNoise::new(0.3).unwrap(), &[n.clone()], &[s, s]);
+        check_structures(&GaussianNoise::new(0.0).unwrap(), &[n.clone()], &[s, s]);
+        check_structures(&Bias::new(normals(6, 3)).unwrap(), &[n.clone()], &[s, s]);
+        check_structures(&Duplicate::new(2).unwrap(), &[n.clone()], &[s, s, s]);
+        check_structures(&Reshape::to([2, 3]), &[n.clone()], &[s, s]);
+        check_structures(&GaussianPrior::new(0.4, 1.7).unwrap().iid(6), &[], &[s]);
+        check_structures(&gaussian(0.3, &normals(6, 4)), &[n.clone()], &[s]);
+    }
+}
+
+/// Every prior of the catalogue conforms with a precision per component, and with equal ones it says component by
+/// component what the law says.
+#[test]
+fn laws_conform_with_diagonal_beliefs() {
+    let mut spec = SignalSpec::real([4]);
+    spec.structure = Structure::Diagonal;
+    macro_rules! priors {
+        ($($name:ident => $law:expr,)*) => {$(
+            let law = $law.unwrap();
+            let factor = law.clone().iid(4);
+            check_structures(&factor, &[], &[Structure::Diagonal]);
+            let a = 1.3;
+            let mut message = Gaussian::flat(&spec);
+            message.set_precision(a);
+            message.linear = vec![-1.0, 0.2, 0.7, 2.5];
+            let mut moments = Moments::zeros(&spec);
+            let store = [message.clone()];
+            let view = Incoming::new(&store, &[0]);
+            factor.posterior().unwrap().moments(view, 0, &mut moments, &mut []).unwrap();
+            for (i, b) in message.linear.iter().enumerate() {
+                let t = law.tilted(a, *b);
+                assert!((moments.mean[i] - t.mean).abs() <= 1e-15 * t.mean.abs().max(1.0), stringify!($name));
+                let v = moments.variance.entry(i, i);
+                assert!((v - t.variance).abs() <= 1e-15 * t.variance.max(1.0), stringify!($name));
+            }
+        )*};
+    }
+    treeamp::for_each_prior!(priors);
+    macro_rules! likelihoods {
+        ($($name:ident => $law:expr, [$($y:expr),*];)*) => {$(
+            let y = [$($y),*];
+            let factor = $law.unwrap().observed(y.to_vec()).unwrap();
+            // an output that pins its input has no derivatives
+            if !["noiseless", "tanh"].contains(&stringify!($name)) {
+                check_structures(&factor, &[SignalSpec::real([y.len()])], &[Structure::Diagonal]);
+            }
+        )*};
+    }
+    treeamp::for_each_likelihood!(likelihoods);
+    macro_rules! channels {
+        ($($name:ident => $law:expr, [$($y:expr),*];)*) => {$(
+            let made: Result<_, ModelError> = $law;
+            let channel = made.unwrap();
+            for ends in [[Structure::Diagonal; 2], [Structure::Diagonal, Structure::Isotropic]] {
+                let specs = specs_with(&channel, &[SignalSpec::real([3])], &ends);
+                let messages: Vec<Gaussian> =
+                    specs.iter().enumerate().map(|(i, s)| proper_message(s, 1.0, 5 + i as u64)).collect();
+                // laws by quadrature are good to 1e-7 of their derivatives
+                check_factor(&channel, &specs, &messages, 1e-5).unwrap();
+            }
+        )*};
+    }
+    treeamp::for_each_channel!(channels);
+}
+
+// ---- rows ----
+
+/// ln of a sum of exponentials.
+fn log_sum(x: &[f64]) -> f64 {
+    let top = x.iter().fold(f64::NEG_INFINITY, |m, x| m.max(*x));
+    top + x.iter().map(|x| (x - top).exp()).sum::<f64>().ln()
+}
+
+#[test]
+fn row_laws_conform_and_discrete_ones_enumerate() {
+    let r = 3;
+    let covariance = [1.3, 0.4, -0.2, 0.4, 0.9, 0.1, -0.2, 0.1, 0.7];
+    let block = Structure::Block { dim: r };
+    let mean = [0.3, -0.5, 0.1];
+    let gaussian = MixtureRow::gaussian(&mean, &covariance).unwrap().rows(4);
+    check_structures(&gaussian, &[], &[block]);
+    let sparse = MixtureRow::sparse(0.3, &mean, &covariance).unwrap().rows(4);
+    check_structures(&sparse, &[], &[block]);
+    let weights = [0.2, 0.5, 0.3];
+    let hot = MixtureRow::one_hot(&weights).unwrap().rows(4);
+    // its covariance is singular along (1, 1, 1): the message is in moment form
+    check_structures(&hot, &[], &[block]);
+    let specs = specs_with(&hot, &[], &[block]);
+    let message = [proper_message(&specs[0], 2.0, 3)];
+    let view = Incoming::new(&message, &[0]);
+    let mut moments = Moments::zeros(&specs[0]);
+    let rule = hot.posterior().unwrap();
+    rule.moments(view, 0, &mut moments, &mut []).unwrap();
+    let mut evidence = 0.0;
+    for row in 0..4 {
+        let (a, b) = (&message[0].precision, &message[0].linear);
+        let logs: Vec<f64> = (0..r)
+            .map(|k| weights[k].ln() + b[row * r + k] - 0.5 * a.entry(row * r + k, row * r + k))
+            .collect();
+        let log_z = log_sum(&logs);
+        evidence += log_z;
+        for k in 0..r {
+            let p = (logs[k] - log_z).exp();
+            let at = row * r + k;
+            assert!((moments.mean[at] - p).abs() < 1e-14);
+            assert!((moments.variance.entry(at, at) - p * (1.0 - p)).abs() < 1e-14);
+        }
+    }
+    let ours = rule.log_partition(view, &mut []).unwrap();
+    assert!(
+        (ours - evidence).abs() < 1e-12 * evidence.abs(),
+        "{ours} {evidence}"
+    );
+}
+
+/// Rows that are zero or Gaussian, seen through noise: every row by itself is a mixture of two.
+#[test]
+fn block_beliefs_on_sparse_rows_are_exact() {
+    let (n, r, rho, delta) = (30, 2, 0.4, 0.3);
+    let covariance = [1.5, 0.6, 0.6, 0.8];
+    let prior = MixtureRow::sparse(rho, &[0.2, -0.1], &covariance)
+        .unwrap()
+        .rows(n);
+    let model = (source(prior)
+        >> var("u").block(r)
+        >> GaussianNoise::new(0.1).unwrap()
+        >> var("v").block(r)
+        >> GaussianNoise::new(0.2).unwrap()
+        >> var("y").block(r))
+    .build()
+    .unwrap();
+    let y = model.sample(3).unwrap().get("y").unwrap().to_vec();
+    let report = run(&model.condition("y", &y).unwrap());
+    let mut evidence = 0.0;
+    for (row, y) in y.chunks(r).enumerate() {
+        let spike = Mat::from_fn(r, r, |i, j| if i == j { delta } else { 0.0 });
+        let slab = Mat::from_fn(r, r, |i, j| covariance[i * r + j] + spike[(i, j)]);
+        let mean = [0.2, -0.1];
+        let logs = [
+            (1.0 - rho).ln() + log_normal(y, &[0.0, 0.0], &spike),
+            rho.ln() + log_normal(y, &mean, &slab),
+        ];
+        let log_z = log_sum(&logs);
+        evidence += log_z;
+        let p = (logs[1] - log_z).exp();
+        let inverse = slab.partial_piv_lu().inverse();
+        let prior = Mat::from_fn(r, r, |i, j| covariance[i * r + j]);
+        let gain = &prior * &inverse;
+        let inside = &prior - &gain * &prior;
+        let m: Vec<f64> = (0..r)
+            .map(|i| mean[i] + (0..r).map(|j| gain[(i, j)] * (y[j] - mean[j])).sum::<f64>())
+            .collect();
+        let marginal = report.marginal("u").unwrap();
+        for i in 0..r {
+            assert!((marginal.mean[row * r + i] - p * m[i]).abs() < 1e-10);
+            for j in 0..r {
+                let exact = p * inside[(i, j)] + p * (1.0 - p) * m[i] * m[j];
+                let ours = marginal.variance.entry(row * r + i, row * r + j);
+                assert!((ours - exact).abs() < 1e-10, "{ours} {exact}");
+            }
+        }
+    }
+    let ours = report.log_evidence().unwrap();
+    assert!(
+        (ours - evidence).abs() < 1e-10 * evidence.abs(),
+        "{ours} {evidence}"
+    );
+}
+
+// ---- diagonal beliefs ----
+
+/// Sparse regression with columns of scales from 1e-2 to 1e2: an isotropic belief must call the average of what is known about
+/// strong and weak columns the precision of all of them.
+#[test]
+fn diagonal_beliefs_see_columns_of_different_scales() {
+    let (rows, cols, delta) = (60, 100, 1e-2);
+    let (mut isotropic, mut diagonal) = (0.0, 0.0);
+    for seed in 0..20 {
+        let plain = gaussian_matrix(rows, cols, 100 + seed);
+        // the scales are in no order with respect to anything
+        let scale =
+            |j: usize| 10.0_f64.powf(4.0 * ((7 * j) % cols) as f64 / (cols - 1) as f64 - 2.0);
+        let w = Matrix::from_fn(rows, cols, |i, j| plain.get(i, j) * scale(j)).unwrap();
+        let mut errors = [0.0; 2];
+        for (error, structure) in errors
+            .iter_mut()
+            .zip([Structure::Isotropic, Structure::Diagonal])
+        {
+            let model = (source(GaussBernoulli::new(0.2, 0.0, 1.0).unwrap().iid(cols))
+                >> var("x").belief(structure)
+                >> Linear::new(w.clone()).unwrap()
+                >> var("z")
+                >> GaussianNoise::new(delta).unwrap()
+                >> var("y"))
+            .build()
+            .unwrap();
+            let sample = model.sample(seed).unwrap();
+            let observed = model.condition("y", sample.get("y").unwrap()).unwrap();
+            let report = run(&observed);
+            *error = mse(report.mean("x").unwrap(), sample.get("x").unwrap());
+            println!("{seed} {structure}: {} {:?}", *error, report.termination);
+        }
+        isotropic += errors[0] / 20.0;
+        diagonal += errors[1] / 20.0;
+    }
+    println!("isotropic {isotropic}, diagonal {diagonal}");
+    assert!(diagonal < 0.9 * isotropic, "{diagonal} against {isotropic}");
 }
