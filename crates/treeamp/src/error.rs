@@ -400,6 +400,18 @@ pub enum RunError {
         /// Components given.
         got: usize,
     },
+    /// A message of another structure than its variable's.
+    #[error("message {factor} -> {variable}: expected a {expected} belief, got a {got} one")]
+    MessageBelief {
+        /// The factor.
+        factor: String,
+        /// The variable.
+        variable: String,
+        /// The structure of the variable's beliefs.
+        expected: String,
+        /// What was given.
+        got: String,
+    },
     /// A factor failed while it prepared or computed.
     #[error("factor `{factor}`: {source}")]
     Factor {

@@ -665,7 +665,7 @@ fn tv_vamp(
 }
 
 /// A full belief on x and an isotropic one on z: every sweep is one step of TV-VAMP, for denoising (A the identity) and for
-/// a blur, under the gradient with a boundary (a wide K) and a periodic one (a square and singular K).
+/// a blur, under the gradient with Neumann and with periodic boundaries, both singular.
 #[test]
 fn full_beliefs_on_x_make_tv_vamp() {
     let n = 24;
@@ -743,7 +743,6 @@ fn full_beliefs_on_x_make_tv_vamp() {
         let (a_zk, b_zk) = last.unwrap();
         let data = (&mat(a), y.as_slice(), &k);
         let (_, _, r_x) = tv_vamp(data, (delta, strength), (a_zk, &b_zk));
-        println!("{}", report.termination);
         let gap = relative_gap(report.mean("x").unwrap(), &r_x);
         assert!(gap < 1e-9, "{gap:e}");
     }
@@ -751,13 +750,12 @@ fn full_beliefs_on_x_make_tv_vamp() {
 
 // ---- pins ----
 
-/// A noiseless observation with diagonal beliefs: what the isotropic run says on average, component by component.
+/// A noiseless observation with diagonal beliefs: exact, component by component.
 #[test]
 fn diagonal_beliefs_hold_noiseless_observations() {
     let (rows, cols) = (5, 9);
     let w = gaussian_matrix(rows, cols, 21);
     let y = normals(rows, 22);
-    // against a noise so small that it does not show
     let exact = joint(&vec![(0.1, 1.5); cols], &mat(&w), &vec![0.0; rows], &y);
     for on_z in [Structure::Isotropic, Structure::Diagonal] {
         let tree = (source(GaussianPrior::new(0.1, 1.5).unwrap().iid(cols))
@@ -832,4 +830,248 @@ fn the_evidence_of_invertible_outputs_has_its_jacobian() {
         let ours = report.log_evidence().unwrap();
         assert!((ours - exact).abs() < 1e-12, "{s}: {ours} {exact}");
     }
+}
+
+// ---- group laws ----
+
+/// Messages in natural and in moment form add in any order, and agree with the dense product.
+#[test]
+fn messages_of_both_forms_add() {
+    let n = 4;
+    let mut spec = SignalSpec::real([n]);
+    spec.structure = Structure::Full;
+    let natural = proper_message(&spec, 1.0, 1);
+    // the output of a tall channel: rank 2
+    let w = gaussian_matrix(n, 2, 3);
+    let mut inner = SignalSpec::real([2]);
+    inner.structure = Structure::Full;
+    let store = [proper_message(&inner, 2.0, 4), Gaussian::flat(&spec)];
+    let channel = Linear::new(w.clone()).unwrap();
+    let mut moments = Gaussian::flat(&spec);
+    let view = Incoming::new(&store, &[0, 1]);
+    let rule = channel.posterior().unwrap();
+    rule.message(view, 1, &mut moments, &mut []).unwrap();
+    assert!(moments.has_moments());
+    // a likelihood of low rank: no covariance of its own
+    let mut singular = Gaussian::flat(&spec);
+    let direction = normals(n, 5);
+    singular
+        .precision
+        .fill_with(|i, j| direction[i] * direction[j]);
+    singular.linear.clone_from(&direction);
+    let all = [&natural, &moments, &singular];
+    let mut first: Option<Moments> = None;
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let mut total = Gaussian::flat(&spec);
+        order
+            .iter()
+            .for_each(|k| treeamp::engine::Message::add_assign(&mut total, all[*k]));
+        let mut out = Moments::zeros(&spec);
+        total.moments_into(&mut out).unwrap();
+        // in coordinates of the two inputs everything is natural
+        let reference = first.get_or_insert_with(|| {
+            let back = |m: &Gaussian| {
+                let a = Mat::from_fn(n, n, |i, j| m.precision.entry(i, j));
+                (mat(&w).transpose() * &a * mat(&w), m.linear.clone())
+            };
+            let own = &store[0];
+            let mut a = Mat::from_fn(2, 2, |i, j| own.precision.entry(i, j));
+            let mut b = own.linear.clone();
+            for m in [&natural, &singular] {
+                let (da, db) = back(m);
+                a += da;
+                for (j, b) in b.iter_mut().enumerate() {
+                    *b += (0..n).map(|i| w.get(i, j) * db[i]).sum::<f64>();
+                }
+            }
+            let (mean, covariance) = gaussian_posterior(&a, &b);
+            let mut out = Moments::zeros(&spec);
+            w.apply(&mean, 1, &mut out.mean);
+            let spread = mat(&w) * covariance * mat(&w).transpose();
+            out.variance.fill_with(|i, j| spread[(i, j)]);
+            out
+        });
+        assert!(relative_gap(&out.mean, &reference.mean) < 1e-12);
+        assert!(relative_gap(out.variance.data(), reference.variance.data()) < 1e-12);
+    }
+}
+
+// ---- bad input ----
+
+#[test]
+fn structures_are_read_and_written() {
+    for s in ["isotropic", "diagonal", "full", "block(3)"] {
+        assert_eq!(s.parse::<Structure>().unwrap().to_string(), s);
+    }
+    for s in ["block", "block(x)", "block(-1)", "dense", ""] {
+        let text = s.parse::<Structure>().unwrap_err().to_string();
+        assert!(text.contains("block(n)"), "{text}");
+    }
+}
+
+#[test]
+fn blocks_must_divide_the_rows() {
+    for dim in [0, 2, 4] {
+        let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 3]))
+            >> var("u").block(dim)
+            >> gaussian(0.1, &[0.0; 12]))
+        .build();
+        let error = model.unwrap_err();
+        assert!(
+            matches!(error, ModelError::BlockSize { row: 3, .. }),
+            "{error}"
+        );
+        for word in ["`u`", "(4, 3)", "divisor of 3", &dim.to_string()] {
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+}
+
+#[test]
+fn all_factors_that_refuse_a_belief_are_named() {
+    let model = (source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(4))
+        >> var("x").full()
+        >> Linear::new(gaussian_matrix(3, 4, 1)).unwrap()
+        >> var("z").full()
+        >> PiecewiseLinear::sign()
+        >> var("y"))
+    .build()
+    .unwrap()
+    .condition("y", &[1.0, -1.0, 1.0])
+    .unwrap();
+    let error = ExpectationPropagation.on(&model).unwrap_err();
+    let RunError::Belief { refused } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(refused.len(), 2);
+    for word in [
+        "`gauss_bernoulli`",
+        "`sign`",
+        "`x`",
+        "`z`",
+        "isotropic, diagonal",
+    ] {
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    // rows of another length than the blocks
+    let rows = MixtureRow::one_hot(&[0.5, 0.5]).unwrap().rows(3);
+    let model = (source(rows) >> var("u").block(1) >> gaussian(0.1, &[0.0; 6]))
+        .build()
+        .unwrap();
+    let text = ExpectationPropagation.on(&model).unwrap_err().to_string();
+    assert!(
+        text.contains("block(2)") && text.contains("block(1)"),
+        "{text}"
+    );
+    // several columns share one isotropic belief
+    let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2]))
+        >> var("x").diagonal()
+        >> Linear::new(gaussian_matrix(3, 4, 1)).unwrap()
+        >> var("z")
+        >> gaussian(0.1, &[0.0; 6]))
+    .build()
+    .unwrap();
+    let text = ExpectationPropagation.on(&model).unwrap_err().to_string();
+    assert!(text.contains("2 columns"), "{text}");
+}
+
+#[test]
+fn beliefs_that_do_not_fit_in_memory_are_refused() {
+    let n = 100_000;
+    let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
+        >> var("x").full()
+        >> gaussian(0.1, &vec![0.0; n]))
+    .build()
+    .unwrap();
+    let error = ExpectationPropagation
+        .on(&model)
+        .unwrap()
+        .run(&mut ())
+        .unwrap_err();
+    // two messages, a way back for each, two marginals, and one of each to work in
+    let expected = 8 * (2 + 2 + 4) * (n * n + n) as u64;
+    match &error {
+        RunError::Memory {
+            bytes,
+            limit,
+            variable,
+            ..
+        } => {
+            assert_eq!(
+                (*bytes, *limit, variable.as_str()),
+                (expected, 2 << 30, "x")
+            );
+        }
+        other => panic!("{other}"),
+    }
+    assert!(error.to_string().contains(&expected.to_string()), "{error}");
+    let small = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(4))
+        >> var("x").full()
+        >> gaussian(0.1, &[0.0; 4]))
+    .build()
+    .unwrap();
+    let engine = ExpectationPropagation.on(&small).unwrap().memory_limit(100);
+    assert!(matches!(
+        engine.run(&mut ()),
+        Err(RunError::Memory { limit: 100, .. })
+    ));
+}
+
+#[test]
+fn what_knows_isotropic_beliefs_only_says_so() {
+    let w = gaussian_matrix(3, 4, 1);
+    let model = |s: Structure| {
+        (source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(4))
+            >> var("x").belief(s)
+            >> Linear::new(w.clone()).unwrap()
+            >> var("z")
+            >> gaussian(0.1, &[0.1, 0.2, 0.3]))
+        .build()
+        .unwrap()
+    };
+    let diagonal = model(Structure::Diagonal);
+    let theory = StateEvolution::new(&diagonal).and_then(|s| s.fixed_point());
+    let error = theory.unwrap_err();
+    assert!(matches!(error, RunError::AlgorithmBelief { .. }), "{error}");
+    let theory = MismatchedEvolution::new(&diagonal, &diagonal).and_then(|s| s.fixed_point());
+    let error = theory.unwrap_err();
+    assert!(matches!(error, RunError::AlgorithmBelief { .. }), "{error}");
+    let engine = ExpectationPropagation.on(&diagonal).unwrap();
+    let error = engine.fallback(Fallback::Forced).run(&mut ()).unwrap_err();
+    assert!(error.to_string().contains("diagonal"), "{error}");
+    // messages of another structure to start from
+    let isotropic = model(Structure::Isotropic);
+    let report = run(&isotropic);
+    let engine = ExpectationPropagation
+        .on(&diagonal)
+        .unwrap()
+        .warm_start(&report);
+    let error = engine.run(&mut ()).unwrap_err();
+    assert!(matches!(error, RunError::MessageBelief { .. }), "{error}");
+}
+
+#[test]
+fn row_laws_refuse_bad_parameters() {
+    let say = |law: Result<MixtureRow, ModelError>| law.unwrap_err().to_string();
+    assert!(say(MixtureRow::one_hot(&[0.5, 0.6])).contains("add up to 1"));
+    assert!(say(MixtureRow::one_hot(&[])).contains("at least one"));
+    assert!(say(MixtureRow::sparse(1.5, &[0.0], &[1.0])).contains("probabilities"));
+    assert!(
+        say(MixtureRow::gaussian(&[0.0, 0.0], &[1.0, 2.0, 2.0, 1.0])).contains("semi-definite")
+    );
+    assert!(say(MixtureRow::gaussian(&[0.0, 0.0], &[1.0, 0.5, 0.2, 1.0])).contains("symmetric"));
+    assert!(
+        say(MixtureRow::gaussian(
+            &[0.0, f64::NAN],
+            &[1.0, 0.0, 0.0, 1.0]
+        ))
+        .contains("finite")
+    );
 }

@@ -396,6 +396,10 @@ impl Message for Gaussian {
         self.linear.len()
     }
 
+    fn structure(&self) -> Structure {
+        Gaussian::structure(self)
+    }
+
     fn is_flat(&self) -> bool {
         Gaussian::is_flat(self)
     }

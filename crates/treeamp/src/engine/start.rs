@@ -180,6 +180,14 @@ impl<A: Algorithm> Engine<'_, A> {
                     got: message.components(),
                 });
             }
+            if message.structure() != store[e].structure() {
+                return Err(RunError::MessageBelief {
+                    factor: factor.to_owned(),
+                    variable: variable.to_owned(),
+                    expected: store[e].structure().to_string(),
+                    got: message.structure().to_string(),
+                });
+            }
             store[e].copy_from(message);
         }
         Ok(held)
