@@ -311,7 +311,7 @@ pub enum RunError {
     },
     /// Beliefs that do not fit in memory.
     #[error(
-        "{structure} beliefs on variable `{variable}` of shape {shape} do not fit in memory: all beliefs of the run \
+        "{structure} beliefs on variable `{variable}` of shape {shape} do not fit in memory: the beliefs of the run \
          would take {bytes} bytes, expected at most {limit} (option `memory_limit`)"
     )]
     Memory {
@@ -321,7 +321,7 @@ pub enum RunError {
         structure: String,
         /// Its shape.
         shape: String,
-        /// What all messages and marginals of the run would take.
+        /// What messages, marginals and the matrices of factors would take.
         bytes: u64,
         /// The limit.
         limit: u64,

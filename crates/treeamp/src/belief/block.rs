@@ -171,23 +171,28 @@ pub(super) fn product_excess<'a>(blocks: impl Iterator<Item = Block<'a>> + Clone
     let mut excess = 0.0;
     let mut others = |density: bool| {
         for (k, block) in blocks.clone().enumerate() {
-            let own = if k == first { None } else { block.as_density() };
-            if k == first || own.is_some() != density {
+            let proper = block.form == Form::Moments || block.density().is_some();
+            if k == first || proper != density {
                 continue;
             }
             let now = (s.as_ref(), m.as_ref());
-            let next = if let Some((s2, m2)) = own {
-                let (next, value) = product(now, (s2.as_ref(), m2.as_ref()));
+            if block.form == Form::Moments {
+                let (next, value) = product(now, block.parts());
                 excess += value;
-                next
+                (s, m) = (next.covariance, next.mean);
+                continue;
+            }
+            let next = conditioned(now, block.parts());
+            let pull = block.vector - block.matrix * &m;
+            excess -= 0.5 * next.log_det;
+            if let Some(factor) = block.density() {
+                // ln N(m - a⁻¹b; 0, S + a⁻¹)
+                let fit = next.fit(block.matrix, factor.solve(&pull).as_ref(), m.as_ref());
+                excess += 0.5 * (log_det(&factor) - block.dim() as f64 * TAU.ln() - fit);
             } else {
-                let next = conditioned(now, block.parts());
-                let pull = block.vector - block.matrix * &m;
-                let shift = &next.covariance * &pull;
-                excess += block.log_value(m.as_ref());
-                excess += 0.5 * (dot(pull.as_ref(), shift.as_ref()) - next.log_det);
-                next
-            };
+                let shift = &next.mean - &m;
+                excess += block.log_value(m.as_ref()) + 0.5 * dot(pull.as_ref(), shift.as_ref());
+            }
             (s, m) = (next.covariance, next.mean);
         }
     };

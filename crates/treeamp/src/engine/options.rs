@@ -83,8 +83,8 @@ pub struct Options {
     pub fallback: Fallback,
     /// A diverging run goes back to its last good state, at the memory of one message per edge.
     pub rollback: bool,
-    /// The most bytes that diagonal, block and full beliefs may take, messages and marginals of all variables
-    /// together.
+    /// The most bytes that diagonal, block and full beliefs may take: messages and marginals of all variables, and
+    /// the matrices that factors need for them.
     pub memory_limit: u64,
 }
 

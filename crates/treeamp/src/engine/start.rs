@@ -83,37 +83,37 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 
     /// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable two
-    /// marginals, with one message and one marginal to work in.
+    /// marginals, with one message and one marginal to work in; and what the factors around them need.
     fn check_memory(&self) -> Result<(), RunError> {
-        let mut most: Option<(u64, &Variable)> = None;
-        let mut bytes: u64 = 0;
-        for (i, v) in self.tree.variables().iter().enumerate() {
-            if v.spec.structure == Structure::Isotropic {
-                continue;
-            }
-            let numbers = v
-                .spec
-                .structure
-                .stored_len(v.spec.len())
-                .saturating_add(v.spec.len());
+        let variables = self.tree.variables();
+        let structured = |i: usize| variables[i].spec.structure != Structure::Isotropic;
+        let mut bytes: Vec<u64> = vec![0; variables.len()];
+        for (i, v) in variables.iter().enumerate().filter(|(i, _)| structured(*i)) {
+            let stored = v.spec.structure.stored_len(v.spec.len());
+            let numbers = stored.saturating_add(v.spec.len()) as u64;
             let slots = self.plan.slot_variable.iter().filter(|s| **s == i).count();
             let back = if self.options.rollback {
                 v.edges.len()
             } else {
                 0
             };
-            let own = (8 * (slots + back + 4) as u64).saturating_mul(numbers as u64);
-            bytes = bytes.saturating_add(own);
-            if most.is_none_or(|(b, _)| own > b) {
-                most = Some((own, v));
+            bytes[i] = (8 * (slots + back + 4) as u64).saturating_mul(numbers);
+        }
+        for (f, node) in self.tree.factors().iter().enumerate() {
+            let ends = node.edges.iter().map(|e| self.tree.edges()[*e].variable);
+            if let Some(i) = ends.into_iter().find(|i| structured(*i)) {
+                let numbers = node.factor.dense_len(&self.tree.port_specs(f)) as u64;
+                bytes[i] = bytes[i].saturating_add(numbers.saturating_mul(8));
             }
         }
-        match most {
-            Some((_, v)) if bytes > self.options.memory_limit => Err(RunError::Memory {
+        let total = bytes.iter().fold(0_u64, |t, b| t.saturating_add(*b));
+        let most = (0..variables.len()).max_by_key(|i| bytes[*i]);
+        match most.map(|i| &variables[i]) {
+            Some(v) if total > self.options.memory_limit => Err(RunError::Memory {
                 variable: v.name.clone(),
                 structure: v.spec.structure.to_string(),
                 shape: v.spec.to_string(),
-                bytes,
+                bytes: total,
                 limit: self.options.memory_limit,
             }),
             _ => Ok(()),

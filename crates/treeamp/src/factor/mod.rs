@@ -132,6 +132,11 @@ pub trait Factor: Debug + Send + Sync + 'static {
         0
     }
 
+    /// How many `f64` it needs besides, for beliefs that are not isotropic: matrices on the smaller side.
+    fn dense_len(&self, _ports: &[SignalSpec]) -> usize {
+        0
+    }
+
     /// Work to be done once before the first sweep, such as a decomposition.
     ///
     /// # Errors

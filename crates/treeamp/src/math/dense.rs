@@ -7,6 +7,9 @@ use faer::{Col, ColRef, Mat, MatRef, Side};
 /// Eigenvalues below this fraction of the largest are zero.
 const RANK_CUT: f64 = 1e-12;
 
+/// A covariance has no eigenvalue below minus this fraction of the largest.
+const NEGATIVE: f64 = 1e-9;
+
 /// A square matrix stored row by row; symmetric ones may be read either way.
 pub(crate) fn square(data: &[f64], n: usize) -> MatRef<'_, f64> {
     MatRef::from_row_major_slice(data, n, n)
@@ -76,24 +79,58 @@ pub(crate) struct Conditioned {
     pub mean: Col<f64>,
     /// $\ln|\det(I + S a)|$.
     pub log_det: f64,
+    /// $m' - m$ in the coordinates of a root of $S$, in which $S$ is the identity; none if $S$ is no covariance.
+    pub shift: Option<Col<f64>>,
 }
 
-/// The product of $\mathcal N(m, S)$ and a tilt. No inverse of either matrix is needed.
+impl Conditioned {
+    /// $(\hat x - m)^T(S + a^{-1})^{-1}(\hat x - m)$ for a positive definite $a$, as a sum of squares: with $d = \hat x - m$
+    /// and the shift $c$ it is $(d - m' + m)^T a\,(d - m' + m) + \|c\|^2$.
+    pub fn fit(&self, a: MatRef<'_, f64>, d: ColRef<'_, f64>, m: ColRef<'_, f64>) -> f64 {
+        let rest = d - (&self.mean - m);
+        let square = dot(rest.as_ref(), (a * &rest).as_ref());
+        match &self.shift {
+            Some(c) => square + dot(c.as_ref(), c.as_ref()),
+            // dᵀa(d - m' + m), which may cancel
+            None => dot(d, (a * &rest).as_ref()),
+        }
+    }
+}
+
+/// The product of $\mathcal N(m, S)$ and a tilt. No inverse of either matrix is needed: with $S = L L^T$ and
+/// $K = I + L^T a L$, $S' = L K^{-1}L^T$, as large as the rank of $S$. If $S$ is no covariance, or $K$ is not positive definite, by
+/// $(I + S a)^{-1}$; what comes of it is then judged by others.
 pub(crate) fn conditioned(
     (s, m): (MatRef<'_, f64>, ColRef<'_, f64>),
     (a, b): (MatRef<'_, f64>, ColRef<'_, f64>),
 ) -> Conditioned {
+    let pull = b - a * m;
+    if let Some(l) = root(s) {
+        let mut k = l.transpose() * (a * &l);
+        (0..k.nrows()).for_each(|i| k[(i, i)] += 1.0);
+        if let Some(factor) = cholesky(symmetrised(k.as_ref()).as_ref()) {
+            let c = factor.solve(l.transpose() * &pull);
+            let covariance = symmetrised((&l * factor.solve(l.transpose())).as_ref());
+            return Conditioned {
+                covariance,
+                mean: m + &l * &c,
+                log_det: log_det(&factor),
+                shift: Some(c),
+            };
+        }
+    }
     let n = s.nrows();
     let mut k = s * a;
     (0..n).for_each(|i| k[(i, i)] += 1.0);
     let factor = k.partial_piv_lu();
     let covariance = symmetrised(factor.solve(s).as_ref());
-    let mean = m + &covariance * (b - a * m);
+    let mean = m + &covariance * pull;
     let log_det = (0..n).map(|i| factor.U()[(i, i)].abs().ln()).sum();
     Conditioned {
         covariance,
         mean,
         log_det,
+        shift: None,
     }
 }
 
@@ -119,6 +156,7 @@ pub(crate) fn product(
         covariance: symmetrised((s1 * gain).as_ref()),
         mean: m1 + s1 * solved,
         log_det,
+        shift: None,
     };
     (out, -0.5 * (fit + log_det + volume))
 }
@@ -150,16 +188,23 @@ fn pseudo_inverse(a: MatRef<'_, f64>) -> (Mat<f64>, f64) {
     (scaled * eigen.U().transpose(), log_det)
 }
 
-/// $L$ with $L L^T = S$, of a covariance of any rank; `None` if it is none.
+/// $L$ with $L L^T = S$, as many columns as the rank of a covariance; `None` if it is none. Eigenvalues within rounding of
+/// zero are zero.
 pub(crate) fn root(s: MatRef<'_, f64>) -> Option<Mat<f64>> {
-    if !is_covariance(s) {
-        return None;
+    if let Some(factor) = cholesky_beyond(s, RANK_CUT) {
+        return Some(factor.L().to_owned());
     }
     let eigen = s.self_adjoint_eigen(Side::Lower).ok()?;
     let values = eigen.S().column_vector();
     let n = s.nrows();
-    Some(Mat::from_fn(n, n, |i, k| {
-        eigen.U()[(i, k)] * values[k].max(0.0).sqrt()
+    let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    if values.iter().any(|l| !(*l >= -NEGATIVE * largest)) {
+        return None;
+    }
+    let cut = 4.0 * n as f64 * f64::EPSILON * largest;
+    let kept: Vec<usize> = (0..n).filter(|k| values[*k] > cut).collect();
+    Some(Mat::from_fn(n, kept.len(), |i, k| {
+        eigen.U()[(i, kept[k])] * values[kept[k]].sqrt()
     }))
 }
 
@@ -178,5 +223,5 @@ pub(crate) fn is_covariance(s: MatRef<'_, f64>) -> bool {
         return false;
     };
     let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    values.iter().all(|l| *l >= -1e-9 * largest)
+    values.iter().all(|l| *l >= -NEGATIVE * largest)
 }

@@ -184,7 +184,7 @@ impl RowLaw for MixtureRow {
             .map(|_| StandardNormal.sample(&mut *rng))
             .collect();
         for (i, x) in out.iter_mut().enumerate() {
-            let noise: f64 = (0..self.dim).map(|k| c.root[(i, k)] * xi[k]).sum();
+            let noise: f64 = (0..c.root.ncols()).map(|k| c.root[(i, k)] * xi[k]).sum();
             *x = c.mean[i] + noise;
         }
     }

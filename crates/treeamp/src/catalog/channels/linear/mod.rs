@@ -295,6 +295,20 @@ impl Factor for Linear {
         }
     }
 
+    /// The operator as a matrix, its product with a covariance, and a few square matrices.
+    fn dense_len(&self, ports: &[SignalSpec]) -> usize {
+        if ports.iter().all(|p| p.structure == Structure::Isotropic) {
+            return 0;
+        }
+        let (n, m) = (ports[Z].len(), ports[X].len());
+        let side = n.min(m);
+        let rectangles = if self.matrix().is_some() { 1 } else { 2 };
+        let square = side.saturating_mul(side).saturating_mul(4);
+        n.saturating_mul(m)
+            .saturating_mul(rectangles)
+            .saturating_add(square)
+    }
+
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
         Some(self)
     }

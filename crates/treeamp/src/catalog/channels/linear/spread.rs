@@ -58,6 +58,13 @@ impl Spread {
         }
     }
 
+    /// As a matrix of `n` rows.
+    pub fn to_matrix(&self, n: usize) -> Mat<f64> {
+        let mut out = Mat::zeros(n, n);
+        self.add_to(&mut out);
+        out
+    }
+
     /// It is positive semi-definite without a look at eigenvalues.
     pub fn is_plainly_positive(&self) -> bool {
         match self {
@@ -110,6 +117,13 @@ pub(super) fn as_natural(message: &Gaussian) -> Option<(Spread, Col<f64>)> {
         }
         _ => None,
     }
+}
+
+/// [`as_natural`], but of nothing that is given by moments.
+pub(super) fn as_natural_as_given(message: &Gaussian) -> Option<(Spread, Col<f64>)> {
+    (!message.has_moments())
+        .then(|| as_natural(message))
+        .flatten()
 }
 
 /// A density whose own potential is left out of an excess: [`as_density`], but not of a nearly singular precision.

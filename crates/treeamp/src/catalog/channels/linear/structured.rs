@@ -18,16 +18,19 @@ use std::f64::consts::TAU;
 use faer::linalg::solvers::{Solve, SolveLstsq};
 use faer::{Col, Mat, MatRef};
 
-use super::spread::{Spread, as_density, as_natural, as_safe_density};
+use super::spread::{Spread, as_density, as_natural, as_natural_as_given, as_safe_density};
 use super::{X, Z};
 use crate::belief::{Form, Gaussian, Structure};
 use crate::error::FactorError;
 use crate::math::dense::{
-    cholesky, column, dot, inverse, is_covariance, log_det, store, store_vector, symmetrised,
+    cholesky, column, conditioned, dot, inverse, is_covariance, log_det, store, store_vector,
+    symmetrised,
 };
 
-/// A component that data determine to this fraction of its own variance is solved for on the input side instead.
+/// A component that data determine to this fraction of its own variance is solved for on the input side instead,
+/// if that is at most so many times larger.
 const STRONG: f64 = 1e-6;
+const LARGER: usize = 4;
 /// Below this fraction nothing is left of a difference: the component is known.
 const KNOWN: f64 = 1e-14;
 
@@ -183,6 +186,9 @@ impl Structured<'_> {
             let Some((a, b)) = as_natural(self.x) else {
                 return Err(improper("exactly known outputs and improper ones"));
             };
+            if !needed && !a.is_plainly_positive() {
+                return Ok(None);
+            }
             let n = t.nrows();
             let mut k = a.right_of(t.as_ref());
             (0..n).for_each(|i| k[(i, i)] += 1.0);
@@ -257,32 +263,38 @@ impl Structured<'_> {
         };
         let t = symmetrised((s_z.right_of(self.w) * self.w.transpose()).as_ref());
         let mu = self.w * &m_z;
-        if let Some((s_x, m_x)) = as_safe_density(self.x) {
-            let mut c = t;
-            s_x.add_to(&mut c);
-            // exact on both sides in some direction
-            let Some(factor) = cholesky(c.as_ref()) else {
+        if let Some((a, b)) = as_natural_as_given(self.x) {
+            let a = a.to_matrix(self.w.nrows());
+            let next = conditioned((t.as_ref(), mu.as_ref()), (a.as_ref(), b.as_ref()));
+            if !is_covariance(next.covariance.as_ref()) {
                 return Ok(f64::INFINITY);
-            };
-            let gap = m_x - mu;
-            let fit = dot(gap.as_ref(), factor.solve(&gap).as_ref());
-            return Ok(-0.5 * (fit + log_det(&factor) + rows * TAU.ln()));
+            }
+            let pull = &b - &a * &mu;
+            if as_safe_density(self.x).is_some()
+                && let Some(factor) = cholesky(a.as_ref())
+            {
+                // ln N(x̂; μ, T + a⁻¹)
+                let d = factor.solve(&pull);
+                let fit = next.fit(a.as_ref(), d.as_ref(), mu.as_ref());
+                let volume = rows * TAU.ln() + next.log_det - log_det(&factor);
+                return Ok(-0.5 * (fit + volume));
+            }
+            let value = dot(b.as_ref(), mu.as_ref()) - 0.5 * dot(mu.as_ref(), (&a * &mu).as_ref());
+            let shift = 0.5 * dot(pull.as_ref(), (&next.mean - &mu).as_ref());
+            return Ok(value + shift - 0.5 * next.log_det - self.x.own_potential());
         }
-        let Some((a, b)) = as_natural(self.x) else {
+        let Some((s_x, m_x)) = as_safe_density(self.x) else {
             return Err(improper("exactly known outputs and improper ones"));
         };
-        let mut k = a.right_of(t.as_ref());
-        (0..k.nrows()).for_each(|i| k[(i, i)] += 1.0);
-        let factor = k.partial_piv_lu();
-        let sigma = symmetrised(factor.solve(&t).as_ref());
-        if !a.is_plainly_positive() && !is_covariance(sigma.as_ref()) {
+        let mut c = t;
+        s_x.add_to(&mut c);
+        // exact on both sides in some direction
+        let Some(factor) = cholesky(c.as_ref()) else {
             return Ok(f64::INFINITY);
-        }
-        let log_det: f64 = (0..k.nrows()).map(|i| factor.U()[(i, i)].abs().ln()).sum();
-        let pull = &b - a.times(&mu);
-        let value = dot(b.as_ref(), mu.as_ref()) - 0.5 * dot(mu.as_ref(), a.times(&mu).as_ref());
-        let shift = 0.5 * dot(pull.as_ref(), (sigma * &pull).as_ref());
-        Ok(value + shift - 0.5 * log_det - self.x.own_potential())
+        };
+        let gap = m_x - mu;
+        let fit = dot(gap.as_ref(), factor.solve(&gap).as_ref());
+        Ok(-0.5 * (fit + log_det(&factor) + rows * TAU.ln()))
     }
 }
 
@@ -335,7 +347,7 @@ impl Dual {
         let (rows, n) = (w.nrows(), w.ncols());
         let k = Col::from_fn(n, |i| (0..rows).map(|r| w[(r, i)] * gains[(r, i)]).sum());
         let left = |i: usize| 1.0 - self.s_z.at(i) * k[i];
-        if !only && (0..n).any(|i| left(i) < STRONG) {
+        if !only && n <= LARGER * rows && (0..n).any(|i| left(i) < STRONG) {
             return false;
         }
         let kept = |i: usize| if left(i) < KNOWN { 0.0 } else { left(i) };
