@@ -163,7 +163,10 @@ impl BlockMut<'_> {
 /// $\ln\int\prod_k m_k - \sum_k A(m_k)$ over blocks, with $A = 0$ for a block that is not a density of its own.
 /// The product is built from one density on, so that potentials of order $a\|r\|^2$ never meet.
 pub(super) fn product_excess<'a>(blocks: impl Iterator<Item = Block<'a>> + Clone) -> f64 {
-    let mut densities = blocks.clone().enumerate();
+    // one in moment form first: a natural one multiplies it as it is
+    let mut exact = blocks.clone().enumerate();
+    let exact = exact.find(|(_, b)| b.form == Form::Moments);
+    let mut densities = exact.into_iter().chain(blocks.clone().enumerate());
     let start = densities.find_map(|(k, b)| Some((k, b.as_density()?)));
     let Some((first, (mut s, mut m))) = start else {
         return improper_product(blocks);
