@@ -121,12 +121,11 @@ impl Marginal for Moments {
         let pairs = self.mean.iter().zip(&previous.mean);
         let square = pairs.map(|(x, y)| (x - y).powi(2)).sum::<f64>() / self.mean.len() as f64;
         let means = (square / second_moment).sqrt();
-        let variances = match self.variance.structure() {
-            Structure::Isotropic => (self.average_variance() - previous.average_variance()).abs(),
-            _ => {
-                let pairs = self.variance.diagonal().zip(previous.variance.diagonal());
-                pairs.map(|(v, w)| (v - w).abs()).sum::<f64>() / self.mean.len() as f64
-            }
+        let variances = if self.variance.structure() == Structure::Isotropic {
+            (self.average_variance() - previous.average_variance()).abs()
+        } else {
+            let pairs = self.variance.diagonal().zip(previous.variance.diagonal());
+            pairs.map(|(v, w)| (v - w).abs()).sum::<f64>() / self.mean.len() as f64
         };
         // both are 0/0 for a signal that is exactly zero
         means.max(variances / second_moment).max(0.0)

@@ -214,7 +214,7 @@ impl Gaussian {
             Structure::Isotropic => {
                 let a = self.precision.scalar();
                 if a <= 0.0 {
-                    return Err(improper(format!("precision {a:e}")));
+                    return Err(improper(&format!("precision {a:e}")));
                 }
                 let divisor = if a == f64::INFINITY { 1.0 } else { a };
                 for (r, b) in out.mean.iter_mut().zip(&self.linear) {
@@ -225,7 +225,7 @@ impl Gaussian {
             Structure::Diagonal => {
                 for (i, a) in self.precision.data().iter().enumerate() {
                     if !(*a > 0.0) {
-                        return Err(improper(format!("precision {a:e} at component {i}")));
+                        return Err(improper(&format!("precision {a:e} at component {i}")));
                     }
                     let divisor = if *a == f64::INFINITY { 1.0 } else { *a };
                     out.mean[i] = self.linear[i] / divisor;
@@ -248,7 +248,7 @@ impl Gaussian {
                 |s: &faer::Mat<f64>| block.form == Form::Natural || is_covariance(s.as_ref());
             let Some((s, m)) = found.filter(|(s, _)| proper(s)) else {
                 let what = "a precision matrix that is not positive definite";
-                return Err(improper(format!("{what} (block {k})")));
+                return Err(improper(&format!("{what} (block {k})")));
             };
             store(s.as_ref(), variance);
             store_vector(m.as_ref(), mean);
@@ -288,7 +288,7 @@ impl Gaussian {
 /// Exact statements agree to this fraction of the largest place.
 const PIN_TOLERANCE: f64 = 1e-6;
 
-fn improper(what: String) -> FactorError {
+fn improper(what: &str) -> FactorError {
     FactorError::Improper(format!("the belief has {what}"))
 }
 

@@ -1,6 +1,6 @@
 //! Beliefs beyond isotropic: full ones are exact on Gaussian trees, diagonal ones see columns of different scales, and
 //! block ones carry a matrix per row.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::float_cmp)]
 
 #[path = "../common/mod.rs"]
 mod common;
