@@ -11,6 +11,7 @@ use treeamp_lab::experiment::{Inference, Metric, RunOptions, infer};
 use treeamp_lab::spec::ModelFile;
 use treeamp_lab::sweep::Row;
 
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
@@ -52,9 +53,6 @@ pub struct Run {
     /// Replace files that exist
     #[arg(long)]
     force: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// The options of an iteration.
@@ -88,7 +86,7 @@ impl How {
 
 impl Run {
     /// Runs it, prints the table, writes the results.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         if let Some(path) = &self.output {
             refuse_existing(path, self.force)?;
             form(path)?;
@@ -116,7 +114,7 @@ impl Run {
         if let Some(path) = &self.report {
             save(path, self.page(&file, seed, &run, time)?.as_bytes())?;
         }
-        if self.json {
+        if common.json {
             print(&format!(
                 "{:#}\n",
                 self.as_json(&file.title, seed, &run, time)?
@@ -161,7 +159,7 @@ impl Run {
             .set
             .iter()
             .map(|(n, v)| vec![n.clone(), v.to_string()]);
-        page.text(&file.description)
+        page.paragraph(&file.description)
             .section("Result")
             .table(&HEADER, &variables(run)?)
             .table(&["", ""], &lines)

@@ -4,7 +4,7 @@ use treeamp::engine::{Damping, Initial, Observer};
 use treeamp::model::Sample;
 use treeamp::prelude::{ExpectationPropagation, Posterior};
 
-use super::{ExperimentError, Instance, Metric, instance};
+use super::{ExperimentError, Instance, Metric, Observed, instance};
 use crate::spec::{ModelFile, Setting};
 
 /// How a run is to be done; what is not given comes from the file, or is the library's default.
@@ -46,6 +46,8 @@ pub struct Inference {
     pub truth: Option<Sample>,
     /// The model given its observations.
     pub posterior: treeamp::model::Tree,
+    /// What was observed.
+    pub observed: Vec<Observed>,
     /// The report.
     pub report: Posterior,
 }
@@ -77,7 +79,31 @@ pub fn infer(
     options: RunOptions,
     observer: &mut impl Observer<ExpectationPropagation>,
 ) -> Result<Inference, ExperimentError> {
-    let Instance { truth, posterior } = instance(file, setting, seed)?;
+    infer_on(
+        file,
+        instance(file, setting, seed)?,
+        seed,
+        options,
+        observer,
+    )
+}
+
+/// Expectation propagation on an instance; `seed` is that of a noisy start.
+///
+/// # Errors
+/// An option out of range, a contradiction.
+pub fn infer_on(
+    file: &ModelFile,
+    instance: Instance,
+    seed: u64,
+    options: RunOptions,
+    observer: &mut impl Observer<ExpectationPropagation>,
+) -> Result<Inference, ExperimentError> {
+    let Instance {
+        truth,
+        posterior,
+        observed,
+    } = instance;
     let options = options.or_of(file);
     let mut engine = ExpectationPropagation.on(&posterior)?;
     if let Some(n) = options.max_sweeps {
@@ -101,6 +127,7 @@ pub fn infer(
     Ok(Inference {
         truth,
         posterior,
+        observed,
         report,
     })
 }

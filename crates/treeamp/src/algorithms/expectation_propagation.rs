@@ -8,7 +8,7 @@ use crate::engine::{
     Algorithm, DoubleLoop, Engine, Marginal, Message, MissingRule, Options, Potential, Report,
 };
 use crate::error::{FactorError, ModelError, RunError};
-use crate::factor::{Factor, Incoming};
+use crate::factor::{Factor, Incoming, PosteriorRule};
 use crate::model::{Tree, Variable};
 
 /// Expectation propagation.
@@ -117,6 +117,17 @@ impl Marginal for Moments {
         self.average_variance()
     }
 
+    fn thin_into(&self, out: &mut Self) {
+        if self.mean.len() == out.mean.len() {
+            return out.copy_from(self);
+        }
+        let stride = self.mean.len() / out.mean.len();
+        for (o, r) in out.mean.iter_mut().zip(self.mean.iter().step_by(stride)) {
+            *o = *r;
+        }
+        out.variance.set_scalar(self.average_variance());
+    }
+
     fn change(&self, previous: &Self, second_moment: f64) -> f64 {
         let pairs = self.mean.iter().zip(&previous.mean);
         let square = pairs.map(|(x, y)| (x - y).powi(2)).sum::<f64>() / self.mean.len() as f64;
@@ -186,12 +197,45 @@ impl Algorithm for ExpectationPropagation {
     ) -> Result<(), FactorError> {
         add_up(incoming, total);
         check_pins(variable, incoming, total)?;
-        total.moments_into(out).map_err(|error| match error {
-            FactorError::Improper(what) => {
-                FactorError::Improper(format!("variable `{}`: {what}", variable.name))
-            }
-            other => other,
-        })
+        if total.structure() != Structure::Isotropic {
+            return total.moments_into(out).map_err(|error| match error {
+                FactorError::Improper(what) => {
+                    FactorError::Improper(format!("variable `{}`: {what}", variable.name))
+                }
+                other => other,
+            });
+        }
+        let a = total.precision.scalar();
+        if a == f64::INFINITY {
+            std::mem::swap(&mut out.mean, &mut total.linear);
+            out.variance.set_scalar(0.0);
+            return Ok(());
+        }
+        if a <= 0.0 {
+            return Err(FactorError::Improper(format!(
+                "the belief on `{}` has precision {a:e}",
+                variable.name
+            )));
+        }
+        total.linear.iter_mut().for_each(|b| *b /= a);
+        // in one array: `recycle` gives it back
+        std::mem::swap(&mut out.mean, &mut total.linear);
+        out.variance.set_scalar(1.0 / a);
+        Ok(())
+    }
+
+    fn recycle(&self, spare: &mut Moments, total: &mut Gaussian) {
+        if spare.variance.structure() != Structure::Isotropic {
+            return;
+        }
+        if total.linear.len() < spare.mean.len() {
+            std::mem::swap(&mut spare.mean, &mut total.linear);
+        }
+        spare.mean = Vec::new();
+    }
+
+    fn is_constant(&self, factor: &dyn Factor) -> bool {
+        factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
 
     fn double_loop(
@@ -234,7 +278,7 @@ impl Algorithm for ExpectationPropagation {
     }
 }
 
-fn rule(factor: &dyn Factor) -> Result<&dyn crate::factor::PosteriorRule, FactorError> {
+fn rule(factor: &dyn Factor) -> Result<&dyn PosteriorRule, FactorError> {
     factor
         .posterior()
         .ok_or_else(|| FactorError::Unsupported("no expectation propagation rule".to_owned()))

@@ -415,6 +415,16 @@ impl Message for Gaussian {
         }
     }
 
+    fn numbers(&self) -> Option<(&[f64], &[f64])> {
+        let finite = self.precision.data().iter().all(|a| a.is_finite());
+        (finite && !self.has_moments()).then(|| (self.precision.data(), self.linear.as_slice()))
+    }
+
+    fn set_numbers(&mut self, precision: &[f64], linear: &[f64]) {
+        self.precision.data_mut().copy_from_slice(precision);
+        self.linear.copy_from_slice(linear);
+    }
+
     fn is_finite(&self) -> bool {
         let exact = self.forms.is_empty();
         let fine = |a: &f64| a.is_finite() || (exact && *a == f64::INFINITY);

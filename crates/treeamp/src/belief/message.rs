@@ -33,6 +33,14 @@ pub trait Message: Clone + Send + Sync + std::fmt::Debug {
         let _ = other;
         false
     }
+    /// Its numbers, of the precision and of the linear part, where they can be added and scaled: not of a pin.
+    fn numbers(&self) -> Option<(&[f64], &[f64])> {
+        None
+    }
+    /// Sets the numbers of a message that has them.
+    fn set_numbers(&mut self, precision: &[f64], linear: &[f64]) {
+        let _ = (precision, linear);
+    }
     /// No NaN, no infinity that is not a pin.
     fn is_finite(&self) -> bool;
 }

@@ -30,6 +30,10 @@ pub trait Marginal: Clone + Send + Sync + std::fmt::Debug {
     fn second_moment(&self) -> f64;
     /// Its average variance.
     fn variance(&self) -> f64;
+    /// Copies some components, evenly spread, into a marginal of fewer.
+    fn thin_into(&self, out: &mut Self) {
+        out.copy_from(self);
+    }
     /// The change from `previous`, relative to the scale: the larger of the root mean square change
     /// of the means over $\sqrt\tau$ and the change of the variance over $\tau$.
     fn change(&self, previous: &Self, second_moment: f64) -> f64;
@@ -100,6 +104,17 @@ pub trait Algorithm: Sync {
         total: &mut Self::Message,
         out: &mut Self::Marginal,
     ) -> Result<(), FactorError>;
+
+    /// `spare` is no longer needed: its memory goes back to the scratch that it was made from.
+    fn recycle(&self, spare: &mut Self::Marginal, total: &mut Self::Message) {
+        let _ = (spare, total);
+    }
+
+    /// Every message of the factor is the same whatever reaches it, so that no copy needs to be kept.
+    fn is_constant(&self, factor: &dyn Factor) -> bool {
+        let _ = factor;
+        false
+    }
 
     /// Minimises the Bethe free energy by a double loop, from the messages of a run and into them, by edge.
     ///

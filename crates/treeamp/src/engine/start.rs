@@ -4,13 +4,17 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::acceleration::Acceleration;
 use super::adaptive::Step;
 use super::report::{check_len, find_edge};
 use super::state::State;
 use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages};
-use crate::belief::Structure;
+use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::RunError;
 use crate::model::{Direction, Variable};
+
+/// Random starts have streams of their own: a sample of the model with the same seed must not meet its own signal.
+pub(crate) const START_STREAM: u64 = 1 << 32;
 
 impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn start(&self) -> Result<State<A>, RunError> {
@@ -28,7 +32,7 @@ impl<A: Algorithm> Engine<'_, A> {
         let held = self.initialise(&mut store)?;
         let mut damping = vec![0.0; self.tree.edges().len()];
         match &self.options.damping {
-            Damping::Adaptive | Damping::None => {}
+            Damping::Adaptive | Damping::None | Damping::Steps(_) => {}
             Damping::Constant(d) => damping.fill(*d),
             Damping::PerEdge(edges) => {
                 for (i, (factor, variable, d)) in edges.iter().enumerate() {
@@ -46,21 +50,31 @@ impl<A: Algorithm> Engine<'_, A> {
                 vec![0.0; self.tree.factors()[f].factor.workspace_len(&ports)]
             })
             .collect();
-        let kept = if self.options.rollback {
-            self.tree.edges().len()
-        } else {
-            0
-        };
+        let edges = self.tree.edges().iter().enumerate();
+        let changing = edges.filter(|(_, e)| {
+            let factor = self.tree.factors()[e.factor].factor.as_ref();
+            self.rolls_back() && !self.algorithm.is_constant(factor)
+        });
+        let good_edges: Vec<usize> = changing.map(|(e, _)| e).collect();
+        let adapts = A::ON_DATA && self.options.damping == Damping::Adaptive;
         let n = variables.len();
-        Ok(State {
-            good_messages: store[..kept].to_vec(),
+        let mut scratch: Vec<A::Message> = (0..count)
+            .map(|c| self.algorithm.flat(of_class(c)))
+            .collect();
+        let mut spare: Vec<A::Marginal> = (0..count)
+            .map(|c| self.algorithm.blank(of_class(c)))
+            .collect();
+        for (spare, total) in spare.iter_mut().zip(&mut scratch) {
+            self.algorithm.recycle(spare, total);
+        }
+        let few = |v: &Variable| [(); 3].map(|()| self.algorithm.blank(&thinned(&v.spec)));
+        let watched = if adapts { variables } else { &[] };
+        let mut state = State {
+            good_messages: good_edges.iter().map(|e| store[*e].clone()).collect(),
+            good_edges,
             has_good: false,
-            scratch: (0..count)
-                .map(|c| self.algorithm.flat(of_class(c)))
-                .collect(),
-            spare: (0..count)
-                .map(|c| self.algorithm.blank(of_class(c)))
-                .collect(),
+            scratch,
+            spare,
             marginals: variables
                 .iter()
                 .map(|v| self.algorithm.blank(&v.spec))
@@ -70,20 +84,31 @@ impl<A: Algorithm> Engine<'_, A> {
             held,
             work,
             damping,
-            older: variables
-                .iter()
-                .map(|v| self.algorithm.blank(&v.spec))
-                .collect(),
+            thinned: watched.iter().map(few).collect(),
+            steps: vec![0.0; n],
             returns: vec![f64::INFINITY; n],
-            step: (A::ON_DATA && self.options.damping == Damping::Adaptive).then(Step::new),
+            acceleration: None,
+            step: adapts.then(Step::new),
             changes: vec![0.0; n],
             known: vec![false; n],
             scale: vec![f64::INFINITY; n],
-        })
+        };
+        if state.step.is_some() && self.options.acceleration {
+            state.acceleration = Acceleration::new(&state.store[..self.tree.edges().len()]);
+        }
+        Ok(state)
     }
 
-    /// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable two
-    /// marginals, with one message and one marginal to work in; and what the factors around them need.
+    /// A copy of the last good messages is kept.
+    pub(super) fn rolls_back(&self) -> bool {
+        let small = |v: &Variable| v.spec.len() <= LARGE;
+        let automatic = || self.tree.variables().iter().all(small);
+        self.options.rollback.unwrap_or_else(automatic)
+    }
+
+    /// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable its
+    /// marginal, three to tell oscillations by, and one message and one marginal to work in; and what the factors
+    /// around them need.
     fn check_memory(&self) -> Result<(), RunError> {
         let variables = self.tree.variables();
         let structured = |i: usize| variables[i].spec.structure != Structure::Isotropic;
@@ -92,12 +117,8 @@ impl<A: Algorithm> Engine<'_, A> {
             let stored = v.spec.structure.stored_len(v.spec.len());
             let numbers = stored.saturating_add(v.spec.len()) as u64;
             let slots = self.plan.slot_variable.iter().filter(|s| **s == i).count();
-            let back = if self.options.rollback {
-                v.edges.len()
-            } else {
-                0
-            };
-            bytes[i] = (8 * (slots + back + 4) as u64).saturating_mul(numbers);
+            let back = if self.rolls_back() { v.edges.len() } else { 0 };
+            bytes[i] = (8 * (slots + back + 6) as u64).saturating_mul(numbers);
         }
         for (f, node) in self.tree.factors().iter().enumerate() {
             let ends = node.edges.iter().map(|e| self.tree.edges()[*e].variable);
@@ -142,7 +163,7 @@ impl<A: Algorithm> Engine<'_, A> {
             } => {
                 for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
                     let mut rng = ChaCha8Rng::seed_from_u64(*seed);
-                    rng.set_stream(e as u64);
+                    rng.set_stream(START_STREAM + e as u64);
                     let mut draw = || {
                         let xi: f64 = StandardNormal.sample(&mut rng);
                         mean + std * xi
@@ -192,6 +213,22 @@ impl<A: Algorithm> Engine<'_, A> {
         }
         Ok(held)
     }
+}
+
+/// Beyond so many numbers of a variable a run keeps no way back unless told to: memory is dear.
+const LARGE: usize = 1 << 18;
+
+/// Components by which oscillations are told: as many tell as much as millions would.
+const WATCHED: usize = 1 << 12;
+
+/// A signal of some components of another.
+fn thinned(spec: &SignalSpec) -> SignalSpec {
+    let mut few = spec.clone();
+    if spec.structure == Structure::Isotropic && spec.len() > WATCHED {
+        few.shape = vec![WATCHED];
+        few.element = Element::Real;
+    }
+    few
 }
 
 /// Numbers variables so that those with beliefs of the same size share one.

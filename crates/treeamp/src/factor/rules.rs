@@ -37,6 +37,11 @@ pub trait PosteriorRule: Send + Sync {
         Ok(self.log_partition(incoming, work)? - own)
     }
 
+    /// Its messages do not depend on the incoming ones.
+    fn is_constant(&self) -> bool {
+        false
+    }
+
     /// The outgoing (extrinsic) message to port `target`.
     ///
     /// By a direct formula wherever one exists: $1/v - a$ loses digits when a factor says little.

@@ -35,19 +35,16 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
     /// When there are none, or one of them is not finite or can never be produced.
     fn observed(self, y: impl Into<Vec<f64>>) -> Result<SeparableLikelihood<Self, E>, ModelError> {
         let y: Vec<f64> = y.into();
-        let refuse =
-            |reason: String| parameter(Self::NAME, "y", "an array of observations", reason);
         if y.is_empty() {
-            return Err(refuse(
-                "expected at least one observation, got an empty array".into(),
-            ));
+            let expected = "an array of at least one observation";
+            return Err(parameter(Self::NAME, "y", expected, "an empty one"));
         }
         if !y.len().is_multiple_of(Self::Output::REAL_LEN) {
             let expected = "interleaved real and imaginary parts";
             let got = format!("{} numbers", y.len());
             return Err(parameter(Self::NAME, "y", expected, got));
         }
-        check_all(&self, &y).map_err(refuse)?;
+        check_all(&self, &y).map_err(|reason| refused(Self::NAME, &reason))?;
         let elements = Self::Output::view(&y);
         let gaussian = self.as_gaussian(elements[0]).is_some();
         let log_mass = elements.iter().map(|y| log_mass(&self, *y)).sum();
@@ -96,6 +93,15 @@ fn log_mass<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: L::Output) -> f64 {
             law.excess(y, 1.0, t.b) + 0.5 * E::REAL_LEN as f64 * std::f64::consts::TAU.ln()
         }
         _ => 0.0,
+    }
+}
+
+/// `expected ..., got ...` as the error of a parameter.
+fn refused(module: &str, reason: &str) -> ModelError {
+    let parts = reason.strip_prefix("expected ");
+    match parts.and_then(|r| r.split_once(", got ")) {
+        Some((expected, got)) => parameter(module, "y", expected, got),
+        None => parameter(module, "y", "observations that it can produce", reason),
     }
 }
 
@@ -275,6 +281,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         let mut total = gaussian_message(z, |i| self.law.as_gaussian(y[i]))?;
         total.add_assign(z);
         total.moments_into(out)
+    }
+
+    fn is_constant(&self) -> bool {
+        self.gaussian
     }
 
     fn message(

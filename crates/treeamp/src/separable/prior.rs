@@ -179,6 +179,10 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
         total.moments_into(out)
     }
 
+    fn is_constant(&self) -> bool {
+        self.law.as_gaussian().is_some()
+    }
+
     fn message(
         &self,
         incoming: Incoming<'_, Gaussian>,

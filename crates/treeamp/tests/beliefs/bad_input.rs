@@ -92,8 +92,8 @@ fn beliefs_that_do_not_fit_in_memory_are_refused() {
         .unwrap()
         .run(&mut ())
         .unwrap_err();
-    // two messages, a way back for each, two marginals, and one of each to work in
-    let expected = 8 * (2 + 2 + 4) * (n * n + n) as u64;
+    // two messages, a way back for each, its marginal, three to tell oscillations by, and one of each to work in
+    let expected = 8 * (2 + 2 + 6) * (n * n + n) as u64;
     match &error {
         RunError::Memory {
             bytes,

@@ -246,12 +246,14 @@ fn extreme_scales_stay_exact() {
                     off < 1e-10,
                     "{n} {m} {k} {v0:e} {delta:e} {structure}: {off:e}"
                 );
-                // a message of low rank has no potential of its own: terms of order |y|²/Δ meet in the sum
-                let rounding = if m > k {
-                    4.0 * f64::EPSILON * v0 / delta
+                // A residual y - Wx of size √Δ is known to ε|y|, and its square over Δ to 2ε√(v₀/Δ) per output. A message of
+                // low rank has no potential of its own: terms of order |y|²/Δ meet in the sum.
+                let lost = if m > k {
+                    v0 / delta
                 } else {
-                    0.0
+                    (v0 / delta).sqrt()
                 };
+                let rounding = 4.0 * f64::EPSILON * k as f64 * lost;
                 let tolerance = 1e-10 * evidence.abs().max(1.0) + rounding;
                 let gap = (a - evidence).abs();
                 assert!(
