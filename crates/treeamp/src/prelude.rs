@@ -15,7 +15,7 @@ pub use crate::catalog::likelihoods::{
 };
 pub use crate::catalog::priors::{
     Binary, CircularGaussBernoulli, CircularGaussian, Exponential, GaussBernoulli, GaussianMixture,
-    GaussianPrior, Interval, Positive,
+    GaussianPrior, Interval, MixtureRow, Positive,
 };
 pub use crate::engine::{
     Damping, DoubleLoopEnd, EdgeMessage, Engine, EveryN, Fallback, Initial, Observer, Options,
@@ -31,5 +31,6 @@ pub use crate::model::{
 };
 pub use crate::scalar::{ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted};
 pub use crate::separable::{
-    IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, SeparableLikelihood, SeparablePrior,
+    IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, RowLaw, RowsPrior, SeparableLikelihood,
+    SeparablePrior,
 };

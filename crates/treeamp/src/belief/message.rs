@@ -1,5 +1,7 @@
 //! What travels on an edge: natural parameters, which add.
 
+use super::Structure;
+
 /// Natural parameters on an edge. Beliefs multiply, so natural parameters add.
 ///
 /// There is no subtraction: a cavity is the sum of the *other* messages, because with precisions of
@@ -16,6 +18,10 @@ pub trait Message: Clone + Send + Sync + std::fmt::Debug {
     /// Number of components, where a message has them.
     fn components(&self) -> usize {
         1
+    }
+    /// The structure of its precision.
+    fn structure(&self) -> Structure {
+        Structure::Isotropic
     }
     /// It says nothing.
     fn is_flat(&self) -> bool {

@@ -1,7 +1,7 @@
 //! An algorithm: the meaning of messages, and what a factor must offer.
 
 use super::{DoubleLoop, Message, Options};
-use crate::belief::SignalSpec;
+use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Factor, Incoming};
 use crate::model::{Tree, Variable};
@@ -51,6 +51,13 @@ pub trait Algorithm: Sync {
     /// It runs on data. Only then [`Damping::Adaptive`](super::Damping::Adaptive) acts, and the
     /// objective at perfect recovery must settle; a theory has its own treatment of both.
     const ON_DATA: bool = false;
+
+    /// Whether it can run with beliefs of this structure; isotropic ones are a matter of course. By default,
+    /// every one if it runs on data: a theory knows isotropic beliefs only.
+    fn takes(&self, structure: Structure) -> bool {
+        let _ = structure;
+        Self::ON_DATA
+    }
 
     /// Checks that a factor offers what the algorithm needs.
     ///

@@ -89,7 +89,13 @@ pub struct Options {
     /// A diverging run goes back to its last good state, at the memory of one message per edge that can
     /// change. Not said: where no variable has more than $2^{18}$ numbers.
     pub rollback: Option<bool>,
+    /// The most bytes that diagonal, block and full beliefs may take: messages and marginals of all variables, and
+    /// the matrices that factors need for them.
+    pub memory_limit: u64,
 }
+
+/// Two gibibytes.
+const MEMORY_LIMIT: u64 = 2 << 30;
 
 impl Default for Options {
     fn default() -> Self {
@@ -102,6 +108,7 @@ impl Default for Options {
             fallback: Fallback::Automatic,
             acceleration: true,
             rollback: None,
+            memory_limit: MEMORY_LIMIT,
         }
     }
 }

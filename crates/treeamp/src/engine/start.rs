@@ -19,6 +19,7 @@ pub(crate) const START_STREAM: u64 = 1 << 32;
 impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn start(&self) -> Result<State<A>, RunError> {
         let variables = self.tree.variables();
+        self.check_memory()?;
         let class = classes(variables);
         let of_class = |c: usize| {
             let member = class.iter().position(|k| *k == c).unwrap_or(0);
@@ -105,6 +106,41 @@ impl<A: Algorithm> Engine<'_, A> {
         self.options.rollback.unwrap_or_else(automatic)
     }
 
+    /// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable its
+    /// marginal, three to tell oscillations by, and one message and one marginal to work in; and what the factors
+    /// around them need.
+    fn check_memory(&self) -> Result<(), RunError> {
+        let variables = self.tree.variables();
+        let structured = |i: usize| variables[i].spec.structure != Structure::Isotropic;
+        let mut bytes: Vec<u64> = vec![0; variables.len()];
+        for (i, v) in variables.iter().enumerate().filter(|(i, _)| structured(*i)) {
+            let stored = v.spec.structure.stored_len(v.spec.len());
+            let numbers = stored.saturating_add(v.spec.len()) as u64;
+            let slots = self.plan.slot_variable.iter().filter(|s| **s == i).count();
+            let back = if self.rolls_back() { v.edges.len() } else { 0 };
+            bytes[i] = (8 * (slots + back + 6) as u64).saturating_mul(numbers);
+        }
+        for (f, node) in self.tree.factors().iter().enumerate() {
+            let ends = node.edges.iter().map(|e| self.tree.edges()[*e].variable);
+            if let Some(i) = ends.into_iter().find(|i| structured(*i)) {
+                let numbers = node.factor.dense_len(&self.tree.port_specs(f)) as u64;
+                bytes[i] = bytes[i].saturating_add(numbers.saturating_mul(8));
+            }
+        }
+        let total = bytes.iter().fold(0_u64, |t, b| t.saturating_add(*b));
+        let most = (0..variables.len()).max_by_key(|i| bytes[*i]);
+        match most.map(|i| &variables[i]) {
+            Some(v) if total > self.options.memory_limit => Err(RunError::Memory {
+                variable: v.name.clone(),
+                structure: v.spec.structure.to_string(),
+                shape: v.spec.to_string(),
+                bytes: total,
+                limit: self.options.memory_limit,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// The messages before the first sweep. Returns the edges to be left alone in it: a forward
     /// message that was given would otherwise be overwritten before anyone sees it.
     fn initialise(&self, store: &mut [A::Message]) -> Result<Vec<bool>, RunError> {
@@ -163,6 +199,14 @@ impl<A: Algorithm> Engine<'_, A> {
                     variable: variable.to_owned(),
                     expected: store[e].components(),
                     got: message.components(),
+                });
+            }
+            if message.structure() != store[e].structure() {
+                return Err(RunError::MessageBelief {
+                    factor: factor.to_owned(),
+                    variable: variable.to_owned(),
+                    expected: store[e].structure().to_string(),
+                    got: message.structure().to_string(),
                 });
             }
             store[e].copy_from(message);

@@ -118,6 +118,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// The most bytes that diagonal, block and full beliefs may take (2 GiB).
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.options.memory_limit = bytes;
+        self
+    }
+
     /// Whether a double loop may take over from sweeps that do not settle (automatic).
     #[must_use]
     pub fn fallback(mut self, fallback: Fallback) -> Self {

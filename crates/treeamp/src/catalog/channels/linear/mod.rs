@@ -25,18 +25,24 @@ mod ladder;
 mod messages;
 mod posterior;
 mod resolvent;
+mod spread;
+mod structured;
 
 use std::sync::{Arc, OnceLock};
 
+use faer::{Mat, MatRef};
 use rand::Rng;
 
 pub use self::ensemble::LinearEnsemble;
 use self::iterative::Solve;
 use self::ladder::Iterative;
 pub use self::ladder::IterativeOptions;
-use crate::belief::{Gaussian, SignalSpec};
+use self::structured::Structured;
+use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError};
-use crate::factor::{Arity, EnsembleRule, Factor, GenerativeRule, PosteriorRule};
+use crate::factor::{
+    Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, each_supported,
+};
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
 use crate::math::spectrum::Spectrum;
@@ -64,6 +70,8 @@ struct Inner {
     options: IterativeOptions,
     iterative: OnceLock<Result<Iterative, FactorError>>,
     spectrum: OnceLock<Option<Spectrum>>,
+    /// The operator as a matrix, for beliefs that are not isotropic.
+    matrix: OnceLock<Mat<f64>>,
     /// Whether its adjoint is one.
     tested: OnceLock<Result<(), FactorError>>,
 }
@@ -110,6 +118,7 @@ impl Linear {
                 options,
                 iterative: OnceLock::new(),
                 spectrum: OnceLock::new(),
+                matrix: OnceLock::new(),
                 tested: OnceLock::new(),
             }),
         }
@@ -170,6 +179,34 @@ impl Linear {
         }
     }
 
+    /// The operator on real storage as a matrix, column by column.
+    fn dense_matrix(&self) -> MatRef<'_, f64> {
+        if let Some(w) = self.matrix() {
+            return w.view();
+        }
+        let make = || {
+            let operator = self.operator();
+            let (n, m) = (operator.input().len(), operator.output().len());
+            let mut unit = vec![0.0; n];
+            let columns: Vec<Vec<f64>> = (0..n)
+                .map(|j| {
+                    unit.fill(0.0);
+                    unit[j] = 1.0;
+                    applied(operator, &unit)
+                })
+                .collect();
+            Mat::from_fn(m, n, |i, j| columns[j][i])
+        };
+        self.inner.matrix.get_or_init(make).as_ref()
+    }
+
+    /// The dense solution, where a belief is not isotropic.
+    fn structured<'a>(&'a self, z: &'a Gaussian, x: &'a Gaussian) -> Option<Structured<'a>> {
+        let isotropic = |m: &Gaussian| m.structure() == Structure::Isotropic;
+        let w = || self.dense_matrix();
+        (!isotropic(z) || !isotropic(x)).then(|| Structured { w: w(), z, x })
+    }
+
     fn known(&self) -> Result<&Iterative, FactorError> {
         let make = || Iterative::new(self.operator(), &self.inner.options);
         self.inner
@@ -227,7 +264,30 @@ impl Factor for Linear {
         }
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        &[Structure::Isotropic, Structure::Diagonal, Structure::Full]
+    }
+
+    /// Any of them on either side of a single column; several columns share one isotropic belief.
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        each_supported(self.structures(), ports)?;
+        let columns = self.columns(ports[Z].len());
+        match ports
+            .iter()
+            .position(|p| p.structure != Structure::Isotropic)
+        {
+            Some(port) if columns > 1 => Err(BeliefError {
+                port,
+                supported: format!("isotropic, on a signal of {columns} columns"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
+        if ports.iter().any(|p| p.structure != Structure::Isotropic) {
+            return 0;
+        }
         let columns = self.columns(ports[Z].len());
         match self.operator().singular_system() {
             Ok(Some(system)) => {
@@ -239,6 +299,20 @@ impl Factor for Linear {
             }
             _ => Iterative::workspace_len(self.operator()),
         }
+    }
+
+    /// The operator as a matrix, its product with a covariance, and a few square matrices.
+    fn dense_len(&self, ports: &[SignalSpec]) -> usize {
+        if ports.iter().all(|p| p.structure == Structure::Isotropic) {
+            return 0;
+        }
+        let (n, m) = (ports[Z].len(), ports[X].len());
+        let side = n.min(m);
+        let rectangles = if self.matrix().is_some() { 1 } else { 2 };
+        let square = side.saturating_mul(side).saturating_mul(4);
+        n.saturating_mul(m)
+            .saturating_mul(rectangles)
+            .saturating_add(square)
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {

@@ -104,6 +104,9 @@ impl PosteriorRule for Linear {
         work: &mut [f64],
     ) -> Result<(), FactorError> {
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if let Some(dense) = self.structured(z, x) {
+            return dense.message(target, out);
+        }
         if z.is_pinned() {
             out.set_flat();
             if target == X {
@@ -157,6 +160,9 @@ impl PosteriorRule for Linear {
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if let Some(dense) = self.structured(z, x) {
+            return Ok(dense.excess()? + z.own_potential() + x.own_potential());
+        }
         let pinned = z.is_pinned() || x.is_pinned();
         let Some(system) = self.operator().singular_system()? else {
             return if pinned {
@@ -192,6 +198,9 @@ impl PosteriorRule for Linear {
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if let Some(dense) = self.structured(z, x) {
+            return dense.excess();
+        }
         if z.is_pinned() {
             return Ok(if x.is_pinned() {
                 f64::INFINITY
