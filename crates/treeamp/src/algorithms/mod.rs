@@ -2,7 +2,9 @@
 
 mod double_loop;
 mod expectation_propagation;
+mod map;
 pub mod state_evolution;
 
 pub use expectation_propagation::{ExpectationPropagation, Posterior};
+pub use map::{MaximumAPosteriori, Minimum, Mode, Solution};
 pub use state_evolution::{Evolution, MismatchedEvolution, Prediction, StateEvolution, Teacher};

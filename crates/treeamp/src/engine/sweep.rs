@@ -209,7 +209,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 break;
             }
             // after the first sweep the sources have not yet heard what is known
-            let perfect_recovery = sweep > 1 && state.perfect(self.options.perfect);
+            let perfect_recovery = A::RECOVERS && sweep > 1 && state.perfect(self.options.perfect);
             if improper == 0 && (perfect_recovery || full_residual < self.options.tolerance) {
                 termination = Termination::Converged { perfect_recovery };
                 break;

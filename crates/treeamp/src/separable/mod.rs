@@ -7,12 +7,15 @@ mod channel;
 mod disorder;
 mod likelihood;
 mod parts;
+mod penalty;
 mod prior;
+mod proximal;
 mod view;
 
 pub use channel::channel_observed;
 pub use likelihood::{ObservedLaw, SeparableLikelihood};
 pub use parts::{PartsLikelihood, PartsPrior};
+pub use penalty::{Penalised, Penalty, PenaltyLaw};
 pub use prior::{IidLaw, SeparablePrior};
 
 /// Components per partial sum: fixed, so that a sum does not depend on how the work is split.

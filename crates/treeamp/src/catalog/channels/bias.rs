@@ -9,7 +9,8 @@ use crate::belief::Message as _;
 use crate::belief::{Gaussian, Overlaps, SignalSpec, mean_square, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, Averaged, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule,
+    Arity, Averaged, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, ProximalRule,
+    gaussian_proximal_rule,
 };
 
 /// A known shift.
@@ -77,6 +78,10 @@ impl Factor for Bias {
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
         Some(self)
     }
 
@@ -243,3 +248,5 @@ impl Bias {
         }
     }
 }
+
+gaussian_proximal_rule!(Bias, |_| true, |_, _| 0.0);

@@ -7,7 +7,7 @@ use crate::belief::{Gaussian, SignalSpec, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
-    gaussian_ensemble_rule,
+    ProximalRule, gaussian_ensemble_rule, gaussian_proximal_rule,
 };
 
 /// Copies of one input.
@@ -64,6 +64,10 @@ impl Factor for Duplicate {
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
         Some(self)
     }
 
@@ -134,3 +138,5 @@ gaussian_ensemble_rule!(
     },
     |_, a| a.iter().sum::<f64>().ln()
 );
+
+gaussian_proximal_rule!(Duplicate, |_| true, |_, _| 0.0);

@@ -6,7 +6,7 @@ use super::Duplicate;
 use crate::belief::{Element, SignalSpec};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, PosteriorRule,
+    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, PosteriorRule, ProximalRule,
     gaussian_ensemble_rule,
 };
 
@@ -131,6 +131,10 @@ impl Factor for Reshape {
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         self.copy.posterior()
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        self.copy.proximal()
     }
 
     fn generator(&self) -> Option<&dyn GenerativeRule> {

@@ -33,7 +33,10 @@ pub use self::iterative::IterativeOptions;
 use self::iterative::{Iterative, Solve};
 use crate::belief::{Gaussian, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError};
-use crate::factor::{Arity, EnsembleRule, Factor, GenerativeRule, PosteriorRule};
+use crate::factor::{
+    Arity, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
+    gaussian_proximal_rule,
+};
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
 use crate::math::spectrum::Spectrum;
@@ -270,6 +273,10 @@ impl Factor for Linear {
         Some(self)
     }
 
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        Some(self)
+    }
+
     fn generator(&self) -> Option<&dyn GenerativeRule> {
         Some(self)
     }
@@ -280,3 +287,5 @@ impl GenerativeRule for Linear {
         outputs[0] = applied(self.operator(), inputs[0]);
     }
 }
+
+gaussian_proximal_rule!(Linear, |_| true, |_, _| 0.0);
