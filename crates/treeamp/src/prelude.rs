@@ -19,7 +19,7 @@ pub use crate::catalog::penalties::{
 };
 pub use crate::catalog::priors::{
     Binary, CircularGaussBernoulli, CircularGaussian, Exponential, GaussBernoulli, GaussianMixture,
-    GaussianPrior, Interval, Positive,
+    GaussianPrior, Interval, NaturalPrior, Positive,
 };
 pub use crate::engine::{
     Damping, DoubleLoopEnd, EdgeMessage, Engine, EveryN, Fallback, Initial, Observer, Options,

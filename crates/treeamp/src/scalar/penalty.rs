@@ -22,6 +22,11 @@ pub trait ScalarPenalty: Debug + Clone + Send + Sync + 'static {
         (f64::NEG_INFINITY, f64::INFINITY)
     }
 
+    /// The $b$ at which the mode has a corner at precision `a`, for averages over it.
+    fn corners(&self, _a: f64) -> Vec<f64> {
+        Vec::new()
+    }
+
     /// What it says before it has heard anything: a belief of about its scale. Flat if it has none.
     fn nominal(&self) -> Tilt {
         Tilt { a: 0.0, b: 0.0 }

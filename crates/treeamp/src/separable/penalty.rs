@@ -48,6 +48,11 @@ pub trait Penalty: Debug + Clone + Send + Sync + 'static {
         true
     }
 
+    /// The $b$ at which the mode of one component has a corner at precision `a`.
+    fn corners(&self, _a: f64) -> Vec<f64> {
+        Vec::new()
+    }
+
     /// The proximal map of one component, if the penalty acts on each alone.
     fn component(&self, _a: f64, _b: f64) -> Option<Tilted> {
         None
@@ -91,6 +96,10 @@ impl<P: ScalarPenalty> Penalty for P {
 
     fn is_convex(&self) -> bool {
         ScalarPenalty::is_convex(self)
+    }
+
+    fn corners(&self, a: f64) -> Vec<f64> {
+        ScalarPenalty::corners(self, a)
     }
 
     fn component(&self, a: f64, b: f64) -> Option<Tilted> {
@@ -363,6 +372,10 @@ impl<P: Penalty> ProximalRule for Penalised<P> {
 impl<P: Penalty> ScalarView for Penalised<P> {
     fn prior(&self, x: Tilt) -> Option<Tilted> {
         self.law.component(x.a, x.b)
+    }
+
+    fn corners(&self, a: f64) -> Vec<f64> {
+        self.law.corners(a)
     }
 
     fn gaussian(&self) -> Option<(f64, f64)> {

@@ -1,5 +1,6 @@
 //! Mismatched state evolution, replica symmetric (algorithm 4): $(\hat m, \hat q, \hat\tau)$ per edge.
-//! Teacher and student share the tree and may differ in any factor.
+//! Teacher and student share the tree and may differ in any factor. A student with penalties in place of priors is a
+//! maximum a posteriori estimator: its precisions are those of the zero-temperature limit.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -89,7 +90,7 @@ impl Algorithm for ReplicaSymmetric {
             return Ok(());
         }
         let o = rule.overlaps(self.teachers[node].as_ref(), at, target)?;
-        if let Some(field) = certain(&o, own.a())? {
+        if let Some(field) = certain(&o, own.a(), rule.is_law())? {
             *out = field;
             return Ok(());
         }
@@ -171,9 +172,10 @@ impl Algorithm for ReplicaSymmetric {
 }
 
 /// What a student sends that has no doubt left, as in the Bayes-optimal setting; `None` while it has some.
-fn certain(o: &Overlaps, a: f64) -> Result<Option<OverlapFields>, FactorError> {
+fn certain(o: &Overlaps, a: f64, is_law: bool) -> Result<Option<OverlapFields>, FactorError> {
     let sure = |x: f64| x * CERTAIN < o.tau0;
-    if sure(o.v) && sure(o.mse()) && o.v * a < 1e-3 {
+    // the curvature of a penalty is no doubt: av stays where its active set does
+    if sure(o.v) && sure(o.mse()) && (o.v * a < 1e-3 || !is_law) {
         let field = CERTAIN / o.tau0;
         return Ok(Some(if o.v > 0.0 {
             OverlapFields {
@@ -200,8 +202,8 @@ fn certain(o: &Overlaps, a: f64) -> Result<Option<OverlapFields>, FactorError> {
 pub struct MismatchedEvolution<'t> {
     student: &'t Tree,
     algorithm: ReplicaSymmetric,
-    /// The moments that the student expects.
-    own: Teacher,
+    /// The moments that the student expects; a student with penalties expects none.
+    own: Option<Teacher>,
     options: Options,
     warm: Option<Messages<OverlapFields>>,
 }
@@ -214,6 +216,10 @@ impl<'t> MismatchedEvolution<'t> {
     /// Trees that differ, factors that cannot face each other, a factor without an ensemble rule.
     pub fn new(teacher: &Tree, student: &'t Tree) -> Result<Self, RunError> {
         check_pair(teacher, student)?;
+        let cold = student.factors().iter().any(|node| {
+            let rule = node.factor.ensemble();
+            rule.is_some_and(|r| !r.is_law())
+        });
         let (factor_weights, variable_weights) = weights(student);
         let algorithm = ReplicaSymmetric {
             moments: Teacher::new(teacher)?,
@@ -233,7 +239,11 @@ impl<'t> MismatchedEvolution<'t> {
         Ok(Self {
             student,
             algorithm,
-            own: Teacher::new(student)?,
+            own: if cold {
+                None
+            } else {
+                Some(Teacher::new(student)?)
+            },
             options,
             warm: None,
         })
@@ -306,7 +316,7 @@ impl<'t> MismatchedEvolution<'t> {
                     factor: self.student.factors()[edge.factor].name.clone(),
                     variable: variable.name.clone(),
                     precision: *m_hat,
-                    linear: vec![self.own.to_variable[*e]],
+                    linear: vec![self.own.as_ref().map_or(0.0, |own| own.to_variable[*e])],
                 });
             }
         }
@@ -334,7 +344,7 @@ impl<'t> MismatchedEvolution<'t> {
         Ok(Evolution {
             report,
             teacher: self.algorithm.moments.clone(),
-            normalisation: self.own.normalisation,
+            normalisation: self.own.as_ref().map_or(0.0, |own| own.normalisation),
             heuristics: heuristics(self.student),
         })
     }

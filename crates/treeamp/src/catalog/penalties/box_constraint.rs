@@ -65,6 +65,10 @@ impl ScalarPenalty for BoxConstraint {
         (self.lower, self.upper)
     }
 
+    fn corners(&self, a: f64) -> Vec<f64> {
+        vec![a * self.lower, a * self.upper]
+    }
+
     /// The uniform law on a bounded interval has variance $(u - l)^2/12$.
     fn nominal(&self) -> Tilt {
         let width = self.upper - self.lower;

@@ -63,6 +63,10 @@ impl ScalarPenalty for L1 {
         self.strength * x.abs()
     }
 
+    fn corners(&self, _: f64) -> Vec<f64> {
+        vec![-self.strength, self.strength]
+    }
+
     /// The Laplace law has variance $2/\lambda^2$.
     fn nominal(&self) -> Tilt {
         Tilt {

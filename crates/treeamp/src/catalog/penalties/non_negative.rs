@@ -40,4 +40,8 @@ impl ScalarPenalty for NonNegative {
     fn support(&self) -> (f64, f64) {
         self.0.support()
     }
+
+    fn corners(&self, a: f64) -> Vec<f64> {
+        self.0.corners(a)
+    }
 }

@@ -8,6 +8,7 @@ mod gauss_bernoulli;
 mod gaussian;
 mod gaussian_mixture;
 mod interval;
+mod natural;
 mod positive;
 
 pub use binary::Binary;
@@ -18,4 +19,5 @@ pub use gauss_bernoulli::GaussBernoulli;
 pub use gaussian::GaussianPrior;
 pub use gaussian_mixture::GaussianMixture;
 pub use interval::Interval;
+pub use natural::NaturalPrior;
 pub use positive::Positive;

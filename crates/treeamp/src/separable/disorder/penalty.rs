@@ -44,7 +44,18 @@ impl<P: Penalty> EnsembleRule for Penalised<P> {
         at: Averaged<'_>,
         _: usize,
     ) -> Result<Overlaps, FactorError> {
-        Ok(prior::averages(self, view_of(teacher)?, at)?.0)
+        let teacher = view_of(teacher)?;
+        let field = &at.fields[0];
+        if field.m_hat == 0.0 && field.q_hat == 0.0 && field.tau_hat == 0.0 {
+            // nothing heard yet: what it says then is about its own scale
+            return Ok(Overlaps {
+                m: 0.0,
+                v: 1.0 / self.law().nominal(&[]).a,
+                err: 0.0,
+                tau0: prior::teacher_at(teacher, at.tau0_hat[0])?.second_moment(),
+            });
+        }
+        Ok(prior::averages(self, teacher, at)?.0)
     }
 
     /// A quadratic penalty sends its own precision, whatever it hears.
