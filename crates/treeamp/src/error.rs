@@ -47,6 +47,38 @@ pub enum ModelError {
         /// $\langle z, W^T x\rangle$.
         backward: f64,
     },
+    /// A penalty whose derivative is not that of its proximal map.
+    #[error(
+        "penalty `{penalty}`: the derivative of its proximal map at step {step} and point {point} must be {expected} (by differences), got {got}"
+    )]
+    Derivative {
+        /// The penalty.
+        penalty: String,
+        /// The step $t$.
+        step: f64,
+        /// The point $u$.
+        point: f64,
+        /// The central difference.
+        expected: f64,
+        /// The derivative given.
+        got: f64,
+    },
+    /// A proximal map that does not minimise.
+    #[error(
+        "penalty `{penalty}`: its proximal map at step {step} and point {point} must minimise the energy, got {got}, where {better} is lower"
+    )]
+    Proximal {
+        /// The penalty.
+        penalty: String,
+        /// The step $t$.
+        step: f64,
+        /// The point $u$.
+        point: f64,
+        /// The place given.
+        got: f64,
+        /// A better one.
+        better: f64,
+    },
     /// Two pieces of a declaration that do not fit end to end.
     #[error(
         "cannot chain {left} >> {right}: the left side offers {offered}, the right side takes {taken}"

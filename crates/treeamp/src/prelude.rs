@@ -2,7 +2,8 @@
 
 pub use crate::Complex;
 pub use crate::algorithms::{
-    Evolution, ExpectationPropagation, MismatchedEvolution, Posterior, StateEvolution, Teacher,
+    Evolution, ExpectationPropagation, MaximumAPosteriori, Minimum, MismatchedEvolution, Posterior,
+    Solution, StateEvolution, Teacher,
 };
 pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 pub use crate::catalog::channels::{
@@ -13,9 +14,12 @@ pub use crate::catalog::channels::{
 pub use crate::catalog::likelihoods::{
     GaussianLikelihood, ModulusLikelihood, PhaseLikelihood, PiecewiseLikelihood,
 };
+pub use crate::catalog::penalties::{
+    BoxConstraint, CustomPenalty, L1, L21, NonNegative, Quadratic,
+};
 pub use crate::catalog::priors::{
     Binary, CircularGaussBernoulli, CircularGaussian, Exponential, GaussBernoulli, GaussianMixture,
-    GaussianPrior, Interval, MixtureRow, Positive,
+    GaussianPrior, Interval, MixtureRow, NaturalPrior, Positive,
 };
 pub use crate::engine::{
     Damping, DoubleLoopEnd, EdgeMessage, Engine, EveryN, Fallback, Initial, Observer, Options,
@@ -29,8 +33,10 @@ pub use crate::math::spectrum::Spectrum;
 pub use crate::model::{
     Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var,
 };
-pub use crate::scalar::{ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted};
+pub use crate::scalar::{
+    ScalarChannel, ScalarLikelihood, ScalarPenalty, ScalarPrior, Tilt, Tilted,
+};
 pub use crate::separable::{
-    IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, RowLaw, RowsPrior, SeparableLikelihood,
-    SeparablePrior,
+    IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, Penalised, PenaltyLaw, RowLaw, RowsPrior,
+    SeparableLikelihood, SeparablePrior,
 };

@@ -8,6 +8,7 @@ pub mod channels;
 mod gaussian_tilt;
 pub mod likelihoods;
 pub mod operators;
+pub mod penalties;
 pub mod priors;
 
 /// Calls `$callback!` with `name => instance` for every prior.
@@ -24,6 +25,20 @@ macro_rules! for_each_prior {
             positive => $crate::catalog::priors::Positive::new(0.5, 2.0),
             interval => $crate::catalog::priors::Interval::new(-1.0, 2.0, 0.3, 0.6),
             exponential => $crate::catalog::priors::Exponential::new(0.8),
+        }
+    };
+}
+
+/// Calls `$callback!` with `name => instance, [shape]` for every penalty.
+#[macro_export]
+macro_rules! for_each_penalty {
+    ($callback:ident) => {
+        $callback! {
+            l1 => $crate::catalog::penalties::L1::new(0.7), [6];
+            l21 => $crate::catalog::penalties::L21::new(0.7), [2, 3];
+            box_constraint => $crate::catalog::penalties::BoxConstraint::new(-0.4, 0.9), [6];
+            non_negative => $crate::catalog::penalties::NonNegative::new(), [6];
+            quadratic => $crate::catalog::penalties::Quadratic::new(1.3, 0.4), [6];
         }
     };
 }

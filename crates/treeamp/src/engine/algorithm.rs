@@ -52,6 +52,11 @@ pub trait Algorithm: Sync {
     /// objective at perfect recovery must settle; a theory has its own treatment of both.
     const ON_DATA: bool = false;
 
+    /// All variances vanishing is perfect recovery, and the end of a run.
+    const RECOVERS: bool = true;
+    /// Its fallback needs no good state to start from.
+    const FALLS_BACK_FROM_ANYWHERE: bool = false;
+
     /// Whether it can run with beliefs of this structure; isotropic ones are a matter of course. By default,
     /// every one if it runs on data: a theory knows isotropic beliefs only.
     fn takes(&self, structure: Structure) -> bool {
@@ -116,10 +121,16 @@ pub trait Algorithm: Sync {
         false
     }
 
-    /// Minimises the Bethe free energy by a double loop, from the messages of a run and into them, by edge.
+    /// A run that settled at these messages, by edge, is to be handed to its fallback all the same.
+    fn doubts(&self, _tree: &Tree, _messages: &[Self::Message]) -> bool {
+        false
+    }
+
+    /// The certain way to a fixed point, from the messages of a run and into them, by edge: for expectation propagation
+    /// a double loop that minimises the Bethe free energy.
     ///
     /// # Errors
-    /// A factor that cannot compute its log-partition; by default, that there is no double loop.
+    /// A factor that cannot compute its log-partition; by default, that there is no such way.
     fn double_loop(
         &self,
         tree: &Tree,

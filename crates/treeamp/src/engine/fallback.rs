@@ -72,11 +72,16 @@ impl<A: Algorithm> Engine<'_, A> {
         let unsettled = match termination {
             Termination::SweepLimit => sweeps >= PATIENCE,
             Termination::Diverging(_) => true,
-            _ => false,
+            Termination::Converged { .. } => {
+                let messages = &state.store[..self.tree.edges().len()];
+                self.algorithm.doubts(self.tree, messages)
+            }
+            Termination::Stopped(_) => false,
         };
         let forced = self.options.fallback == Fallback::Forced;
         let automatic = self.options.fallback == Fallback::Automatic && state.step.is_some();
-        if !(forced || (automatic && unsettled && state.has_good)) {
+        let startable = state.has_good || A::FALLS_BACK_FROM_ANYWHERE;
+        if !(forced || (automatic && unsettled && startable)) {
             return Ok(None);
         }
         self.restore(state);
@@ -92,6 +97,7 @@ impl<A: Algorithm> Engine<'_, A> {
             Err(_) => return Ok(None),
         };
         self.remake(state);
+        state.has_good = true;
         *termination = match &done.end {
             DoubleLoopEnd::Stationary => Termination::Converged {
                 perfect_recovery: false,

@@ -246,7 +246,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 break;
             }
             // after the first sweep the sources have not yet heard what is known
-            let perfect_recovery = sweep > 1 && state.perfect(self.options.perfect);
+            let perfect_recovery = A::RECOVERS && sweep > 1 && state.perfect(self.options.perfect);
             let settled = !judgement.jumped && full_residual < self.options.tolerance;
             if improper == 0 && (perfect_recovery || settled) {
                 termination = Termination::Converged { perfect_recovery };

@@ -29,6 +29,11 @@ pub trait EnsembleRule: Send + Sync {
     /// Whether `teacher` can stand on the other side of this student.
     fn pairs_with(&self, teacher: &dyn Factor) -> bool;
 
+    /// It is a law, with moments of its own; a penalty is none, and only a student at zero temperature.
+    fn is_law(&self) -> bool {
+        true
+    }
+
     /// $\tau_{0}$ of the variable at `target` when this factor is the teacher's:
     /// $E x_0^2$ under $f_0\,e^{-\frac12\sum_i \hat\tau_{0,i} x_{0,i}^2}$.
     ///

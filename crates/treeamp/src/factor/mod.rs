@@ -3,6 +3,7 @@
 mod ensemble;
 mod gaussian_average;
 mod incoming;
+mod proximal;
 mod rules;
 
 use std::fmt::Debug;
@@ -13,6 +14,10 @@ pub use ensemble::{Averaged, EnsembleRule};
 pub use gaussian_average::GaussianFactor;
 pub(crate) use gaussian_average::gaussian_ensemble_rule;
 pub use incoming::Incoming;
+pub use proximal::ProximalRule;
+pub(crate) use proximal::{
+    FEASIBLE, cold_excess, gaussian_proximal_rule, log_value, quadratic_energy,
+};
 pub(crate) use rules::log_normal_sum;
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
 
@@ -170,6 +175,11 @@ pub trait Factor: Debug + Send + Sync + 'static {
 
     /// Expectation propagation.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        None
+    }
+
+    /// Maximum a posteriori estimation.
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
         None
     }
 

@@ -6,6 +6,7 @@
 mod channel;
 mod elem;
 mod likelihood;
+mod penalty;
 mod prior;
 mod tilted;
 mod view;
@@ -13,6 +14,7 @@ mod view;
 pub use channel::ScalarChannel;
 pub use elem::Elem;
 pub use likelihood::ScalarLikelihood;
+pub use penalty::ScalarPenalty;
 pub use prior::ScalarPrior;
 pub use tilted::{Tilt, Tilted, TiltedPair};
 pub(crate) use view::excess_by_difference;

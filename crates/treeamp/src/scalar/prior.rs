@@ -57,6 +57,12 @@ pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The mode $\mathrm{argmax}_x\{\ln p(x) - \tfrac12 a x^2 + b x\}$ and its derivative in $b$, where the law has a density with
+    /// one that can be written down; always or never `Some` for $a \ge 0$ (real laws).
+    fn mode(&self, _a: f64, _b: E) -> Option<(E, f64)> {
+        None
+    }
+
     /// $\tau_0 = E|x|^2$ per real component.
     fn second_moment(&self) -> f64 {
         self.tilted(0.0, E::ZERO).second_moment()

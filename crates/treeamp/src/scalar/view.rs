@@ -242,6 +242,11 @@ pub trait ScalarView: Send + Sync {
         Vec::new()
     }
 
+    /// The fields $b$ at which the mean of a student of precision `a` has a corner: the ends of an active set.
+    fn corners(&self, _a: f64) -> Vec<f64> {
+        Vec::new()
+    }
+
     /// A likelihood at `y` is Gaussian in $z$, or leaves one point: its mean is linear in $b$ and its
     /// log-partition quadratic.
     fn quadratic(&self, _y: f64) -> bool {

@@ -7,7 +7,9 @@ use super::prior::listed;
 use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_structures};
 use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{Arity, EnsembleRule, Factor, Incoming, PosteriorRule, message_from_moments};
+use crate::factor::{
+    Arity, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule, message_from_moments,
+};
 use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry};
 
 /// An absolute rounding of the log-partition above this leaves no digits of an excess of order one.
@@ -192,6 +194,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
     /// None without observations.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         (!self.y.is_empty()).then_some(self as &dyn PosteriorRule)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        self.proximal_rule()
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {

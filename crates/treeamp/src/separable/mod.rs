@@ -11,13 +11,16 @@ mod channel;
 mod disorder;
 mod likelihood;
 mod parts;
+mod penalty;
 mod prior;
+mod proximal;
 mod rows;
 mod view;
 
 pub use channel::channel_observed;
 pub use likelihood::{ObservedLaw, SeparableLikelihood};
 pub use parts::{PartsLikelihood, PartsPrior};
+pub use penalty::{Penalised, Penalty, PenaltyLaw};
 pub use prior::{IidLaw, SeparablePrior};
 pub use rows::{RowLaw, RowsPrior};
 

@@ -8,7 +8,8 @@ use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_st
 use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments,
+    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, ProximalRule,
+    message_from_moments,
 };
 use crate::scalar::{Elem, ScalarPrior, ScalarView, Symmetry};
 
@@ -97,6 +98,10 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         Some(self)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        self.proximal_rule()
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {

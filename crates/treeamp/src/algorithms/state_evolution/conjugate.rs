@@ -75,9 +75,14 @@ impl Message for OverlapFields {
 const CERTAIN: f64 = 1e10;
 
 /// What a student sends that has no doubt left, as in the Bayes-optimal setting; `None` while it has some.
-pub(super) fn certain(o: &Overlaps, a: f64) -> Result<Option<OverlapFields>, FactorError> {
+pub(super) fn certain(
+    o: &Overlaps,
+    a: f64,
+    is_law: bool,
+) -> Result<Option<OverlapFields>, FactorError> {
     let sure = |x: f64| x * CERTAIN < o.tau0;
-    if sure(o.v) && sure(o.mse()) && o.v * a < 1e-3 {
+    // the curvature of a penalty is no doubt: av stays where its active set does
+    if sure(o.v) && sure(o.mse()) && (o.v * a < 1e-3 || !is_law) {
         let field = CERTAIN / o.tau0;
         return Ok(Some(if o.v > 0.0 {
             OverlapFields {

@@ -1,5 +1,6 @@
 //! Mismatched state evolution, replica symmetric (algorithm 4): $(\hat m, \hat q, \hat\tau)$ per edge.
-//! Teacher and student share the tree and may differ in any factor.
+//! Teacher and student share the tree and may differ in any factor. A student with penalties in place of priors is a
+//! maximum a posteriori estimator: its precisions are those of the zero-temperature limit.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -115,7 +116,7 @@ impl Algorithm for ReplicaSymmetric {
             return Ok(());
         }
         let o = rule.overlaps(self.teachers[node].as_ref(), at, target)?;
-        if let Some(field) = certain(&o, own.a())? {
+        if let Some(field) = certain(&o, own.a(), rule.is_law())? {
             *out = field;
             return Ok(());
         }
@@ -205,8 +206,8 @@ impl Algorithm for ReplicaSymmetric {
 pub struct MismatchedEvolution<'t> {
     student: &'t Tree,
     algorithm: ReplicaSymmetric,
-    /// The moments that the student expects.
-    own: Teacher,
+    /// The moments that the student expects; a student with penalties expects none.
+    own: Option<Teacher>,
     options: Options,
     warm: Option<Messages<OverlapFields>>,
 }
@@ -219,6 +220,10 @@ impl<'t> MismatchedEvolution<'t> {
     /// Trees that differ, factors that cannot face each other, a factor without an ensemble rule.
     pub fn new(teacher: &Tree, student: &'t Tree) -> Result<Self, RunError> {
         check_pair(teacher, student)?;
+        let cold = student.factors().iter().any(|node| {
+            let rule = node.factor.ensemble();
+            rule.is_some_and(|r| !r.is_law())
+        });
         let (factor_weights, variable_weights) = weights(student);
         let algorithm = ReplicaSymmetric {
             moments: Teacher::new(teacher)?,
@@ -239,7 +244,11 @@ impl<'t> MismatchedEvolution<'t> {
         Ok(Self {
             student,
             algorithm,
-            own: Teacher::new(student)?,
+            own: if cold {
+                None
+            } else {
+                Some(Teacher::new(student)?)
+            },
             options,
             warm: None,
         })
@@ -312,7 +321,7 @@ impl<'t> MismatchedEvolution<'t> {
                     factor: self.student.factors()[edge.factor].name.clone(),
                     variable: variable.name.clone(),
                     precision: *m_hat,
-                    linear: vec![self.own.to_variable[*e]],
+                    linear: vec![self.own.as_ref().map_or(0.0, |own| own.to_variable[*e])],
                 });
             }
         }
@@ -340,7 +349,7 @@ impl<'t> MismatchedEvolution<'t> {
         Ok(Evolution {
             report,
             teacher: self.algorithm.moments.clone(),
-            normalisation: self.own.normalisation,
+            normalisation: self.own.as_ref().map_or(0.0, |own| own.normalisation),
             heuristics: heuristics(self.student),
             noiseless_output: noiseless_output(self.student),
         })

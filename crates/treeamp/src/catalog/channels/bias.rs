@@ -10,7 +10,7 @@ use crate::belief::{Gaussian, Overlaps, SignalSpec, Structure, mean_square, prod
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     ALL_STRUCTURES, Arity, Averaged, BeliefError, EnsembleRule, Factor, GenerativeRule, Incoming,
-    PosteriorRule, all_alike,
+    PosteriorRule, ProximalRule, all_alike, gaussian_proximal_rule,
 };
 
 /// A known shift.
@@ -86,6 +86,10 @@ impl Factor for Bias {
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
         Some(self)
     }
 
@@ -252,3 +256,5 @@ impl Bias {
         }
     }
 }
+
+gaussian_proximal_rule!(Bias, |_| true, |_, _| 0.0);

@@ -10,6 +10,7 @@ use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, Averaged, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
+    ProximalRule, gaussian_proximal_rule,
 };
 
 /// Puts several inputs together along an axis.
@@ -124,6 +125,10 @@ impl Factor for Concatenate {
         self.pieces.as_ref().map(|_| self as &dyn PosteriorRule)
     }
 
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        self.pieces.as_ref().map(|_| self as &dyn ProximalRule)
+    }
+
     fn generator(&self) -> Option<&dyn GenerativeRule> {
         self.pieces.as_ref().map(|_| self as &dyn GenerativeRule)
     }
@@ -182,6 +187,10 @@ impl Factor for Split {
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         self.pieces.as_ref().map(|_| self as &dyn PosteriorRule)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        self.pieces.as_ref().map(|_| self as &dyn ProximalRule)
     }
 
     fn generator(&self) -> Option<&dyn GenerativeRule> {
@@ -315,3 +324,7 @@ macro_rules! rules_of_pieces {
 
 rules_of_pieces!(Concatenate);
 rules_of_pieces!(Split);
+
+gaussian_proximal_rule!(Concatenate, |_| true, |_, _| 0.0);
+
+gaussian_proximal_rule!(Split, |_| true, |_, _| 0.0);

@@ -7,7 +7,8 @@ use crate::belief::{Gaussian, SignalSpec, Structure, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
-    Incoming, PosteriorRule, all_alike, gaussian_ensemble_rule,
+    Incoming, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
+    gaussian_proximal_rule,
 };
 
 /// Copies of one input.
@@ -72,6 +73,10 @@ impl Factor for Duplicate {
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
         Some(self)
     }
 
@@ -143,3 +148,5 @@ gaussian_ensemble_rule!(
     },
     |_, a| a.iter().sum::<f64>().ln()
 );
+
+gaussian_proximal_rule!(Duplicate, |_| true, |_, _| 0.0);

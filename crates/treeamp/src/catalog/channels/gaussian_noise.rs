@@ -15,7 +15,8 @@ use crate::catalog::likelihoods::GaussianLikelihood;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
-    Incoming, PosteriorRule, all_alike, gaussian_ensemble_rule, log_normal_sum,
+    Incoming, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
+    gaussian_proximal_rule, log_normal_sum, quadratic_energy,
 };
 use crate::separable::ObservedLaw;
 
@@ -105,6 +106,10 @@ impl Factor for GaussianNoise {
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
         Some(self)
     }
 
@@ -264,4 +269,13 @@ gaussian_ensemble_rule!(
         }
     },
     |channel, a| (a[0] + a[1] + channel.noise_variance * a[0] * a[1]).ln()
+);
+
+gaussian_proximal_rule!(
+    GaussianNoise,
+    |channel| channel.noise_variance == 0.0,
+    |channel, places| {
+        let pairs = places[0].iter().copied().zip(places[1].iter().copied());
+        quadratic_energy(pairs, channel.noise_variance)
+    }
 );

@@ -7,7 +7,7 @@ use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
-    PosteriorRule, all_alike, gaussian_ensemble_rule,
+    PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
 };
 
 /// What the output looks like.
@@ -139,6 +139,10 @@ impl Factor for Reshape {
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         self.copy.posterior()
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        self.copy.proximal()
     }
 
     fn generator(&self) -> Option<&dyn GenerativeRule> {

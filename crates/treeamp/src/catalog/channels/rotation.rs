@@ -10,7 +10,7 @@ use crate::belief::{Gaussian, SignalSpec, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
-    gaussian_ensemble_rule,
+    ProximalRule, gaussian_ensemble_rule, gaussian_proximal_rule,
 };
 use crate::math::matrix::Matrix;
 
@@ -113,6 +113,10 @@ impl Factor for Rotation {
         Some(self)
     }
 
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        Some(self)
+    }
+
     fn generator(&self) -> Option<&dyn GenerativeRule> {
         Some(self)
     }
@@ -185,3 +189,5 @@ impl Rotation {
 
 gaussian_ensemble_rule!(Rotation, |_, a, target| a[1 - target], |_, a| (a[0] + a[1])
     .ln());
+
+gaussian_proximal_rule!(Rotation, |_| true, |_, _| 0.0);

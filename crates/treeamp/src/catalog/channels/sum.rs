@@ -12,7 +12,7 @@ use crate::belief::{Gaussian, SignalSpec};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
-    gaussian_ensemble_rule, log_normal_sum,
+    ProximalRule, gaussian_ensemble_rule, gaussian_proximal_rule, log_normal_sum,
 };
 
 /// The sum of several inputs.
@@ -76,6 +76,10 @@ impl Factor for Sum {
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
         Some(self)
     }
 
@@ -270,3 +274,5 @@ gaussian_ensemble_rule!(
         }
     }
 );
+
+gaussian_proximal_rule!(Sum, |_| true, |_, _| 0.0);

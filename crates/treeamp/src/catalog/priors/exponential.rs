@@ -78,6 +78,16 @@ impl ScalarPrior for Exponential {
         }
     }
 
+    /// $(b - 1/\mu)_+/a$.
+    fn mode(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        let b = b - 1.0 / self.mean;
+        Some(match (b > 0.0, a > 0.0) {
+            (false, _) => (0.0, if a >= 0.0 { 0.0 } else { f64::INFINITY }),
+            (true, true) => (b / a, 1.0 / a),
+            (true, false) => (0.0, f64::INFINITY),
+        })
+    }
+
     fn support(&self) -> (f64, f64) {
         (0.0, f64::INFINITY)
     }

@@ -152,6 +152,18 @@ impl ScalarPrior for Interval {
         })
     }
 
+    /// The mode of the free normal, or the end next to it.
+    fn mode(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        let precision = a + 1.0 / self.variance;
+        if !(precision > 0.0) {
+            return Some((self.mean.max(self.lower).min(self.upper), f64::INFINITY));
+        }
+        let free = (b + self.mean / self.variance) / precision;
+        let inside = free > self.lower && free < self.upper;
+        let curvature = if inside { 1.0 / precision } else { 0.0 };
+        Some((free.max(self.lower).min(self.upper), curvature))
+    }
+
     fn support(&self) -> (f64, f64) {
         (self.lower, self.upper)
     }

@@ -9,6 +9,7 @@ mod gaussian;
 mod gaussian_mixture;
 mod interval;
 mod mixture_row;
+mod natural;
 mod positive;
 
 pub use binary::Binary;
@@ -20,4 +21,5 @@ pub use gaussian::GaussianPrior;
 pub use gaussian_mixture::GaussianMixture;
 pub use interval::Interval;
 pub use mixture_row::MixtureRow;
+pub use natural::NaturalPrior;
 pub use positive::Positive;

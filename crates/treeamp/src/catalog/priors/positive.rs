@@ -64,6 +64,10 @@ impl ScalarPrior for Positive {
         self.0.excess(a, b)
     }
 
+    fn mode(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        self.0.mode(a, b)
+    }
+
     fn support(&self) -> (f64, f64) {
         self.0.support()
     }

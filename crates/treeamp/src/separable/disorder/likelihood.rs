@@ -62,6 +62,7 @@ impl Pair<'_> {
                 excess: &|z| student.likelihood_excess(y, z).unwrap_or(f64::INFINITY),
                 marks: &marks,
             },
+            corners: Vec::new(),
             log_z0: log_gaussian(self.at.tau0_hat),
             tau0: self.tau0,
             whole: false,

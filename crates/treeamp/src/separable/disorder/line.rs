@@ -31,6 +31,8 @@ pub(super) struct Line<'a> {
     pub teacher: Law<'a>,
     /// The student's law.
     pub student: Law<'a>,
+    /// Fields at which the student's mean has a corner.
+    pub corners: Vec<f64>,
     /// $A_0(\hat\tau_0, 0)$.
     pub log_z0: f64,
     /// $\tau_0$.
@@ -142,6 +144,7 @@ impl Line<'_> {
         let mut breaks = Breaks::new();
         breaks.teacher(self.teacher.marks, at.m_hat, at.q_hat);
         breaks.student(self.student.marks, at.a);
+        self.corners.iter().for_each(|b| breaks.corner(*b));
         // the tails of a law need not be Gaussian
         let unit = at.q_hat.sqrt().max(at.m_hat.abs() * self.tau0.sqrt());
         breaks.extend(|b| self.weight(b) * unit < NEGLIGIBLE);

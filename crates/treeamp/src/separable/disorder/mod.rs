@@ -28,6 +28,7 @@ mod likelihood;
 mod line;
 mod modulus;
 mod panels;
+mod penalty;
 mod prior;
 mod rules;
 mod tube;

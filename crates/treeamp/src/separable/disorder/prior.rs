@@ -49,6 +49,7 @@ fn with_line<T>(
             excess: &|x| student.prior_excess(x).unwrap_or(f64::INFINITY),
             marks: &marks,
         },
+        corners: student.corners(at.a),
         log_z0: t0.log_z,
         tau0,
         whole: true,

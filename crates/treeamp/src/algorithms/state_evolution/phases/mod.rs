@@ -8,10 +8,12 @@
 mod closed;
 mod curve;
 mod dimension;
+mod l1;
 mod report;
 mod thresholds;
 
 pub use closed::noiseless_linear_threshold;
+pub use l1::{l1_threshold, l1_transition};
 pub use report::{FixedPoint, Phase, PhaseReport, phase_report, phase_report_at};
 pub use thresholds::{
     algorithmic_threshold, information_threshold, informed_threshold, weak_recovery,

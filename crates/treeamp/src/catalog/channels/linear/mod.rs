@@ -41,7 +41,8 @@ use self::structured::Structured;
 use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
-    Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, each_supported,
+    Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
+    each_supported, gaussian_proximal_rule,
 };
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
@@ -350,6 +351,10 @@ impl Factor for Linear {
         Some(self)
     }
 
+    fn proximal(&self) -> Option<&dyn ProximalRule> {
+        Some(self)
+    }
+
     fn generator(&self) -> Option<&dyn GenerativeRule> {
         Some(self)
     }
@@ -360,3 +365,5 @@ impl GenerativeRule for Linear {
         outputs[0] = applied(self.operator(), inputs[0]);
     }
 }
+
+gaussian_proximal_rule!(Linear, |_| true, |_, _| 0.0);

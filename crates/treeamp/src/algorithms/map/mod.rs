@@ -1,0 +1,229 @@
+//! Maximum a posteriori estimation: expectation propagation at zero temperature (Tree-AMP paper, section 2.7 and
+//! appendix B).
+//!
+//! $$\min_x \sum_k E_k(x_k) = -A,\qquad A_i = \frac{\|b_i\|^2}{2a_i},\qquad
+//! A_k = \frac{\|b_k\|^2}{2a_k} - a_k\,\mathcal M_{E_k/a_k}\!\Big(\frac{b_k}{a_k}\Big).$$
+//!
+//! Precisions are those of scaled beliefs, $a^{(\beta)} = \beta a$: the curvature $v$ that a report shows is $\beta$ times a
+//! variance, and no uncertainty.
+
+mod anderson;
+mod links;
+mod mode;
+mod pace;
+mod solution;
+mod splitting;
+
+use crate::belief::{Gaussian, Message as _, Moments, SignalSpec};
+use crate::engine::{Algorithm, DoubleLoop, Engine, MissingRule, Options, Potential, Report};
+use crate::error::{FactorError, ModelError, RunError};
+use crate::factor::{Factor, Incoming, ProximalRule, cold_excess, log_value};
+use crate::model::{Tree, Variable};
+
+pub use mode::Mode;
+pub use solution::Solution;
+
+/// Maximum a posteriori estimation.
+///
+/// Sweeps of messages come first. When they do not settle, and every energy is convex, a Douglas-Rachford splitting at
+/// frozen precisions takes over ([`Fallback`](crate::engine::Fallback)), which is certain to reach a minimiser.
+///
+/// ```
+/// use treeamp::prelude::*;
+/// let w = Matrix::from_rows(2, 3, &[1.0, 0.5, -0.2, 0.0, 1.0, 0.3])?;
+/// let lasso = (source(L1::new(0.1)?.iid(3)) >> var("x") >> Linear::new(w)? >> var("z")
+///     >> GaussianNoise::new(1.0)? >> var("y")).build()?.condition("y", &[1.0, 2.0])?;
+/// let report = MaximumAPosteriori.on(&lasso)?.run(&mut ())?;
+/// let best = report.solution(&lasso)?;
+/// assert_eq!(best.place("x")?[2], 0.0);
+/// assert!((report.least_energy()? - best.energy()).abs() < 1e-8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MaximumAPosteriori;
+
+/// The report of a maximum a posteriori estimation.
+pub type Minimum = Report<MaximumAPosteriori>;
+
+impl MaximumAPosteriori {
+    /// Plans it on a tree. Its tolerance is $10^{-9}$.
+    ///
+    /// # Errors
+    /// Factors without a mode, all of them at once; unsupported beliefs.
+    pub fn on(self, tree: &Tree) -> Result<Engine<'_, Self>, RunError> {
+        if let Some(v) = tree.variables().iter().find(|v| v.spec.ratio.is_some()) {
+            return Err(RunError::LimitOnly {
+                variable: v.name.clone(),
+            });
+        }
+        let options = Options {
+            tolerance: 1e-9,
+            ..Options::default()
+        };
+        Ok(Engine::new(tree, self)?.options(options))
+    }
+}
+
+impl Report<MaximumAPosteriori> {
+    /// The minimiser at a variable, row-major, as its messages have it. [`solution`](Self::solution) has exact zeros and
+    /// satisfies the channels exactly.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`].
+    pub fn minimiser(&self, variable: &str) -> Result<&[f64], ModelError> {
+        self.marginal(variable).map(|m| m.place.as_slice())
+    }
+
+    /// The least energy as the Bethe objective gives it, $-A$: the energy of the minimiser at a fixed point.
+    ///
+    /// # Errors
+    /// When a factor has no mode at the final messages.
+    pub fn least_energy(&self) -> Result<f64, RunError> {
+        let objective = self.objective.as_ref();
+        objective.map(|o| -o.total).map_err(Clone::clone)
+    }
+}
+
+impl Algorithm for MaximumAPosteriori {
+    type Message = Gaussian;
+    type Marginal = Mode;
+    const NAME: &'static str = "maximum a posteriori estimation";
+    const ON_DATA: bool = true;
+    const RECOVERS: bool = false;
+    const FALLS_BACK_FROM_ANYWHERE: bool = true;
+
+    fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
+        let rule = factor.proximal().map(|_| ());
+        rule.ok_or(MissingRule("maximum a posteriori (proximal)"))
+    }
+
+    fn flat(&self, spec: &SignalSpec) -> Gaussian {
+        Gaussian::flat(spec)
+    }
+
+    fn blank(&self, spec: &SignalSpec) -> Mode {
+        Mode::at_zero(spec)
+    }
+
+    fn constant(
+        &self,
+        spec: &SignalSpec,
+        precision: f64,
+        linear: &mut dyn FnMut() -> f64,
+    ) -> Gaussian {
+        let mut message = Gaussian::flat(spec);
+        message.precision.set_scalar(precision);
+        message.linear.fill_with(linear);
+        message
+    }
+
+    fn update(
+        &self,
+        _node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        work: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let sent = rule(factor)?.mode_message(incoming, target, out, work);
+        sent.map_err(passing)
+    }
+
+    fn marginal(
+        &self,
+        variable: &Variable,
+        incoming: Incoming<'_, Gaussian>,
+        total: &mut Gaussian,
+        out: &mut Mode,
+    ) -> Result<(), FactorError> {
+        total.set_flat();
+        incoming.iter().for_each(|m| total.add_assign(m));
+        let a = total.precision.scalar();
+        if a <= 0.0 {
+            return Err(FactorError::Improper(format!(
+                "the belief on `{}` has precision {a:e}",
+                variable.name
+            )));
+        }
+        out.settle(incoming, total);
+        Ok(())
+    }
+
+    /// A penalty without an active coordinate pins its variable, and what it is then told no longer counts: whether it is
+    /// right, the splitting finds out.
+    fn doubts(&self, tree: &Tree, messages: &[Gaussian]) -> bool {
+        tree.edges().iter().enumerate().any(|(e, edge)| {
+            let factor = tree.factors()[edge.factor].factor.as_ref();
+            let Some(rule) = factor.proximal().filter(|r| r.is_penalty()) else {
+                return false;
+            };
+            let variable = &tree.variables()[edge.variable];
+            let mut store = [Gaussian::flat(&variable.spec)];
+            let others = variable.edges.iter().filter(|o| **o != e);
+            others.for_each(|o| store[0].add_assign(&messages[*o]));
+            let mut mode = Moments::zeros(&variable.spec);
+            let mut work = vec![0.0; factor.workspace_len(std::slice::from_ref(&variable.spec))];
+            let found = rule.mode(Incoming::new(&store, &[0]), 0, &mut mode, &mut work);
+            found.is_err() || mode.average_variance() == 0.0
+        })
+    }
+
+    fn double_loop(
+        &self,
+        tree: &Tree,
+        messages: &mut [Gaussian],
+        options: &Options,
+    ) -> Result<DoubleLoop, RunError> {
+        splitting::split(tree, messages, options)
+    }
+
+    fn factor_potential(
+        &self,
+        _node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> Result<Potential, FactorError> {
+        let (value, excess) = rule(factor)?.envelope(incoming, work)?;
+        Ok(Potential { value, excess })
+    }
+
+    /// $\max_x \sum_k (b_k^T x - \frac12 a_k\|x\|^2)$, at the place of a pin if there is one.
+    fn variable_potential(
+        &self,
+        _: &Variable,
+        incoming: Incoming<'_, Gaussian>,
+        total: &mut Gaussian,
+    ) -> Potential {
+        total.set_flat();
+        incoming.iter().for_each(|m| total.add_assign(m));
+        if total.precision.scalar() <= 0.0 {
+            let (value, excess) = (f64::INFINITY, f64::INFINITY);
+            return Potential { value, excess };
+        }
+        let scale = total.mean_scale();
+        total.linear.iter_mut().for_each(|b| *b *= scale);
+        let place = &total.linear;
+        Potential {
+            value: incoming.iter().map(|m| log_value(m, place)).sum(),
+            excess: incoming.iter().map(|m| cold_excess(m, place)).sum(),
+        }
+    }
+}
+
+fn rule(factor: &dyn Factor) -> Result<&dyn ProximalRule, FactorError> {
+    factor
+        .proximal()
+        .ok_or_else(|| FactorError::Unsupported("no mode".to_owned()))
+}
+
+/// What a factor cannot do with a pin it may be able to do later: a pin of early sweeps is no exact statement.
+fn passing(error: FactorError) -> FactorError {
+    match error {
+        FactorError::Contradiction(why) | FactorError::Unsupported(why) => {
+            FactorError::Improper(why)
+        }
+        other => other,
+    }
+}

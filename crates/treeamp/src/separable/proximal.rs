@@ -1,0 +1,179 @@
+//! Separable laws at zero temperature: Gaussian ones, and priors with a mode of their own.
+
+use super::{SeparableLikelihood, SeparablePrior, chunked_sum, fill_moments};
+use crate::belief::{Gaussian, Moments};
+use crate::error::FactorError;
+use crate::factor::{
+    FEASIBLE, Incoming, PosteriorRule, ProximalRule, message_from_moments, quadratic_energy,
+};
+use crate::scalar::{Elem, ScalarLikelihood, ScalarPrior};
+
+/// Updates in a row without an active coordinate after which it is taken for final: a pin.
+const CONFIRMATIONS: f64 = 3.0;
+/// Until then it is a variance of this times $1/a$: the mode is the same, and the variable can still leave it.
+const NEARLY: f64 = 0.03;
+/// A negative precision below this fraction of the incoming one is the rounding of zero.
+const ROUNDING: f64 = 1e-9;
+
+/// Turns a mode, in `out.linear`, and its curvature $v$ into the outgoing message. Without an active coordinate
+/// ($v = 0$) the mode pins its variable, but not before `idle` has counted that a few times in a row: a pin could
+/// not be left again.
+pub(super) fn message_from_mode(
+    x: &Gaussian,
+    v: f64,
+    out: &mut Gaussian,
+    idle: Option<&mut f64>,
+) -> Result<(), FactorError> {
+    let (a, mut v) = (x.precision.scalar(), v);
+    let mut unsure = v == 0.0;
+    if let Some(idle) = idle {
+        *idle = if v == 0.0 { *idle + 1.0 } else { 0.0 };
+        unsure &= *idle <= CONFIRMATIONS;
+    }
+    if unsure {
+        if a <= 0.0 {
+            let why = "it has no active coordinate, and nothing holds it there";
+            return Err(FactorError::Improper(why.to_owned()));
+        }
+        v = NEARLY / a;
+    }
+    out.precision.set_scalar(v);
+    message_from_moments(x, out)?;
+    // the slope of the proximal map of a convex energy is at most 1/a
+    let p = out.precision.scalar();
+    if p < 0.0 && p > -ROUNDING * a {
+        out.precision.set_scalar(0.0);
+    }
+    Ok(())
+}
+
+impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
+    /// The rule, of a law that has a mode.
+    pub(super) fn proximal_rule(&self) -> Option<&dyn ProximalRule> {
+        let known = self.law().as_gaussian().is_some() || self.law().mode(1.0, E::ZERO).is_some();
+        known.then_some(self as &dyn ProximalRule)
+    }
+
+    fn fill_modes(&self, x: &Gaussian, out: &mut [f64]) -> Result<f64, FactorError> {
+        let (a, b) = (x.precision.scalar(), E::view(&x.linear));
+        let nothing = (E::ZERO, f64::INFINITY);
+        let v = fill_moments(E::view_mut(out), |i| {
+            self.law().mode(a, b[i]).unwrap_or(nothing)
+        });
+        if v < f64::INFINITY {
+            return Ok(v);
+        }
+        Err(FactorError::Improper(format!(
+            "the incoming precision is {a:e}, and `{}` has no mode",
+            P::NAME
+        )))
+    }
+}
+
+impl<E: Elem, P: ScalarPrior<E>> ProximalRule for SeparablePrior<P, E> {
+    /// $\ln p(x^*) - \ln p(x)$ with the mode $x^*$ of the law: the normalisation drops out.
+    fn energy(&self, places: &[&[f64]]) -> f64 {
+        let law = self.law();
+        if let Some(own) = law.as_gaussian() {
+            let centre = own.b.scale(1.0 / own.a);
+            let gap = |x: &E| x.minus(centre).norm_sqr();
+            return 0.5 * own.a * E::view(places[0]).iter().map(gap).sum::<f64>();
+        }
+        let x = E::view(places[0]);
+        let slack = FEASIBLE * places[0].iter().fold(0.0, |s: f64, x| s.max(x.abs()));
+        let (low, high) = law.support();
+        // rounding may leave the support; only real laws have one
+        let inside = |x: E| {
+            let place = x.re().max(low).min(high);
+            let near = E::REAL_LEN == 1 && (place - x.re()).abs() <= slack;
+            if near { E::from_real(place) } else { x }
+        };
+        let top = law.mode(0.0, E::ZERO).map_or(E::ZERO, |(x, _)| x);
+        let top = law.log_density(top);
+        chunked_sum(x.len(), |i| top - law.log_density(inside(x[i])))
+    }
+
+    fn mode(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Moments,
+        work: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let x = incoming.get(0);
+        if self.law().as_gaussian().is_some() || x.is_pinned() {
+            return PosteriorRule::moments(self, incoming, target, out, work);
+        }
+        let v = self.fill_modes(x, &mut out.mean)?;
+        out.variance.set_scalar(v);
+        Ok(())
+    }
+
+    fn mode_message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        work: &mut [f64],
+    ) -> Result<(), FactorError> {
+        let x = incoming.get(0);
+        // before anything is heard, a belief of the scale of the law
+        if self.law().as_gaussian().is_some() || x.is_pinned() || x.is_flat() {
+            return PosteriorRule::message(self, incoming, target, out, work);
+        }
+        let v = self.fill_modes(x, &mut out.linear)?;
+        message_from_mode(x, v, out, None)
+    }
+
+    fn is_penalty(&self) -> bool {
+        self.law().as_gaussian().is_none()
+    }
+}
+
+impl<L: ScalarLikelihood<E>, E: Elem> SeparableLikelihood<L, E> {
+    /// The rule, of a Gaussian likelihood.
+    pub(super) fn proximal_rule(&self) -> Option<&dyn ProximalRule> {
+        let y = L::Output::view(self.y());
+        let first = y.first()?;
+        let known = self.law().as_gaussian(*first).is_some();
+        known.then_some(self as &dyn ProximalRule)
+    }
+
+    fn misfit(&self, places: &[&[f64]]) -> f64 {
+        let y = L::Output::view(self.y());
+        let own = |i: usize| self.law().as_gaussian(y[i]);
+        let noise = own(0).map_or(0.0, |t| 1.0 / t.a);
+        let centres = (0..y.len()).flat_map(|i| {
+            let centre = own(i).map_or(E::ZERO, |t| t.b.scale(t.mean_scale()));
+            E::storage(&[centre]).to_vec()
+        });
+        quadratic_energy(places[0].iter().copied().zip(centres), noise)
+    }
+}
+
+impl<L: ScalarLikelihood<E>, E: Elem> ProximalRule for SeparableLikelihood<L, E> {
+    /// $\|y - z\|^2/2\Delta$.
+    fn energy(&self, places: &[&[f64]]) -> f64 {
+        self.misfit(places)
+    }
+
+    fn mode(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Moments,
+        work: &mut [f64],
+    ) -> Result<(), FactorError> {
+        PosteriorRule::moments(self, incoming, target, out, work)
+    }
+
+    fn mode_message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+        work: &mut [f64],
+    ) -> Result<(), FactorError> {
+        PosteriorRule::message(self, incoming, target, out, work)
+    }
+}

@@ -1,0 +1,134 @@
+//! Zero-temperature state evolution: the lasso, against simulations and its phase transition.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use common::{gaussian_matrix, mse};
+use treeamp::algorithms::state_evolution::phases::{l1_threshold, l1_transition};
+use treeamp::prelude::*;
+
+fn teacher(rho: f64) -> GaussBernoulli {
+    GaussBernoulli::new(rho, 0.0, 1.0).unwrap()
+}
+
+fn in_the_limit(prior: impl Factor, alpha: f64, noise: f64) -> Tree {
+    let model = source(prior)
+        >> var("x")
+        >> LinearEnsemble::gaussian(alpha).unwrap()
+        >> var("z")
+        >> GaussianLikelihood::new(noise).unwrap().unspecified();
+    model.build().unwrap()
+}
+
+/// The predicted error of the lasso of this strength, noise being known.
+fn predicted(rho: f64, alpha: f64, noise: f64, strength: f64) -> f64 {
+    let (t, s) = (
+        in_the_limit(teacher(rho).limit(), alpha, noise),
+        in_the_limit(L1::new(strength).unwrap().limit(), alpha, noise),
+    );
+    let evolution = MismatchedEvolution::new(&t, &s).unwrap();
+    evolution.fixed_point().unwrap().mse("x").unwrap()
+}
+
+/// The lasso on data of a sparse teacher: the measured error is that of the theory, within four standard errors.
+#[test]
+fn the_lasso_errs_as_predicted() {
+    let (n, seeds) = if std::env::var_os("TREEAMP_FULL").is_some() {
+        (2000, 20)
+    } else {
+        (400, 12)
+    };
+    for (rho, alpha, noise, strength) in [
+        (0.1, 0.6, 0.01, 5.0),
+        (0.2, 1.2, 0.1, 2.0),
+        (0.1, 0.5, 0.01, 20.0),
+    ] {
+        let theory = predicted(rho, alpha, noise, strength);
+        let m = (alpha * f64::from(n)).round() as usize;
+        let n = n as usize;
+        let errors: Vec<f64> = (0..seeds)
+            .map(|seed| {
+                let w = gaussian_matrix(m, n, 100 + seed);
+                let linear = || Linear::new(w.clone()).unwrap();
+                let noisy = || GaussianNoise::new(noise).unwrap();
+                let chain =
+                    |prior| prior >> var("x") >> linear() >> var("z") >> noisy() >> var("y");
+                let model = chain(source(teacher(rho).iid(n))).build().unwrap();
+                let sample = model.sample(seed).unwrap();
+                let student = chain(source(L1::new(strength).unwrap().iid(n)))
+                    .build()
+                    .unwrap();
+                let student = student.condition("y", sample.get("y").unwrap()).unwrap();
+                let report = MaximumAPosteriori
+                    .on(&student)
+                    .unwrap()
+                    .run(&mut ())
+                    .unwrap();
+                assert!(report.termination.is_converged());
+                mse(report.minimiser("x").unwrap(), sample.get("x").unwrap())
+            })
+            .collect();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        let square = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>();
+        let error = (square / (errors.len() * (errors.len() - 1)) as f64).sqrt();
+        println!("rho {rho} alpha {alpha}: measured {mean:.5} ± {error:.5}, predicted {theory:.5}");
+        assert!(
+            (mean - theory).abs() < 4.0 * error,
+            "{mean} ± {error} is not {theory}"
+        );
+        // and the standard error is small enough to tell
+        assert!(error < 0.1 * theory);
+    }
+}
+
+/// The weak threshold of Donoho and Tanner at $\delta = 1/2$, and its limits.
+#[test]
+fn the_phase_transition_of_basis_pursuit() {
+    let transition = l1_transition(0.5).unwrap();
+    assert!((transition - 0.38569).abs() < 1e-5, "{transition}");
+    // the threshold is flat there: a square root of rounding
+    assert!((l1_transition(1.0).unwrap() - 1.0).abs() < 1e-6);
+    assert!(l1_threshold(0.0).unwrap() < 1e-12);
+    assert!((l1_threshold(1.0).unwrap() - 1.0).abs() < 1e-12);
+    for delta in [0.0, -1.0, 1.5, f64::NAN] {
+        assert!(matches!(
+            l1_transition(delta),
+            Err(RunError::Option {
+                option: "delta",
+                ..
+            })
+        ));
+    }
+}
+
+/// The same from the iteration itself: noiseless outputs, a student with an $\ell_1$ penalty.
+#[test]
+fn state_evolution_finds_the_same_transition() {
+    let delta = 0.5;
+    let recovers = |k_over_m: f64| {
+        let rho = k_over_m * delta;
+        let (t, s) = (
+            in_the_limit(teacher(rho).limit(), delta, 0.0),
+            in_the_limit(L1::new(1.0).unwrap().limit(), delta, 0.0),
+        );
+        let evolution = MismatchedEvolution::new(&t, &s).unwrap().max_sweeps(20_000);
+        let end = evolution.run().unwrap();
+        println!(
+            "{k_over_m}: {} after {}, mse {:.2e}",
+            end.termination(),
+            end.report.sweeps,
+            end.mse("x").unwrap()
+        );
+        end.mse("x").unwrap() < 1e-6 * rho
+    };
+    let transition = l1_transition(delta).unwrap();
+    assert!(recovers(transition - 1e-3));
+    assert!(!recovers(transition + 1e-3));
+}
+
+#[test]
+fn a_penalty_is_no_teacher() {
+    let s = in_the_limit(L1::new(1.0).unwrap().limit(), 0.5, 0.1);
+    assert!(MismatchedEvolution::new(&s, &s).is_err());
+    assert!(StateEvolution::new(&s).is_err());
+}
