@@ -1,5 +1,6 @@
 //! `treeamp run --map`: the mode of the posterior.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -149,7 +150,8 @@ fn results(path: &Path, run: &Minimisation) -> Result<Vec<u8>, Failure> {
             for variable in run.posterior.variables() {
                 let name = treeamp_lab::sweep::Value::from(variable.name.as_str()).to_csv();
                 for (i, x) in run.solution.place(&variable.name)?.iter().enumerate() {
-                    text += &format!("{name},{i},{x}\n");
+                    // writing to a string cannot fail
+                    let _ = writeln!(text, "{name},{i},{x}");
                 }
             }
             Ok(text.into_bytes())
