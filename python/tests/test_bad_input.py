@@ -168,8 +168,8 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
         lambda: ta.ExpectationPropagation(ta.GaussianPrior(3) @ ta.V("x")), TYPE, "call .to_model() first",  # type: ignore[arg-type]
     ),
     "a run in the limit": (lambda: ta.ExpectationPropagation(limit()).iterate(), RUN, "limit"),
-    "beliefs by component": (
-        lambda: ta.ExpectationPropagation(chain(ta.GaussianPrior(3, isotropic=False))).iterate(), RUN, "diagonal",
+    "beliefs by component of a theory": (
+        lambda: ta.StateEvolution(chain(ta.GaussianPrior(3, isotropic=False))).iterate(), RUN, "diagonal",
     ),
     "no sweeps": (lambda: ep(max_iter=0), VALUE, "`max_iter` must be at least 1, got 0"),
     "sweeps with a fraction": (lambda: ep(max_iter=1.5), TYPE, "`max_iter` must be an integer"),

@@ -4,6 +4,7 @@
 //! written.
 
 mod commands;
+mod common;
 mod exit;
 mod model;
 mod number;
@@ -30,6 +31,8 @@ use exit::Failure;
                   treeamp run --help                            every command teaches by example"
 )]
 struct Cli {
+    #[command(flatten)]
+    common: common::Common,
     #[command(subcommand)]
     command: Command,
 }
@@ -62,16 +65,16 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let result = match cli.command {
-        Command::Demo(c) => c.run(),
-        Command::Run(c) => c.run(),
-        Command::Predict(c) => c.run(),
-        Command::Threshold(c) => c.run(),
-        Command::Sweep(c) => c.run(),
-        Command::Merge(c) => c.run(),
-        Command::Plot(c) => c.run(),
-        Command::Describe(c) => c.run(),
-        Command::Modules(c) => c.run(),
-        Command::Check(c) => c.run(),
+        Command::Demo(c) => c.run(&cli.common),
+        Command::Run(c) => c.run(&cli.common),
+        Command::Predict(c) => c.run(&cli.common),
+        Command::Threshold(c) => c.run(&cli.common),
+        Command::Sweep(c) => c.run(&cli.common),
+        Command::Merge(c) => c.run(&cli.common),
+        Command::Plot(c) => c.run(&cli.common),
+        Command::Describe(c) => c.run(&cli.common),
+        Command::Modules(c) => c.run(&cli.common),
+        Command::Check(c) => c.run(&cli.common),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -50,6 +50,14 @@ impl Page {
         self
     }
 
+    /// A paragraph, if there is something to say.
+    pub fn paragraph(&mut self, text: &str) -> &mut Self {
+        if !text.is_empty() {
+            let _ = writeln!(self.body, "<p>{}</p>", escape(text));
+        }
+        self
+    }
+
     /// Text as it is.
     pub fn text(&mut self, text: &str) -> &mut Self {
         let _ = writeln!(self.body, "<pre>{}</pre>", escape(text));

@@ -579,3 +579,178 @@ fn every_command_teaches() {
         serde_json::from_str(&works(&["modules", "--json"])).expect("JSON");
     assert!(modules.as_array().is_some_and(|m| m.len() > 20));
 }
+
+#[test]
+fn pictures_of_runs_and_of_theory() {
+    let folder = Folder::new("pictures");
+    let model = small(&folder);
+    let model = text(&model);
+    let file = |name: &str| models().join(name).display().to_string();
+    let picture = |name: &str, arguments: &[&str]| {
+        let output = folder.path(name);
+        let mut all = arguments.to_vec();
+        all.extend(["--output", text(&output)]);
+        let said = works(&all);
+        assert!(said.contains(name), "{said}");
+        fs::read_to_string(&output).expect("a picture")
+    };
+    let labels = |svg: &str, wanted: &[&str]| {
+        for label in wanted {
+            assert!(svg.contains(label), "{label}");
+        }
+    };
+    let svg = picture("run.svg", &["plot", "run", model]);
+    labels(&svg, &["recovered", "Convergence"]);
+    let svg = picture(
+        "signals.svg",
+        &[
+            "plot",
+            "signals",
+            &file("sparse_fourier.toml"),
+            "--signal",
+            "z",
+        ],
+    );
+    labels(&svg, &["observed, y", "true", "recovered"]);
+    let svg = picture(
+        "images.svg",
+        &["plot", "images", &file("star_field.toml"), "--set", "n=24"],
+    );
+    labels(&svg, &["true", "observed", "recovered"]);
+    let svg = picture(
+        "sweeps.svg",
+        &["plot", "convergence", model, "--seeds", "2"],
+    );
+    labels(&svg, &["state evolution", "2 seeds"]);
+    let perceptron = file("perceptron.toml");
+    let svg = picture(
+        "landscape.svg",
+        &[
+            "plot",
+            "landscape",
+            &perceptron,
+            "--set",
+            "alpha=1.35",
+            "--places",
+            "30",
+        ],
+    );
+    labels(
+        &svg,
+        &["hard phase", "free entropy", "reached from the solution"],
+    );
+    let complaint = fails(
+        2,
+        &[
+            "plot",
+            "images",
+            model,
+            "--output",
+            text(&folder.path("no.svg")),
+        ],
+    );
+    assert!(
+        complaint.contains("`x`") && complaint.contains("two axes"),
+        "{complaint}"
+    );
+    let complaint = fails(
+        2,
+        &[
+            "plot",
+            "landscape",
+            &perceptron,
+            "--signal",
+            "z",
+            "-o",
+            text(&folder.path("no.svg")),
+        ],
+    );
+    assert!(complaint.contains("`z`"), "{complaint}");
+}
+
+#[test]
+fn a_curve_shows_the_best_error_and_the_hard_phase() {
+    let folder = Folder::new("hard");
+    let table = folder.path("t.csv");
+    let perceptron = models().join("perceptron.toml");
+    works(&[
+        "sweep",
+        text(&perceptron),
+        "--set",
+        "n=50",
+        "--grid",
+        "alpha=1.1,1.3,1.4,1.6",
+        "--by",
+        "all",
+        "--output",
+        text(&table),
+    ]);
+    let rows = fs::read_to_string(&table).expect("the table");
+    let hard = rows.lines().filter(|l| l.contains("hard")).count();
+    assert_eq!(hard, 2, "{rows}");
+    let picture = folder.path("c.svg");
+    works(&["plot", "curve", text(&table), "--output", text(&picture)]);
+    let svg = fs::read_to_string(&picture).expect("a picture");
+    for label in ["state evolution", "Bayes-optimal", "hard phase"] {
+        assert!(svg.contains(label), "{label}");
+    }
+}
+
+#[test]
+fn every_command_speaks_json() {
+    let folder = Folder::new("json");
+    let model = small(&folder);
+    let (model, picture) = (text(&model), folder.path("p.svg"));
+    let demo = folder.path("d.svg");
+    for arguments in [
+        &["demo", "--n", "100", "--output", text(&demo)][..],
+        &["run", model][..],
+        &["predict", model][..],
+        &["check", model][..],
+        &["describe", model][..],
+        &["modules"][..],
+        &["modules", "sign"][..],
+        &["plot", "run", model, "--output", text(&picture)][..],
+        &["threshold", model, "--of", "alpha", "--between", "0.1:0.9"][..],
+    ] {
+        let mut all = arguments.to_vec();
+        all.extend(["--json", "--threads", "1"]);
+        let output = treeamp(&all);
+        let parsed: Result<serde_json::Value, _> = serde_json::from_slice(&output.stdout);
+        assert!(
+            parsed.is_ok(),
+            "{all:?}: {}{}",
+            stdout(&output),
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn restarts_are_told_apart() {
+    let folder = Folder::new("restarts");
+    let model = fs::read_to_string(models().join("phase_retrieval.toml")).expect("the model");
+    let model = model
+        .replace("n = 1000", "n = 200")
+        .replace("mean = 0.01", "mean = 0.0")
+        .replace("alpha = 1.2", "alpha = 2.0");
+    let model = folder.file("pr.toml", &model);
+    let told = works(&["run", text(&model), "--restarts", "3", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let starts = told["starts"].as_array().expect("a list");
+    let all: usize = starts
+        .iter()
+        .map(|s| s["starts"].as_array().map_or(0, Vec::len))
+        .sum();
+    assert_eq!(all, 4, "{told}");
+    // the signal is found up to its sign, and that is the best
+    let error = told["variables"]["x"]["sign_mse"]
+        .as_f64()
+        .expect("a number");
+    assert!(error < 1e-8, "{error}");
+    let table = works(&["run", text(&model), "--restarts", "3"]);
+    assert!(
+        table.contains("starts") && table.contains("push, seed"),
+        "{table}"
+    );
+}

@@ -1,6 +1,7 @@
 //! Denoising of signals that are sparse after a transform: two waves, sparse in Fourier space, and a
 //! piecewise constant signal, sparse in its gradient (the sparse DFT and sparse gradient figure of the
-//! Tree-AMP paper, with its sizes).
+//! Tree-AMP paper, with its sizes and noise). The law of the signal itself is broad: what is known of it
+//! is that its transform is sparse. Observation, truth and reconstruction, and the transform of the last two.
 //!
 //! `cargo run --release -p treeamp-lab --example sparse_transforms` draws `sparse_dft.svg` and
 //! `sparse_gradient.svg`.
@@ -22,7 +23,8 @@ fn main() -> Outcome<()> {
         .map(|t| t.cos() + (2.0 * t).sin())
         .collect();
     let signal = SignalSpec::real([waves.len()]);
-    // two of the hundred coordinates are not zero, and their squares are N/2
+    // each wave has a cosine and a sine coordinate, whose squares add up to N/2: four of the hundred are
+    // not zero, and two of them are large
     let sparse = GaussBernoulli::new(0.02, 0.0, 50.0)?.iid(waves.len());
     let run = Run::new(&waves, 0.1, 1);
     run.draw(
@@ -47,7 +49,8 @@ fn main() -> Outcome<()> {
     )
 }
 
-/// Jumps at a fraction of the places, and back to the start at the end.
+/// A new level, with a normal law, at a fraction `rho` of the places. The gradient is periodic: one more
+/// difference leads from the last level back to the first.
 fn piecewise_constant(n: usize, rho: f64, seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut level = 0.0;
@@ -92,7 +95,7 @@ impl Run {
     ) -> Outcome<()> {
         let likelihood = GaussianLikelihood::new(self.noise)?.observed(self.seen.clone())?;
         let name = transform.name().to_owned();
-        let model = (source(GaussianPrior::new(0.0, 1.0)?.iid(self.truth.len()))
+        let model = (source(GaussianPrior::new(0.0, 100.0)?.iid(self.truth.len()))
             >> var("x")
             >> (branch(likelihood) + (branch(transform) + sparse >> var("z"))))
         .build()?;
@@ -106,31 +109,25 @@ impl Run {
         );
         println!("  mean squared error {error:.2e}, of the observation {before:.2e}");
         let line = |name: &str, x: &[f64]| Series::line(name, points(x));
-        let signals = |title: &str| Panel::new(title, Axis::linear("n"), Axis::linear("x"));
-        let after = Panel::new("after the transform", Axis::linear("k"), Axis::linear("z"))
-            .series(
-                Series::marks("truth", points(&applied(operator, &self.truth))).mark(Mark::Circle),
-            )
-            .series(
-                Series::marks("reconstruction", points(report.mean("z")?))
-                    .mark(Mark::Dot)
-                    .size(3.0),
-            );
+        // the same range for all three
+        let all = self.truth.iter().chain(&self.seen);
+        let (low, high) = all.fold((0.0_f64, 0.0_f64), |(l, h), x| (l.min(*x), h.max(*x)));
+        let signals = |title: &str| {
+            let axis = Axis::linear("x").range(low - 0.1, high + 0.1);
+            Panel::new(title, Axis::linear("n"), axis)
+        };
+        let dots = |name: &str, x: &[f64]| Series::marks(name, points(x)).mark(Mark::Dot).size(3.0);
+        let transformed = applied(operator, &self.truth);
+        let after = Panel::new("transform", Axis::linear("k"), Axis::linear("z"))
+            .series(Series::marks("truth", points(&transformed)).mark(Mark::Circle))
+            .series(dots("reconstruction", report.mean("z")?));
+        let found = signals("reconstruction").series(line("mean", report.mean("x")?));
         Figure::new(title)
-            .panel(
-                signals("observation").series(
-                    Series::marks("y", points(&self.seen))
-                        .mark(Mark::Dot)
-                        .size(3.0),
-                ),
-            )
-            .panel(
-                signals("signal")
-                    .series(line("truth", &self.truth))
-                    .series(line("reconstruction", report.mean("x")?).dashed()),
-            )
+            .panel(signals("observation").series(dots("y", &self.seen)))
+            .panel(signals("truth").series(line("x", &self.truth)))
+            .panel(found)
             .panel(after)
-            .panel_size(400.0, 300.0)
+            .panel_size(340.0, 280.0)
             .save(format!("sparse_{}.svg", name.trim_start_matches("real_")))?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use treeamp::algorithms::ExpectationPropagation;
 use treeamp::algorithms::state_evolution::{BayesOptimal, Conjugate, Prediction, ReplicaSymmetric};
-use treeamp::belief::{Gaussian, Moments, OverlapFields, SignalSpec, SymMatrix};
+use treeamp::belief::{Gaussian, Moments, OverlapFields, SignalSpec};
 use treeamp::engine::{Algorithm, Messages, Objective, Report, Term};
 use treeamp::model::Tree;
 use treeamp::prelude::{Observer, SweepView, Termination};
@@ -59,14 +59,12 @@ impl Visible for ExpectationPropagation {
     }
 
     fn message(spec: &SignalSpec, numbers: &[f64], linear: &[f64]) -> Gaussian {
-        let mut precision = SymMatrix::zeros(spec);
-        for (entry, a) in precision.data_mut().iter_mut().zip(numbers) {
+        let mut message = Gaussian::flat(spec);
+        for (entry, a) in message.precision.data_mut().iter_mut().zip(numbers) {
             *entry = *a;
         }
-        Gaussian {
-            precision,
-            linear: linear.to_vec(),
-        }
+        message.linear = linear.to_vec();
+        message
     }
 }
 

@@ -201,6 +201,20 @@ pub enum ModelError {
         /// Its shape.
         shape: String,
     },
+    /// Blocks that do not fill the rows of a variable.
+    #[error(
+        "blocks of {dim} do not divide the rows of variable `{variable}`: expected a divisor of {row}, for shape {shape}"
+    )]
+    BlockSize {
+        /// The variable.
+        variable: String,
+        /// The size of a block.
+        dim: usize,
+        /// Real numbers in a row, along the last axis.
+        row: usize,
+        /// Its shape.
+        shape: String,
+    },
     /// A variable that no memory can hold.
     #[error(
         "variable `{variable}` is too large: expected a shape that fits in memory, got {shape}"
@@ -284,6 +298,19 @@ impl FactorError {
     }
 }
 
+/// A belief that a factor cannot handle.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RefusedBelief {
+    /// The factor.
+    pub factor: String,
+    /// The variable.
+    pub variable: String,
+    /// The belief asked for.
+    pub structure: String,
+    /// What the factor supports.
+    pub supported: String,
+}
+
 /// Why an algorithm cannot run on a model. Found before the first sweep.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
@@ -296,19 +323,40 @@ pub enum RunError {
         /// Pairs of factor and missing rule.
         missing: Vec<(String, &'static str)>,
     },
-    /// A belief that a factor cannot handle.
-    #[error(
-        "factor `{factor}` does not support {structure} beliefs on variable `{variable}`: expected one of {supported}"
-    )]
+    /// Beliefs that factors cannot handle, all of them.
+    #[error("{}", list_refused(.refused))]
     Belief {
-        /// The factor.
-        factor: String,
+        /// The factors that refuse, each with its first such variable.
+        refused: Vec<RefusedBelief>,
+    },
+    /// A belief that an algorithm cannot handle.
+    #[error(
+        "{algorithm} does not support {structure} beliefs on variable `{variable}`: expected isotropic ones"
+    )]
+    AlgorithmBelief {
+        /// The algorithm.
+        algorithm: &'static str,
         /// The variable.
         variable: String,
         /// The belief asked for.
         structure: String,
-        /// What the factor supports.
-        supported: String,
+    },
+    /// Beliefs that do not fit in memory.
+    #[error(
+        "{structure} beliefs on variable `{variable}` of shape {shape} do not fit in memory: the beliefs of the run \
+         would take {bytes} bytes, expected at most {limit} (option `memory_limit`)"
+    )]
+    Memory {
+        /// The variable whose beliefs take most.
+        variable: String,
+        /// Their structure.
+        structure: String,
+        /// Its shape.
+        shape: String,
+        /// What messages, marginals and the matrices of factors would take.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
     },
     /// A variable without a size, where data are needed.
     #[error("variable `{variable}` exists only in the limit: expected a shape, got a ratio")]
@@ -384,6 +432,18 @@ pub enum RunError {
         /// Components given.
         got: usize,
     },
+    /// A message of another structure than its variable's.
+    #[error("message {factor} -> {variable}: expected a {expected} belief, got a {got} one")]
+    MessageBelief {
+        /// The factor.
+        factor: String,
+        /// The variable.
+        variable: String,
+        /// The structure of the variable's beliefs.
+        expected: String,
+        /// What was given.
+        got: String,
+    },
     /// A factor failed while it prepared or computed.
     #[error("factor `{factor}`: {source}")]
     Factor {
@@ -403,6 +463,25 @@ fn outside(low: f64, high: f64, holds: bool) -> String {
     } else {
         format!("it lies above the range, {high}")
     }
+}
+
+fn list_refused(refused: &[RefusedBelief]) -> String {
+    let parts: Vec<String> = refused
+        .iter()
+        .map(|r| {
+            let RefusedBelief {
+                factor,
+                variable,
+                structure,
+                supported,
+            } = r;
+            format!(
+                "factor `{factor}` does not support {structure} beliefs on variable `{variable}`: \
+                 expected one of {supported}"
+            )
+        })
+        .collect();
+    parts.join("; ")
 }
 
 fn list_missing(missing: &[(String, &'static str)]) -> String {

@@ -19,7 +19,7 @@ pub use crate::catalog::penalties::{
 };
 pub use crate::catalog::priors::{
     Binary, CircularGaussBernoulli, CircularGaussian, Exponential, GaussBernoulli, GaussianMixture,
-    GaussianPrior, Interval, NaturalPrior, Positive,
+    GaussianPrior, Interval, MixtureRow, NaturalPrior, Positive,
 };
 pub use crate::engine::{
     Damping, DoubleLoopEnd, EdgeMessage, Engine, EveryN, Fallback, Initial, Observer, Options,
@@ -37,6 +37,6 @@ pub use crate::scalar::{
     ScalarChannel, ScalarLikelihood, ScalarPenalty, ScalarPrior, Tilt, Tilted,
 };
 pub use crate::separable::{
-    IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, Penalised, PenaltyLaw, SeparableLikelihood,
-    SeparablePrior,
+    IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, Penalised, PenaltyLaw, RowLaw, RowsPrior,
+    SeparableLikelihood, SeparablePrior,
 };

@@ -505,6 +505,39 @@ fn posterior_sparsity() {
     assert!((seen - 0.4).abs() < 1e-3);
 }
 
+/// Every law with an atom at zero has a sparsity, and in the Bayes-optimal case it is the mass outside the atom.
+#[test]
+fn posterior_sparsity_of_other_laws() {
+    let circular = CircularGaussBernoulli::new(0.3, 2.0).unwrap().iid(3);
+    let wider = CircularGaussBernoulli::new(0.3, 6.0).unwrap().iid(3);
+    let mixture = GaussianMixture::new(&[0.6, 0.4], &[0.0, 0.5], &[0.0, 1.0]);
+    let mixture = mixture.unwrap().iid(3);
+    for m_hat in [0.0, 1e-3, 1.0, 1e3, 1e6] {
+        let at = Averaged {
+            fields: &[field(m_hat, m_hat, 0.0)],
+            tau0_hat: &[0.0],
+        };
+        close(
+            circular.posterior_sparsity(&circular, at).unwrap(),
+            0.3,
+            1e-8,
+        );
+        close(mixture.posterior_sparsity(&mixture, at).unwrap(), 0.4, 1e-8);
+    }
+    let at = Averaged {
+        fields: &[field(1.0, 1.0, 0.0)],
+        tau0_hat: &[0.0],
+    };
+    // larger signals than expected are held present more often
+    assert!(circular.posterior_sparsity(&wider, at).unwrap() > 0.32);
+    let dense = GaussianPrior::new(0.0, 1.0).unwrap().iid(3);
+    let text = dense
+        .posterior_sparsity(&dense, at)
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("no atom at zero"), "{text}");
+}
+
 #[test]
 fn evaluations_of_priors_and_likelihoods() {
     type Counter = std::sync::atomic::AtomicUsize;

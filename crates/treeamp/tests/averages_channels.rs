@@ -353,37 +353,80 @@ fn nothing_is_seen() {
     }
 }
 
-/// At most 20,000 evaluations of the law per update. What costs more is named: outputs that several regions
-/// share without symmetry, seen so sharply that every edge is resolved under an input that is known as well.
+/// Evaluations of a law for the overlaps of both ends and the potential.
+fn evaluations<C: ScalarChannel<In = f64, Out = f64>>(
+    f: &Counting<C>,
+    m_z: f64,
+    m_x: f64,
+) -> usize {
+    let counter = f.counter();
+    let fields = bayes_fields(m_z, m_x, [1.0, 0.0]);
+    let at = Averaged {
+        fields: &fields,
+        tau0_hat: &[1.0, 0.0],
+    };
+    let name = ScalarChannel::name(f);
+    let counts = [Some(0), Some(1), None].map(|end| {
+        counter.store(0, Ordering::Relaxed);
+        match end {
+            Some(end) => {
+                let ov = rule(f).overlaps(f, at, end).unwrap();
+                close(ov.m + ov.v, ov.tau0, 1e-8);
+                assert!(ov.v >= 0.0 && ov.m >= 0.0, "{name}");
+            }
+            None => assert!(rule(f).potential(f, at).unwrap().is_finite()),
+        }
+        counter.load(Ordering::Relaxed)
+    });
+    counts.into_iter().fold(0, usize::max)
+}
+
+/// At most 20,000 evaluations of the law per update or potential.
 #[test]
 fn extreme_precisions_and_evaluations() {
-    let (mut updates, mut expensive) = (0, 0);
     for f in channels() {
         let f = Counting::new(f);
-        let counter = f.counter();
         for m_z in [0.0, 1e-2, 1.0, 20.0, 1e2, 1e4, 1e8] {
             for m_x in [0.0, 1e-2, 1.0, 10.0, 1e2, 1e5, 1e8] {
-                let fields = bayes_fields(m_z, m_x, [1.0, 0.0]);
-                let at = Averaged {
-                    fields: &fields,
-                    tau0_hat: &[1.0, 0.0],
-                };
-                for end in 0..2 {
-                    counter.store(0, Ordering::Relaxed);
-                    let ov = rule(&f).overlaps(&f, at, end).unwrap();
-                    let n = counter.load(Ordering::Relaxed);
-                    let name = ScalarChannel::name(&f);
-                    close(ov.m + ov.v, ov.tau0, 1e-8);
-                    assert!(ov.v >= 0.0 && ov.m >= 0.0, "{name}");
-                    let lopsided = ["asymmetric_abs", "leaky_relu", "hard_sigmoid"];
-                    let sharp = lopsided.contains(&name) && m_z >= 1.0 && m_x >= 1e2;
-                    let limit = if sharp { 50_000 } else { 20_000 };
-                    assert!(n <= limit, "{name} {m_z:e} {m_x:e} {end}: {n} evaluations");
-                    updates += 1;
-                    expensive += usize::from(n > 20_000);
-                }
+                let (name, n) = (ScalarChannel::name(&f), evaluations(&f, m_z, m_x));
+                assert!(n <= 20_000, "{name} {m_z:e} {m_x:e}: {n} evaluations");
             }
         }
     }
-    assert!(expensive <= 18, "{expensive} of {updates}");
+}
+
+/// Two outputs of opposite slope leave two inputs, and their rare confusion is all there is of $v_z$. References: nested
+/// adaptive integration in both orders at a tolerance of 1e-12, which agree to 1e-9.
+#[test]
+fn rare_confusions_of_two_inputs() {
+    let f = PiecewiseLinear::asymmetric_abs(0.4).unwrap();
+    for (m_z, m_x, v) in [
+        (1e2, 1e5, 1.028_384_799_3e-05),
+        (1e2, 1e8, 2.990_621_662_0e-07),
+    ] {
+        let [z, _] = overlaps(&f, &f, &bayes_fields(m_z, m_x, [1.0, 0.0]), [1.0, 0.0]);
+        close(z.v, v, 1e-8);
+    }
+}
+
+/// A smooth channel whose input is known is averaged as a linear one from some precision on: $1/v_z = \hat m_z + c$ up to terms
+/// of order $1/\hat m_z$, with one $c$ on both sides of it. An error of 1e-8 in $v_z$ is one of 1e-3 in $c$.
+#[test]
+fn smooth_channels_of_a_known_input() {
+    for f in [
+        Activation::tanh(),
+        Activation::sigmoid(),
+        Activation::softplus(),
+    ] {
+        let of = |m_z: f64| {
+            let [z, x] = overlaps(&f, &f, &bayes_fields(m_z, 0.5, [1.0, 0.0]), [1.0, 0.0]);
+            close(z.m + z.v, 1.0, 1e-8);
+            (1.0 / z.v - m_z, x.v * m_z)
+        };
+        // by panels, and from the input alone
+        let ((c, d), (e, g)) = (of(1.2e5), of(3e5));
+        assert!((c - e).abs() < 1e-3, "{}: {c} {e}", Factor::name(&f));
+        // v_x = E[φ'²/(m_z + c)]: the same but for terms of order 1/m_z
+        close(d, g, 1.5 / 1.2e5);
+    }
 }

@@ -347,7 +347,10 @@ fn descriptions_name_the_kind() {
 }
 
 /// The recorded run clips negative precisions and stops while it still approaches the truth, at a mean squared error of
-/// 4e-5 of the signal's square. Ours arrives there: all that is between the two is the error of the record.
+/// 4e-5 of the signal's square, 6e-3 of its scale: more than the 1e-4 that a fixed point is compared to. So is the
+/// record a fixed point? At every one the means obey $r_z = W r_x$, whatever the variances; at perfect recovery of
+/// noiseless outputs also $|W r_x| = y$. The record misses both by 5e-4, more than that tolerance, and ours by 3e-7; all
+/// that lies between the two runs is the record's own error.
 #[test]
 fn recorded_complex_phase_retrieval() {
     let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
@@ -365,14 +368,30 @@ fn recorded_complex_phase_retrieval() {
         let n = a.shape[1];
         (0..2 * n).map(|k| a.data[(k % 2) * n + k / 2]).collect()
     };
+    let y = &arrays["y"].data;
+    // how far means are from solving |W x| = y and z = W x, relative
+    let residuals = |x: &[f64], z: &[f64]| {
+        let mut wx = vec![0.0; 2 * w.rows()];
+        w.apply(x, &mut wx);
+        let moduli: Vec<f64> = wx.chunks(2).map(|c| c[0].hypot(c[1])).collect();
+        let gap = |a: &[f64], b: &[f64]| (mse(a, b).unwrap() / common::mean_square(b)).sqrt();
+        [gap(&moduli, y), gap(z, &wx)]
+    };
+    let theirs = residuals(&interleaved("r_x"), &interleaved("r_z"));
     let prior = PartsPrior::new(GaussBernoulli::new(0.5, 0.01, 1.0).unwrap()).iid(w.cols());
     let seen = ModulusLikelihood
         .observed(arrays["y"].data.clone())
         .unwrap();
-    let chain = source(prior) >> var("x") >> Linear::of(ComplexDense::new(w)) >> var("z");
+    let chain = source(prior) >> var("x") >> Linear::of(ComplexDense::new(w.clone())) >> var("z");
     let model = (chain >> seen).build().unwrap();
     let engine = ExpectationPropagation.on(&model).unwrap();
     let report = engine.damping(0.3).max_sweeps(400).run(&mut ()).unwrap();
+    let ours = residuals(report.mean("x").unwrap(), report.mean("z").unwrap());
+    println!("residuals of |Wx| = y and z = Wx: {ours:?}, of the record {theirs:?}");
+    // 1e-4 is the tolerance of the comparison: the record is no solution to it. Ours converged to a relative
+    // change of 1e-6.
+    assert!(theirs.iter().all(|r| *r > 1e-4), "{theirs:?}");
+    assert!(ours.iter().all(|r| *r < 1e-6), "{ours:?}");
     let error = mse_up_to_phase(report.mean("x").unwrap(), &interleaved("true_x")).unwrap();
     println!(
         "{} after {} sweeps: error {error:.1e}",

@@ -444,3 +444,25 @@ fn wrong_students_pay_a_divergence() {
         assert!(term.value.abs() < 1e-7, "{term:?}");
     }
 }
+
+/// A hidden smooth activation: with the signal known all that is left is the noise, $I(x; y) = H(y) - \alpha\frac12\ln 2\pi e\Delta$.
+#[test]
+fn mutual_information_through_a_smooth_activation() {
+    let model = source(sparse(0.3))
+        >> var("x")
+        >> LinearEnsemble::gaussian(0.9).unwrap()
+        >> var("z")
+        >> Activation::tanh()
+        >> var("u")
+        >> GaussianNoise::new(0.05).unwrap()
+        >> var("y");
+    let tree = model.build().unwrap().expect("y").unwrap();
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    let noise = 0.5 * (std::f64::consts::TAU * std::f64::consts::E * 0.05).ln();
+    let expected = evolution.information(&tree).unwrap().entropy - 0.9 * noise;
+    for variable in ["x", "z"] {
+        let found = mutual_information(&tree, variable).unwrap().value;
+        // fixed points to 1e-9, and entropies to a few of them
+        assert!((found - expected).abs() < 1e-7, "{found} {expected}");
+    }
+}

@@ -73,7 +73,8 @@ fn deconvolution_of_an_image() {
 
 /// A real signal of two waves. The record puts a sparse law of variance 18.75 on all 2N parts of its
 /// coefficients, every number twice, and matches variances as if the map from N to 2N numbers were
-/// unitary. Here the law is on the N real coordinates, each $\sqrt2$ times a part.
+/// unitary. Here the law is on the N real coordinates, each $\sqrt2$ times a part. The two models have no
+/// evidence in common (theirs counts every coefficient twice), so that the errors are compared.
 #[test]
 fn sparse_fourier_coefficients() {
     let Some(arrays) = record("sparse_fft") else {

@@ -191,3 +191,83 @@ fn gradient_trees_have_teacher_moments() {
         assert!(theory.variance("x").unwrap() < 1.0 / (1.0 / teacher.tau0[0] + 10.0) * 1.001);
     }
 }
+
+/// Every operator of the catalogue, real and complex: a Gaussian model, where the theory is exact.
+mod operators {
+    use treeamp::belief::Element;
+    use treeamp::operator::LinearOperator;
+
+    use super::*;
+
+    fn check(name: &str, operator: impl LinearOperator) {
+        let shape = operator.input().shape.clone();
+        let signal = match operator.input().element {
+            Element::Real => source(gaussian(shape)) >> var("x"),
+            Element::Complex => {
+                source(CircularGaussian::new(1.3).unwrap().shaped(shape)) >> var("x")
+            }
+        };
+        exact_on_gaussian_models(name, signal >> Linear::of(operator) >> var("z"));
+    }
+
+    macro_rules! conformance {
+        ($($name:ident => $instance:expr,)*) => {
+            $(#[test] fn $name() { check(stringify!($name), $instance.unwrap()); })*
+        };
+    }
+
+    treeamp::for_each_operator!(conformance);
+}
+
+/// Every shape channel, with several inputs, real and complex.
+#[test]
+fn shape_channels_are_exact() {
+    let real = |n: usize, name: &str| source(gaussian(vec![n])) >> var(name);
+    let complex =
+        |n: usize, name: &str| source(CircularGaussian::new(1.3).unwrap().iid(n)) >> var(name);
+    exact_on_gaussian_models(
+        "concatenate three",
+        real(3, "a") + real(5, "b") + real(2, "c") >> Concatenate::new(3).unwrap() >> var("z"),
+    );
+    exact_on_gaussian_models(
+        "concatenate complex",
+        complex(3, "a") + complex(4, "b") >> Concatenate::new(2).unwrap() >> var("z"),
+    );
+    exact_on_gaussian_models(
+        "reshape complex",
+        complex(6, "a") >> Reshape::to([2, 3]) >> var("z"),
+    );
+    exact_on_gaussian_models("parts", complex(6, "a") >> Reshape::parts() >> var("z"));
+    let noise = |v: f64| GaussianNoise::new(v).unwrap();
+    for (name, signal) in [("real", real(8, "a")), ("complex", complex(8, "a"))] {
+        let two = |channel: Fragment| {
+            (channel
+                >> (var("b") + var("c"))
+                >> ((branch(noise(0.2)) >> var("y")) + (branch(noise(0.7)) >> var("t"))))
+            .build()
+            .unwrap()
+        };
+        let split = two(signal.clone() >> Split::new(vec![3, 5]).unwrap());
+        let duplicate = two(signal >> Duplicate::new(2).unwrap());
+        for (what, model) in [("split", split), ("duplicate", duplicate)] {
+            let truth = model.sample(1).unwrap();
+            let seen = model.condition("y", truth.get("y").unwrap()).unwrap();
+            let seen = seen.condition("t", truth.get("t").unwrap()).unwrap();
+            let run = ExpectationPropagation
+                .on(&seen)
+                .unwrap()
+                .run(&mut ())
+                .unwrap();
+            let tree = model.expect("y").unwrap().expect("t").unwrap();
+            let theory = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+            for v in tree.variables() {
+                let ratio = theory.variance(&v.name).unwrap() / run.variance(&v.name).unwrap();
+                assert!(
+                    (ratio - 1.0).abs() < 1e-9,
+                    "{name} {what}, {}: {ratio}",
+                    v.name
+                );
+            }
+        }
+    }
+}

@@ -108,6 +108,20 @@ fn weak_recovery_says_why_there_is_none() {
     assert!(none.contains("above the range"), "{none}");
 }
 
+/// One fixed point at every ratio: there is no informed threshold, neither in the range nor above it.
+#[test]
+fn no_informed_threshold() {
+    let family = |alpha: f64| {
+        let prior = GaussianPrior::new(0.0, 1.0).unwrap().limit();
+        glm(prior, alpha, GaussianNoise::new(0.1).unwrap())
+    };
+    let search = Search::between(0.2, 3.0).tolerance(1e-2);
+    let error = informed_threshold(&family, "x", search).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, RunError::NotDefined { .. }), "{text}");
+    assert!(text.contains("lead to one fixed point"), "{text}");
+}
+
 /// Closed formulas are used by the general calls: tight tolerances cost nothing.
 #[test]
 fn thresholds_without_iteration_are_sharp() {

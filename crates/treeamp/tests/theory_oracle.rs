@@ -2,13 +2,12 @@
 //! `TREEAMP_ORACLE`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
 use treeamp::algorithms::state_evolution::BayesOptimal;
+use treeamp::math::quadrature::rule16;
 use treeamp::math::special::log_normal_cdf;
 use treeamp::prelude::*;
 
@@ -150,7 +149,7 @@ fn two_layer_fixed_points() {
     let text = std::fs::read_to_string(root.join("models_se.json")).unwrap();
     let data: Value = serde_json::from_str(&text).unwrap();
     let records = data["records"].as_array().unwrap();
-    let mut agreed = 0;
+    let (mut agreed, mut refuted) = (0, 0);
     for record in records.iter().filter(|r| r["model"] == "two_layer_relu") {
         let p = |key: &str| record["params"][key].as_f64().unwrap();
         let model = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())
@@ -191,20 +190,27 @@ fn two_layer_fixed_points() {
             );
             agreed += 1;
         } else {
-            // all other modules have closed forms: if the activation's average at our fixed point is
-            // the simulated one, the fixed point is ours
-            let gap = simulated_gap(&evolution);
-            println!(
-                "  refuted by a simulation of the activation: {gap:.1} standard errors from ours"
+            // all other modules have closed forms: with the activation's average right to 1e-8 at our fixed point, the fixed
+            // point is ours, and a record that is a thousand times further off is not one
+            let (ours, exact) = (
+                evolution.variance("h").unwrap(),
+                integrated_variance(&evolution),
             );
-            assert!(gap < 4.0, "{gap}");
+            let gap = (ours / exact - 1.0).abs();
+            println!(
+                "  refuted: the variance of h is {exact} on a fixed grid, {gap:.1e} from ours"
+            );
+            assert!(gap < 1e-8, "{ours} against {exact}");
+            refuted += 1;
         }
     }
+    println!("{agreed} agree, {refuted} are refuted");
     assert!(agreed >= 1, "{agreed}");
 }
 
-/// How many standard errors our average variance of `h` is from a simulated one, at our fixed point.
-fn simulated_gap(evolution: &Evolution<BayesOptimal>) -> f64 {
+/// The average variance of `h` at our fixed point, over $z_0, \xi_z, \xi_x$ on a fixed grid: 16 points on panels of a half, and
+/// trapezoidal rules of step 0.3, which integrate what is smooth on the scale of the noise to 1e-12.
+fn integrated_variance(evolution: &Evolution<BayesOptimal>) -> f64 {
     let m_hat = |f: &str, v: &str| evolution.report.messages.get(f, v).unwrap().0;
     let (mz, mx) = (
         m_hat("linear_ensemble", "z1"),
@@ -212,26 +218,32 @@ fn simulated_gap(evolution: &Evolution<BayesOptimal>) -> f64 {
     );
     let tau = evolution.overlaps("z1").unwrap().tau0;
     let relu = PiecewiseLinear::relu();
-    let n = 400_000;
-    let xi = common::normals(3 * n, 7);
-    let (mut sum, mut square) = (0.0, 0.0);
-    for k in xi.chunks(3) {
-        let z0 = tau.sqrt() * k[0];
-        let z = Tilt {
-            a: mz + 1.0 / tau,
-            b: mz * z0 + mz.sqrt() * k[1],
-        };
-        let x = Tilt {
-            a: mx,
-            b: mx * z0.max(0.0) + mx.sqrt() * k[2],
-        };
-        let v = relu.tilted(z, x).variance_x;
-        sum += v;
-        square += v * v;
+    let gauss = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
+    let noise: Vec<(f64, f64)> = (-26..=26)
+        .map(|i| 0.3 * f64::from(i))
+        .map(|xi| (xi, 0.3 * gauss(xi)))
+        .collect();
+    let mut sum = 0.0;
+    for panel in -16..16 {
+        for (node, weight) in rule16().nodes.iter().zip(&rule16().weights) {
+            let t = 0.5 * (f64::from(panel) + node);
+            let (z0, share) = (tau.sqrt() * t, 0.5 * weight * gauss(t));
+            for (xi_z, wz) in &noise {
+                let z = Tilt {
+                    a: mz + 1.0 / tau,
+                    b: mz * z0 + mz.sqrt() * xi_z,
+                };
+                for (xi_x, wx) in &noise {
+                    let x = Tilt {
+                        a: mx,
+                        b: mx * z0.max(0.0) + mx.sqrt() * xi_x,
+                    };
+                    sum += share * wz * wx * relu.tilted(z, x).variance_x;
+                }
+            }
+        }
     }
-    let mean = sum / n as f64;
-    let error = ((square / n as f64 - mean * mean) / n as f64).sqrt();
-    (mean - evolution.variance("h").unwrap()).abs() / error
+    sum
 }
 
 fn rows(root: &std::path::Path, file: &str) -> Vec<BTreeMap<String, String>> {
@@ -356,9 +368,17 @@ fn published_curves() {
                     scalar_recursion(number(row, "prior_rho"), alpha)
                 };
                 let ours = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
-                println!("{file} alpha {alpha}: {theirs} refuted, the fixed point is {exact}");
                 assert!((ours.variance("x").unwrap() - exact).abs() < 1e-6);
-                refuted += 1;
+                let off = (theirs - exact).abs();
+                if off < 1e-3 {
+                    // the row is the fixed point, which ours has not reached after as many sweeps
+                    println!("{file} alpha {alpha}: {theirs} is the fixed point {exact}");
+                    worst = worst.max(off);
+                    count += 1;
+                } else {
+                    println!("{file} alpha {alpha}: {theirs} refuted, the fixed point is {exact}");
+                    refuted += 1;
+                }
                 continue;
             }
             worst = worst.max(gap);

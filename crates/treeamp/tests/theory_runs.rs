@@ -25,8 +25,78 @@ fn scale() -> (usize, u64) {
     }
 }
 
+/// Even outputs and signals without a mean: the theory stays at the symmetric point, so both start from the same overlap, a message
+/// $b = \hat m z_0 + \sqrt{\hat m}\,\xi$ of precision $\hat m$ from the output back into its input.
+fn from_an_overlap<P: IidLaw>(name: &str, alpha: f64, law: P, output: &PiecewiseLinear) {
+    let m_hat: f64 = 2.0;
+    let start = |factor: &str, linear: Vec<f64>| {
+        Initial::Given(vec![EdgeMessage {
+            factor: factor.to_owned(),
+            variable: "z".to_owned(),
+            precision: m_hat,
+            linear,
+        }])
+    };
+    let output_of = |tree: &Tree| tree.factors().last().unwrap().name.clone();
+    let limit = source(law.clone().limit())
+        >> var("x")
+        >> LinearEnsemble::gaussian(alpha).unwrap()
+        >> var("z")
+        >> output.clone()
+        >> var("y");
+    let limit = limit.build().unwrap().expect("y").unwrap();
+    let symmetric = StateEvolution::new(&limit).unwrap().fixed_point().unwrap();
+    let o = symmetric.overlaps("x").unwrap();
+    assert!(o.m < 1e-12 * o.tau0, "{name}: {o:?}");
+    let theory = predicted_from(&limit, start(&output_of(&limit), vec![0.0]));
+    let (n, seeds) = scale();
+    let runs: Vec<Vec<f64>> = (0..seeds)
+        .map(|seed| {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let rows = (alpha * n as f64).round() as usize;
+            let model = source(law.clone().iid(n))
+                >> var("x")
+                >> linear(rows, n, seed)
+                >> var("z")
+                >> output.clone()
+                >> var("y");
+            let model = model.build().unwrap();
+            let truth = model.sample(seed).unwrap();
+            let noise = common::normals(rows, 31_000 + seed);
+            let signal = truth.get("z").unwrap().iter().zip(&noise);
+            let b = signal
+                .map(|(z, xi)| m_hat * z + m_hat.sqrt() * xi)
+                .collect();
+            let observed = model.condition("y", truth.get("y").unwrap()).unwrap();
+            measured_from(&model, seed, start(&output_of(&observed), b))
+        })
+        .collect();
+    compare(name, &theory, &runs);
+    // runs that scatter over two fixed points would agree with anything
+    for (t, (_, error)) in summary(&runs).iter().enumerate() {
+        assert!(*error < 0.03, "{name}: sweep {}: ± {error}", t + 1);
+    }
+}
+
+#[test]
+fn symmetric_signals_from_an_overlap() {
+    let gaussian = GaussianPrior::new(0.0, 1.0).unwrap();
+    from_an_overlap(
+        "phase retrieval, m = 0",
+        2.0,
+        gaussian,
+        &PiecewiseLinear::abs(),
+    );
+    let door = PiecewiseLinear::symmetric_door(0.6745).unwrap();
+    from_an_overlap("door, m = 0", 4.0, gaussian, &door);
+}
+
 /// The predicted error of `x` after each sweep.
 fn predicted(tree: &Tree) -> Vec<f64> {
+    predicted_from(tree, Initial::Flat)
+}
+
+fn predicted_from(tree: &Tree, initial: Initial) -> Vec<f64> {
     let mut errors = Vec::new();
     let mut watch = |view: &SweepView<'_, BayesOptimal>| {
         errors.push(view.marginal("x").unwrap().0.mse());
@@ -35,6 +105,7 @@ fn predicted(tree: &Tree) -> Vec<f64> {
     let theory = StateEvolution::new(tree)
         .unwrap()
         .tolerance(0.0)
+        .initial(initial)
         .max_sweeps(SWEEPS);
     theory.observed_by(&mut watch).unwrap();
     errors
@@ -42,6 +113,10 @@ fn predicted(tree: &Tree) -> Vec<f64> {
 
 /// The error of `x` after each sweep of one run; a run that ends early keeps its last value.
 fn measured(model: &Tree, seed: u64) -> Vec<f64> {
+    measured_from(model, seed, Initial::Flat)
+}
+
+fn measured_from(model: &Tree, seed: u64, initial: Initial) -> Vec<f64> {
     let sample = model.sample(seed).unwrap();
     let truth = sample.get("x").unwrap();
     let observed = model.condition("y", sample.get("y").unwrap()).unwrap();
@@ -54,6 +129,7 @@ fn measured(model: &Tree, seed: u64) -> Vec<f64> {
         .on(&observed)
         .unwrap()
         .tolerance(0.0)
+        .initial(initial)
         .max_sweeps(SWEEPS);
     engine.run(&mut watch).unwrap();
     let last = *errors.last().unwrap();
@@ -181,7 +257,7 @@ fn a_two_layer_network() {
         >> var("y");
     let limit = limit.build().unwrap().expect("y").unwrap();
     check("two layers", &limit, |n, seed| {
-        let (n, m) = (n / 2, 3 * n / 4);
+        let m = 3 * n / 2;
         let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
             >> var("x")
             >> linear(m, n, seed)
@@ -335,6 +411,7 @@ fn matched_students_are_bayes_optimal() {
         source(PiecewiseLinear::abs()),
         source(PiecewiseLinear::relu()),
         source(PiecewiseLinear::leaky_relu(0.1).unwrap()),
+        source(PiecewiseLinear::symmetric_door(1.0).unwrap()),
     ] {
         let tree = tree(output);
         let optimal = StateEvolution::new(&tree)
@@ -345,7 +422,7 @@ fn matched_students_are_bayes_optimal() {
         let matched = MismatchedEvolution::new(&tree, &tree)
             .unwrap()
             .tolerance(1e-12)
-            .run()
+            .fixed_point()
             .unwrap();
         for variable in ["x", "z"] {
             let (o, m) = (
@@ -451,6 +528,34 @@ fn noiseless_students_and_starts() {
     let sure = MismatchedEvolution::new(&regression(0.5, 0.6, 0.1), &tree).unwrap();
     let text = sure.run().unwrap_err().to_string();
     assert!(text.contains("certain") && text.contains("noise"), "{text}");
+}
+
+/// Entropies and divergences belong to fixed points, and diverge where a signal is recovered without noise.
+#[test]
+fn entropies_that_are_not_defined() {
+    let early = regression(0.3, 0.8, 0.01);
+    let optimal = StateEvolution::new(&early).unwrap().max_sweeps(2);
+    let matched = MismatchedEvolution::new(&early, &early)
+        .unwrap()
+        .max_sweeps(2);
+    let (optimal, matched) = (optimal.run().unwrap(), matched.run().unwrap());
+    let not_reached = |e: RunError| assert!(matches!(e, RunError::NotReached { .. }), "{e}");
+    not_reached(optimal.entropy().unwrap_err());
+    not_reached(matched.entropy().unwrap_err());
+    not_reached(matched.divergences(&early, &early).unwrap_err());
+
+    let exact = regression(0.1, 0.6, 0.0);
+    let optimal = StateEvolution::new(&exact).unwrap().fixed_point().unwrap();
+    let matched = MismatchedEvolution::new(&exact, &exact).unwrap();
+    let matched = matched.fixed_point().unwrap();
+    let not_defined = |e: RunError| {
+        let text = e.to_string();
+        assert!(matches!(e, RunError::NotDefined { .. }), "{text}");
+        assert!(text.contains("noiseless output"), "{text}");
+    };
+    not_defined(optimal.entropy().unwrap_err());
+    not_defined(matched.entropy().unwrap_err());
+    not_defined(matched.divergences(&exact, &exact).unwrap_err());
 }
 
 /// A divergence per factor where there is one; where the student's own law has no normalisation under the tilts

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 use treeamp_lab::experiment::instance;
 
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::output::print;
@@ -23,19 +24,16 @@ Exit codes:
 pub struct Check {
     #[command(flatten)]
     model: ModelArgs,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 impl Check {
     /// Checks, and says so.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
         let instance = instance(&file, &setting, 0)?;
         let tree = &instance.posterior;
         let (variables, factors) = (tree.variables().len(), tree.factors().len());
-        if self.json {
+        if common.json {
             let observed: Vec<&str> = tree.observed().iter().map(|(n, _)| n.as_str()).collect();
             let report = json!({
                 "file": file.name,

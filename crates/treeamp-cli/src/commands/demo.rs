@@ -6,13 +6,17 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use serde_json::json;
 use treeamp::algorithms::state_evolution::BayesOptimal;
+use treeamp::metrics::mse;
 use treeamp::prelude::*;
 use treeamp_lab::ensemble;
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Series};
 
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::number;
+use crate::text::number as json_number;
 
 /// More entries than this do not make a demo: 800 MB of matrix.
 const LARGEST_MATRIX: usize = 100_000_000;
@@ -91,7 +95,7 @@ struct Outcome {
 
 impl Demo {
     /// Runs it, prints the table and draws the picture.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let outcome = self.infer()?;
         let drawn = if self.no_picture {
             Ok("none".to_owned())
@@ -102,7 +106,11 @@ impl Demo {
                 .map_err(|error| Failure::writing(&self.output, &error))
         };
         let picture = drawn.as_deref().unwrap_or("not written");
-        let table = self.table(&outcome, picture)?;
+        let table = if common.json {
+            format!("{:#}\n", self.as_json(&outcome, picture)?)
+        } else {
+            self.table(&outcome, picture)?
+        };
         write!(std::io::stdout(), "{table}")?;
         drawn?;
         if outcome.report.termination.is_converged() {
@@ -159,7 +167,7 @@ impl Demo {
             if let Some(x) = view.marginal("x") {
                 trace.push(Errors {
                     sweep: view.sweep,
-                    made: mean_squared_error(&x.mean, &truth),
+                    made: mse(&x.mean, &truth).unwrap_or(f64::NAN),
                     claimed: x.average_variance(),
                 });
             }
@@ -210,7 +218,7 @@ impl Demo {
             Ok(value) => format!("{value:.3}"),
             Err(error) => error.to_string(),
         };
-        let made = mean_squared_error(report.mean("x")?, truth);
+        let made = mse(report.mean("x")?, truth)?;
         let predicted = match &outcome.predicted {
             Ok(errors) => scientific(errors.last().copied().unwrap_or(self.rho)),
             Err(error) => error.to_string(),
@@ -238,6 +246,25 @@ impl Demo {
         let title = "Sparse linear regression by expectation propagation\n\n";
         let lines = rows.map(|(name, value)| format!("  {name:<20}{value}\n"));
         Ok(title.to_owned() + &lines.concat())
+    }
+
+    fn as_json(&self, outcome: &Outcome, picture: &str) -> Result<serde_json::Value, Failure> {
+        let Outcome { truth, report, .. } = outcome;
+        let predicted = outcome.predicted.as_ref().ok();
+        Ok(json!({
+            "n": self.n,
+            "observations": outcome.observations,
+            "seed": self.seed,
+            "sweeps": report.sweeps,
+            "converged": report.termination.is_converged(),
+            "ended": report.termination.to_string(),
+            "variance": json_number(report.variance("x")?),
+            "mse": json_number(mse(report.mean("x")?, truth)?),
+            "predicted": predicted.and_then(|p| p.last()).copied().map(json_number),
+            "log_evidence": report.log_evidence().ok().map(json_number),
+            "seconds": (outcome.set_up + outcome.sweeps).as_secs_f64(),
+            "picture": picture,
+        }))
     }
 
     fn picture(&self, outcome: &Outcome) -> Result<Figure, Failure> {
@@ -306,11 +333,6 @@ impl Demo {
 
 fn mean_square(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64
-}
-
-fn mean_squared_error(x: &[f64], y: &[f64]) -> f64 {
-    let squares = x.iter().zip(y).map(|(x, y)| (x - y).powi(2));
-    squares.sum::<f64>() / x.len() as f64
 }
 
 fn components(n: usize) -> String {

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use serde_json::json;
+use treeamp::model::Tree;
 use treeamp_lab::experiment::instance;
 use treeamp_lab::spec::Scale;
 
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::output::{print, refuse_existing, save};
@@ -51,7 +54,7 @@ pub struct Describe {
 
 impl Describe {
     /// Draws it.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
         let tree = if self.observed {
             instance(&file, &setting, 0)?.posterior
@@ -59,6 +62,7 @@ impl Describe {
             file.tree(&setting, Scale::Finite { seed: 0 })?
         };
         let text = match self.form {
+            _ if common.json => format!("{:#}\n", as_json(&tree)),
             Form::Text => tree.describe(),
             Form::Dot => tree.to_dot(),
             Form::Svg => tree.to_svg(),
@@ -71,4 +75,31 @@ impl Describe {
             }
         }
     }
+}
+
+/// Variables and factors, each factor with the variables it takes and gives.
+fn as_json(tree: &Tree) -> serde_json::Value {
+    let variables = tree.variables().iter().map(|v| {
+        json!({
+            "name": v.name,
+            "shape": v.spec.shape,
+            "element": v.spec.element.to_string(),
+            "belief": v.spec.structure.to_string(),
+        })
+    });
+    let factors = tree.factors().iter().map(|f| {
+        let name = |e: &usize| tree.variables()[tree.edges()[*e].variable].name.clone();
+        let (takes, gives) = f.edges.split_at(f.inputs);
+        json!({
+            "name": f.name,
+            "kind": f.factor.name(),
+            "parameters": f.factor.summary(),
+            "inputs": takes.iter().map(name).collect::<Vec<_>>(),
+            "outputs": gives.iter().map(name).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "variables": variables.collect::<Vec<_>>(),
+        "factors": factors.collect::<Vec<_>>(),
+    })
 }

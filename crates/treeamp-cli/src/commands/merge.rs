@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::{refuse_existing, save};
 
@@ -30,14 +31,11 @@ pub struct Merge {
     /// Replace a table that exists
     #[arg(long)]
     force: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 impl Merge {
     /// Joins them.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         refuse_existing(&self.output, self.force)?;
         let (configuration, records) = treeamp_lab::sweep::merge(&self.parts)?;
         let grid = super::sweep::grid_of(&configuration)?;
@@ -53,6 +51,6 @@ impl Merge {
         }
         let table = treeamp_lab::sweep::Table::of(&grid, &records);
         save(&self.output, table.to_csv().as_bytes())?;
-        super::sweep::report(&records, &self.output, self.json)
+        super::sweep::report(&records, &self.output, common.json)
     }
 }

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 use treeamp_lab::spec::{MODULES, Module, schema};
 
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::text::pairs;
@@ -22,17 +23,14 @@ pub struct Modules {
     /// One module
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     /// Print the JSON schema of model files
-    #[arg(long, conflicts_with_all = ["name", "json"])]
+    #[arg(long, conflicts_with = "name")]
     schema: bool,
 }
 
 impl Modules {
     /// Prints the list.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         if self.schema {
             return print(&format!("{:#}\n", schema()));
         }
@@ -43,7 +41,7 @@ impl Modules {
                 vec![found.ok_or_else(|| Failure::Usage(treeamp_lab::spec::unknown_module(name)))?]
             }
         };
-        if self.json {
+        if common.json {
             let list = chosen.iter().map(|m| as_json(m)).collect();
             return print(&format!("{:#}\n", serde_json::Value::Array(list)));
         }

@@ -7,6 +7,7 @@ use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
 use treeamp_lab::experiment::{Forecast, predict, theory};
 
 use super::run::How;
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::output::print;
@@ -33,14 +34,11 @@ pub struct Predict {
     /// The variable whose phase is asked for; by default the first
     #[arg(long, value_name = "VARIABLE")]
     signal: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 impl Predict {
     /// Predicts, and prints.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
         let forecast = predict(&file, &setting, self.how.options())?;
         let mismatched = !file.student.is_empty();
@@ -60,7 +58,7 @@ impl Predict {
                 .map(|i| i.value)
                 .map_err(|e| e.to_string())
         };
-        if self.json {
+        if common.json {
             print(&format!(
                 "{:#}\n",
                 as_json(&forecast, &signal, &phase, &information)

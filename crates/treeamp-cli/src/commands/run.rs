@@ -7,10 +7,11 @@ use clap::Args;
 use serde_json::json;
 use treeamp::prelude::*;
 use treeamp_lab::data::{self, Array};
-use treeamp_lab::experiment::{Inference, Metric, RunOptions, infer};
+use treeamp_lab::experiment::{End, Inference, Metric, RunOptions, infer};
 use treeamp_lab::spec::ModelFile;
 use treeamp_lab::sweep::Row;
 
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
@@ -28,6 +29,7 @@ Examples:
   treeamp run models/sparse_regression.toml
   treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 1
   treeamp run models/perceptron.toml --damping 0.2 --output result.npz
+  treeamp run models/phase_retrieval.toml --restarts 5     several starts, the best fixed point
   treeamp run models/sparse_regression.toml --json | jq .variables.x.mse
 
 The .npz holds x_mean and x_variance for every variable x; a .csv has the columns variable, index, mean,
@@ -52,9 +54,6 @@ pub struct Run {
     /// Replace files that exist
     #[arg(long)]
     force: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// The options of an iteration.
@@ -72,6 +71,9 @@ pub struct How {
     /// Random first messages of this standard deviation, for symmetric models
     #[arg(long, value_parser = parse::positive)]
     start_noise: Option<f64>,
+    /// Also from this many random pushes, keeping the fixed point of the largest evidence
+    #[arg(long, value_parser = parse::count)]
+    restarts: Option<usize>,
 }
 
 impl How {
@@ -82,13 +84,14 @@ impl How {
             tolerance: self.tolerance,
             damping: self.damping,
             start_noise: self.start_noise,
+            restarts: self.restarts,
         }
     }
 }
 
 impl Run {
     /// Runs it, prints the table, writes the results.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         if let Some(path) = &self.output {
             refuse_existing(path, self.force)?;
             form(path)?;
@@ -116,7 +119,7 @@ impl Run {
         if let Some(path) = &self.report {
             save(path, self.page(&file, seed, &run, time)?.as_bytes())?;
         }
-        if self.json {
+        if common.json {
             print(&format!(
                 "{:#}\n",
                 self.as_json(&file.title, seed, &run, time)?
@@ -139,7 +142,11 @@ impl Run {
         if let Some(path) = &self.report {
             lines.push(("report", path.display().to_string()));
         }
-        Ok(heading(title) + &table(&HEADER, &rows) + "\n" + &pairs(&lines))
+        let mut text = heading(title) + &table(&HEADER, &rows) + "\n" + &pairs(&lines);
+        if !run.ends.is_empty() {
+            text += &("\n".to_owned() + &table(&ENDS, &ends(run)));
+        }
+        Ok(text)
     }
 
     fn page(
@@ -161,7 +168,7 @@ impl Run {
             .set
             .iter()
             .map(|(n, v)| vec![n.clone(), v.to_string()]);
-        page.text(&file.description)
+        page.paragraph(&file.description)
             .section("Result")
             .table(&HEADER, &variables(run)?)
             .table(&["", ""], &lines)
@@ -214,6 +221,16 @@ impl Run {
             "converged": report.termination.is_converged(),
             "ended": report.termination.to_string(),
             "seconds": time.as_secs_f64(),
+            "double_loop": report.double_loop.as_ref().map(|d| json!({
+                "outer_steps": d.outer_steps,
+                "evaluations": d.evaluations,
+                "residual": number(d.residual),
+            })),
+            "starts": run.ends.iter().map(|e| json!({
+                "starts": e.starts,
+                "log_evidence": e.log_evidence.map(number),
+                "ended": e.ended,
+            })).collect::<Vec<_>>(),
             "trace": trace.collect::<Vec<_>>(),
             "output": self.output,
         }))
@@ -222,6 +239,22 @@ impl Run {
 
 /// The columns of the table of variables.
 const HEADER: [&str; 5] = ["variable", "shape", "variance", "error", "error up to sign"];
+
+/// The columns of the table of starts.
+const ENDS: [&str; 3] = ["starts", "log-evidence", "ended"];
+
+/// A line for every fixed point, and for every run that did not reach one.
+fn ends(run: &Inference) -> Vec<Vec<String>> {
+    let evidence = |x: Option<f64>| x.map_or("none".to_owned(), |x| format!("{x:.3}"));
+    let line = |e: &End| {
+        vec![
+            e.starts.join("; "),
+            evidence(e.log_evidence),
+            e.ended.clone(),
+        ]
+    };
+    run.ends.iter().map(line).collect()
+}
 
 /// A line for every variable.
 fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
@@ -242,7 +275,7 @@ fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
 fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
     let report = &run.report;
     let evidence = report.log_evidence();
-    vec![
+    let mut lines = vec![
         (
             "log-evidence",
             evidence.map_or_else(|e| e.to_string(), |x| format!("{x:.3}")),
@@ -250,7 +283,15 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
         ("sweeps", report.sweeps.to_string()),
         ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
         ("ended", report.termination.to_string()),
-    ]
+    ];
+    if let Some(done) = &report.double_loop {
+        let text = format!(
+            "took over: {} evaluations, residual {:.1e}",
+            done.evaluations, done.residual
+        );
+        lines.push(("double loop", text));
+    }
+    lines
 }
 
 /// The seed that the file gives, or zero.

@@ -6,11 +6,10 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use treeamp_lab::experiment::{Metric, RunOptions, Source, row};
 use treeamp_lab::spec::{ModelFile, Scale, Setting};
-use treeamp_lab::sweep::{
-    Axis, Cell, Grid, Journal, Record, Shard, Table, Value, available_threads, run,
-};
+use treeamp_lab::sweep::{Axis, Cell, Grid, Journal, Record, Shard, Table, Value, run};
 
 use super::run::How;
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
@@ -28,6 +27,8 @@ enum By {
     Se,
     /// Both, side by side
     Both,
+    /// Also the Bayes-optimal error and the phase
+    All,
 }
 
 /// Run a model file over a grid of parameters and seeds, on all cores.
@@ -40,6 +41,7 @@ enum By {
 Examples:
   treeamp sweep models/sparse_regression.toml --grid alpha=0.1:1.0:10 --seeds 5 --output table.csv
   treeamp sweep models/perceptron.toml --grid alpha=0.5:2:31 --by se --output theory.csv
+  treeamp sweep models/perceptron.toml --grid alpha=0.8:1.8:21 --seeds 10 --by all     what `plot curve` shades
   treeamp sweep m.toml --grid alpha=0.1:1:46 --grid rho=0.1,0.2 --output t.csv --shard 3/8
   treeamp merge t.csv.1-of-8.journal ... --output t.csv      the parts of a cluster's job array
 
@@ -57,7 +59,7 @@ pub struct Sweep {
     /// The first seed
     #[arg(long, default_value = "0", value_parser = parse::seed, allow_negative_numbers = true)]
     seed: u64,
-    /// Inference, theory, or both
+    /// Inference, theory, both, or also the best possible error
     #[arg(long, value_enum, default_value = "both")]
     by: By,
     #[command(flatten)]
@@ -68,23 +70,17 @@ pub struct Sweep {
     /// Only part k of n of the cells, for `merge`
     #[arg(long, value_name = "K/N")]
     shard: Option<String>,
-    /// Threads; by default all cores
-    #[arg(long, value_parser = parse::count)]
-    threads: Option<usize>,
     /// Model, curves and table in one HTML file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Start anew: forget the journal and replace the table
     #[arg(long)]
     force: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 impl Sweep {
     /// Runs the missing cells and writes the table.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
         let shard = self
             .shard
@@ -101,7 +97,7 @@ impl Sweep {
         }
         let mut journal = Journal::open(&journal_path, &plan.configuration)?;
         let cells = shard.of(plan.grid.cells());
-        let threads = self.threads.unwrap_or_else(available_threads);
+        let threads = common.threads();
         let mut line = ProgressLine::new();
         let options = self.how.options();
         let work = |cell: &Cell| plan.cell(&file, cell, options);
@@ -129,7 +125,7 @@ impl Sweep {
             } else {
                 &self.output
             },
-            self.json,
+            common.json,
         )
     }
 }
@@ -140,7 +136,7 @@ fn page(file: &ModelFile, plan: &Plan, table: &Table) -> String {
     let axes = plan.grid.axes();
     let names: Vec<String> = axes.iter().map(|a| a.name.clone()).collect();
     let error = table.columns.iter().find(|c| c.starts_with("mse_"));
-    page.text(&file.description);
+    page.paragraph(&file.description);
     if let (Some(x), Some(y)) = (names.first(), error) {
         let curve = Curve {
             x: x.clone(),
@@ -186,6 +182,7 @@ impl Plan {
             By::Ep => &[Source::Ep],
             By::Se => &[Source::Se],
             By::Both => &[Source::Ep, Source::Se],
+            By::All => &[Source::Ep, Source::Se, Source::BayesOptimal],
         };
         let configuration = json!({
             "model": file.text,
@@ -219,6 +216,9 @@ impl Plan {
     ) -> Result<Vec<treeamp_lab::sweep::Row>, String> {
         let source = match cell.get("source") {
             Some(value) if *value == Value::from(Source::Se.name()) => Source::Se,
+            Some(value) if *value == Value::from(Source::BayesOptimal.name()) => {
+                Source::BayesOptimal
+            }
             _ => Source::Ep,
         };
         let metrics = [Metric::Mse, Metric::SignMse];
@@ -255,7 +255,7 @@ pub fn grid_of(
     let (first, seeds) = (count("first_seed")?, count("seeds")?);
     let seeds = (0..seeds).map(|k| first.wrapping_add(k)).collect();
     // theory does not depend on the seed
-    let theory = |cell: &Cell| cell.get("source") == Some(&Value::from(Source::Se.name()));
+    let theory = |cell: &Cell| cell.get("source") != Some(&Value::from(Source::Ep.name()));
     Ok(Grid::new(axes, seeds)?.keep(|cell| !theory(cell) || cell.seed == first))
 }
 

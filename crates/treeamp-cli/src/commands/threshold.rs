@@ -8,6 +8,7 @@ use treeamp::algorithms::state_evolution::phases::{
 };
 use treeamp_lab::experiment::{ExperimentError, theory};
 
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
@@ -69,9 +70,6 @@ pub struct Threshold {
     /// Accuracy of the answer
     #[arg(long, default_value = "1e-4", value_parser = parse::positive)]
     tolerance: f64,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 fn range(text: &str) -> Result<(f64, f64), String> {
@@ -84,7 +82,7 @@ fn range(text: &str) -> Result<(f64, f64), String> {
 
 impl Threshold {
     /// Searches, and prints.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
         let first = theory(&file, &setting.clone().with(&self.of, self.between.1))?;
         let signal = self
@@ -120,7 +118,7 @@ impl Threshold {
         };
         let found: Vec<(Kind, Result<f64, RunError>)> =
             kinds.into_iter().map(|k| (k, find(k))).collect();
-        if self.json {
+        if common.json {
             let entries = found.iter().map(|(kind, value)| {
                 let entry = match value {
                     Ok(x) => json!({ "value": number(*x) }),

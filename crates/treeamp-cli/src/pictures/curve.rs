@@ -82,8 +82,20 @@ impl Curve {
         } else {
             Vec::new()
         };
+        for (low, high) in hard_ranges(table, rows, x) {
+            panel = panel.band("hard phase", low, high);
+        }
         if !theory.is_empty() {
             panel = panel.series(Series::line("state evolution", sorted(theory)).ink(Ink::Blue));
+        }
+        let optimal = if source.is_some() {
+            of("BO")
+        } else {
+            Vec::new()
+        };
+        if !optimal.is_empty() {
+            let line = Series::line("Bayes-optimal", sorted(optimal));
+            panel = panel.series(line.ink(Ink::Black).dashed());
         }
         let points = averages(&of("EP"));
         if !points.is_empty() {
@@ -112,6 +124,41 @@ fn column(table: &Table, name: &str) -> Result<usize, String> {
             table.columns.join(", ")
         )
     })
+}
+
+/// The ranges of `x` in which the rows of the Bayes-optimal error are in the hard phase, each to the middle between its
+/// last place and the next.
+fn hard_ranges(table: &Table, rows: &[&Vec<Value>], x: usize) -> Vec<(f64, f64)> {
+    let Some(phase) = table.column("phase") else {
+        return Vec::new();
+    };
+    let known = rows.iter().filter_map(|row| {
+        let phase = row[phase].to_csv();
+        (!phase.is_empty()).then_some((row[x].as_number()?, phase == "hard"))
+    });
+    let mut places: Vec<(f64, bool)> = known.collect();
+    places.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut ranges = Vec::new();
+    let mut from: Option<f64> = None;
+    for (i, (here, hard)) in places.iter().enumerate() {
+        let edge = if i == 0 {
+            *here
+        } else {
+            0.5 * (here + places[i - 1].0)
+        };
+        match (from, hard) {
+            (None, true) => from = Some(edge),
+            (Some(low), false) => {
+                ranges.push((low, edge));
+                from = None;
+            }
+            _ => {}
+        }
+    }
+    if let (Some(low), Some((last, _))) = (from, places.last()) {
+        ranges.push((low, *last));
+    }
+    ranges
 }
 
 fn sorted(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {

@@ -1,5 +1,6 @@
 //! The pictures of runs, sweeps and phase diagrams.
 
 pub mod curve;
+pub mod landscape;
 pub mod phases;
 pub mod run;

@@ -1,10 +1,11 @@
 //! Inference on an instance.
 
+use treeamp::algorithms::Restarts;
 use treeamp::engine::{Damping, Initial, Observer};
 use treeamp::model::Sample;
 use treeamp::prelude::{ExpectationPropagation, Posterior};
 
-use super::{ExperimentError, Instance, Metric, instance};
+use super::{ExperimentError, Instance, Metric, Observed, instance};
 use crate::spec::{ModelFile, Setting};
 
 /// How a run is to be done; what is not given comes from the file, or is the library's default.
@@ -18,6 +19,8 @@ pub struct RunOptions {
     pub damping: Option<f64>,
     /// Standard deviation of the linear parts of the first messages, for symmetric models.
     pub start_noise: Option<f64>,
+    /// Also from this many seeded pushes; the fixed point of the largest evidence is kept.
+    pub restarts: Option<usize>,
 }
 
 impl RunOptions {
@@ -35,6 +38,7 @@ impl RunOptions {
             tolerance: self.tolerance.or(file.run_option("tolerance")),
             damping: self.damping.or(file.run_option("damping")),
             start_noise: self.start_noise.or(file.run_option("start_noise")),
+            restarts: self.restarts,
         }
     }
 }
@@ -46,8 +50,23 @@ pub struct Inference {
     pub truth: Option<Sample>,
     /// The model given its observations.
     pub posterior: treeamp::model::Tree,
-    /// The report.
+    /// What was observed.
+    pub observed: Vec<Observed>,
+    /// The report; with restarts that of the best fixed point.
     pub report: Posterior,
+    /// What every start led to, the best first; empty without restarts.
+    pub ends: Vec<End>,
+}
+
+/// Where some starts led to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct End {
+    /// The starts.
+    pub starts: Vec<String>,
+    /// The log-evidence, if there is one.
+    pub log_evidence: Option<f64>,
+    /// How the run ended.
+    pub ended: String,
 }
 
 impl Inference {
@@ -77,7 +96,31 @@ pub fn infer(
     options: RunOptions,
     observer: &mut impl Observer<ExpectationPropagation>,
 ) -> Result<Inference, ExperimentError> {
-    let Instance { truth, posterior } = instance(file, setting, seed)?;
+    infer_on(
+        file,
+        instance(file, setting, seed)?,
+        seed,
+        options,
+        observer,
+    )
+}
+
+/// Expectation propagation on an instance; `seed` is that of a noisy start.
+///
+/// # Errors
+/// An option out of range, a contradiction.
+pub fn infer_on(
+    file: &ModelFile,
+    instance: Instance,
+    seed: u64,
+    options: RunOptions,
+    observer: &mut impl Observer<ExpectationPropagation>,
+) -> Result<Inference, ExperimentError> {
+    let Instance {
+        truth,
+        posterior,
+        observed,
+    } = instance;
     let options = options.or_of(file);
     let mut engine = ExpectationPropagation.on(&posterior)?;
     if let Some(n) = options.max_sweeps {
@@ -97,10 +140,37 @@ pub fn infer(
             seed,
         });
     }
-    let report = engine.run(observer)?;
+    let (report, ends) = match options.restarts {
+        None => (engine.run(observer)?, Vec::new()),
+        Some(n) => {
+            let seeds = (0..n as u64).map(|k| seed.wrapping_add(k));
+            let starts = Restarts::new(&posterior).options(engine.chosen_options().clone());
+            several(&starts.plain().pushes(seeds))?
+        }
+    };
     Ok(Inference {
         truth,
         posterior,
+        observed,
         report,
+        ends,
     })
+}
+
+/// The best of several starts, and where each of them led to.
+fn several(restarts: &Restarts<'_>) -> Result<(Posterior, Vec<End>), ExperimentError> {
+    let found = restarts.run()?;
+    let end = |starts: Vec<String>, posterior: &Posterior| End {
+        starts,
+        log_evidence: posterior.log_evidence().ok(),
+        ended: posterior.termination.to_string(),
+    };
+    let settled = found.fixed_points.iter().map(|point| {
+        let starts = point.starts.iter().map(ToString::to_string);
+        end(starts.collect(), &point.posterior)
+    });
+    let others = found.unsettled.iter();
+    let others = others.map(|(start, run)| end(vec![start.to_string()], run));
+    let ends = settled.chain(others).collect();
+    Ok((found.best()?.clone(), ends))
 }

@@ -1,5 +1,6 @@
 //! One instance of a model: a truth drawn from it, or data, and the posterior.
 
+use treeamp::belief::SignalSpec;
 use treeamp::model::{Direction, Sample, Tree};
 
 use super::ExperimentError;
@@ -12,6 +13,19 @@ pub struct Instance {
     pub truth: Option<Sample>,
     /// The student's model given the observations.
     pub posterior: Tree,
+    /// What was observed.
+    pub observed: Vec<Observed>,
+}
+
+/// The values of an observed variable.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The variable.
+    pub variable: String,
+    /// Its shape and kind.
+    pub spec: SignalSpec,
+    /// Its values, row-major; complex ones as interleaved pairs.
+    pub values: Vec<f64>,
 }
 
 /// What is observed: what the file says, or else every variable that nothing follows.
@@ -59,15 +73,29 @@ pub fn instance(
     } else {
         Some(file.tree(setting, scale)?.sample(seed)?)
     };
-    for name in &names {
-        let drawn = truth.as_ref().filter(|_| !from_data(name));
-        posterior = match (file.observed_values(name)?, drawn) {
-            (Some(array), None) => posterior.condition(name, &array.values)?,
-            (_, Some(sample)) => posterior.condition(name, sample.get(name)?)?,
-            (None, None) => posterior,
+    let mut observed = Vec::new();
+    for name in names {
+        let drawn = truth.as_ref().filter(|_| !from_data(&name));
+        let values = match (file.observed_values(&name)?, drawn) {
+            (Some(array), None) => array.values,
+            (_, Some(sample)) => sample.get(&name)?.to_vec(),
+            (None, None) => continue,
         };
+        let spec = posterior.variables()[posterior.variable(&name)?]
+            .spec
+            .clone();
+        posterior = posterior.condition(&name, &values)?;
+        observed.push(Observed {
+            variable: name,
+            spec,
+            values,
+        });
     }
-    Ok(Instance { truth, posterior })
+    Ok(Instance {
+        truth,
+        posterior,
+        observed,
+    })
 }
 
 /// The model of the theory, with its observations expected: in the limit of large sizes, or at its own size when it

@@ -8,8 +8,8 @@ mod predict;
 mod rows;
 
 pub use error::ExperimentError;
-pub use infer::{Inference, RunOptions, infer};
-pub use instance::{Instance, instance, theory, theory_student};
+pub use infer::{End, Inference, RunOptions, infer, infer_on};
+pub use instance::{Instance, Observed, instance, theory, theory_student};
 pub use metric::Metric;
-pub use predict::{Forecast, ForecastRow, predict};
-pub use rows::{Source, row};
+pub use predict::{Forecast, ForecastRow, predict, predict_by_sweep};
+pub use rows::{Source, phase_name, row};

@@ -1,7 +1,10 @@
 //! What state evolution says about a model in the limit of large sizes.
 
+use std::ops::ControlFlow;
+
+use treeamp::algorithms::state_evolution::{BayesOptimal, ReplicaSymmetric};
 use treeamp::engine::Termination;
-use treeamp::prelude::{MismatchedEvolution, StateEvolution};
+use treeamp::prelude::{MismatchedEvolution, StateEvolution, SweepView};
 
 use super::{ExperimentError, RunOptions, theory, theory_student};
 use crate::spec::{ModelFile, Setting};
@@ -31,6 +34,46 @@ pub struct Forecast {
     pub termination: Termination,
     /// Its sweeps.
     pub sweeps: usize,
+}
+
+/// The error of one variable after every sweep, as state evolution predicts it.
+///
+/// # Errors
+/// As [`predict`], and an unknown variable.
+pub fn predict_by_sweep(
+    file: &ModelFile,
+    setting: &Setting,
+    options: RunOptions,
+    variable: &str,
+) -> Result<Vec<f64>, ExperimentError> {
+    let teacher = theory(file, setting)?;
+    let student = theory_student(file, setting)?;
+    let mut errors = vec![];
+    macro_rules! watched {
+        ($algorithm:ty, $evolution:expr, $tree:expr) => {{
+            let mut run = $evolution.tolerance(0.0);
+            if let Some(n) = options.max_sweeps {
+                run = run.max_sweeps(n);
+            }
+            if let Some(d) = options.damping {
+                run = run.damping(d);
+            }
+            let index = $tree.variable(variable)?;
+            run.observed_by(&mut |view: &SweepView<'_, $algorithm>| {
+                errors.push(view.marginals()[index].0.mse());
+                ControlFlow::Continue(())
+            })?;
+        }};
+    }
+    match &student {
+        None => watched!(BayesOptimal, StateEvolution::new(&teacher)?, teacher),
+        Some(student) => watched!(
+            ReplicaSymmetric,
+            MismatchedEvolution::new(&teacher, student)?,
+            student
+        ),
+    }
+    Ok(errors)
 }
 
 /// Bayes-optimal state evolution, or the mismatched one when the file has a student.

@@ -1,6 +1,8 @@
 //! One row of a sweep: a cell of the grid run by expectation propagation or predicted by theory.
 
-use super::{ExperimentError, Metric, RunOptions, infer, predict};
+use treeamp::algorithms::state_evolution::phases::{FixedPoints, Phase, phase_report_at};
+
+use super::{ExperimentError, Metric, RunOptions, infer, predict, theory};
 use crate::spec::{ModelFile, Setting};
 use crate::sweep::{Cell, Row};
 
@@ -11,6 +13,9 @@ pub enum Source {
     Ep,
     /// State evolution.
     Se,
+    /// The error that the data allow, of the first variable: state evolution at the fixed point of least
+    /// entropy.
+    BayesOptimal,
 }
 
 impl Source {
@@ -20,6 +25,7 @@ impl Source {
         match self {
             Self::Ep => "EP",
             Self::Se => "SE",
+            Self::BayesOptimal => "BO",
         }
     }
 }
@@ -81,6 +87,29 @@ pub fn row(
             row.set("converged", forecast.termination.is_converged());
             row.set("ended", forecast.termination.to_string());
         }
+        Source::BayesOptimal => {
+            let tree = theory(file, &setting)?;
+            let signal = tree.variables()[0].name.clone();
+            let mut points = FixedPoints::default();
+            points.max_sweeps = options.max_sweeps.unwrap_or(points.max_sweeps);
+            points.tolerance = options.tolerance.unwrap_or(points.tolerance);
+            let report = phase_report_at(&tree, &signal, &points)?;
+            row.set(&format!("mse_{signal}"), report.mmse);
+            row.set(&format!("variance_{signal}"), report.mmse);
+            row.set("phase", phase_name(report.phase));
+            row.set("converged", true);
+            row.set("ended", "converged");
+        }
     }
     Ok(row)
+}
+
+/// The name of a phase in tables.
+#[must_use]
+pub fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Easy => "easy",
+        Phase::Hard => "hard",
+        Phase::Impossible => "impossible",
+    }
 }

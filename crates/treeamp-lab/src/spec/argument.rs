@@ -88,8 +88,8 @@ impl Arguments<'_> {
         array.map_err(|error| parameter(self.kind, name, "a data file", error.to_string()))
     }
 
-    /// A data file of truth values, or of zeros and others.
-    pub fn mask(&self, name: &'static str) -> Result<Vec<bool>, ModelError> {
+    /// A data file of truth values, or of zeros and others, with its shape.
+    pub fn mask(&self, name: &'static str) -> Result<(Vec<bool>, Vec<usize>), ModelError> {
         let array = self.data(name)?;
         if array.complex {
             return Err(parameter(
@@ -99,7 +99,8 @@ impl Arguments<'_> {
                 "complex numbers",
             ));
         }
-        Ok(array.values.iter().map(|x| *x != 0.0).collect())
+        let observed = array.values.iter().map(|x| *x != 0.0).collect();
+        Ok((observed, array.shape))
     }
 
     /// The first input is complex.

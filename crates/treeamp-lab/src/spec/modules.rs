@@ -501,7 +501,10 @@ pub static MODULES: &[Module] = &[
         formula: "x = z where observed",
         parameters: &[data("observed", "zeros and ones, one per entry")],
         limit: false,
-        make: |a| channel(Mask::new(a.mask("observed")?)),
+        make: |a| {
+            let (observed, shape) = a.mask("observed")?;
+            channel(Mask::new(observed).of_shape(shape))
+        },
     },
     Module {
         kind: "masked_dft",
@@ -510,7 +513,10 @@ pub static MODULES: &[Module] = &[
         formula: "x = (unitary DFT of z) where observed",
         parameters: &[data("observed", "zeros and ones, one per frequency")],
         limit: false,
-        make: |a| channel(MaskedDft::new(a.mask("observed")?)),
+        make: |a| {
+            let (observed, shape) = a.mask("observed")?;
+            channel(MaskedDft::new(observed).of_shape(shape))
+        },
     },
     Module {
         kind: "reshape",

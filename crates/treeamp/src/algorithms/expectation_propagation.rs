@@ -3,12 +3,12 @@
 
 use num_complex::Complex;
 
-use crate::belief::{Gaussian, Moments, SignalSpec, product_excess};
+use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 use crate::engine::{
     Algorithm, DoubleLoop, Engine, Marginal, Message, MissingRule, Options, Potential, Report,
 };
 use crate::error::{FactorError, ModelError, RunError};
-use crate::factor::{Factor, Incoming};
+use crate::factor::{Factor, Incoming, PosteriorRule};
 use crate::model::{Tree, Variable};
 
 /// Expectation propagation.
@@ -117,11 +117,27 @@ impl Marginal for Moments {
         self.average_variance()
     }
 
+    fn thin_into(&self, out: &mut Self) {
+        if self.mean.len() == out.mean.len() {
+            return out.copy_from(self);
+        }
+        let stride = self.mean.len() / out.mean.len();
+        for (o, r) in out.mean.iter_mut().zip(self.mean.iter().step_by(stride)) {
+            *o = *r;
+        }
+        out.variance.set_scalar(self.average_variance());
+    }
+
     fn change(&self, previous: &Self, second_moment: f64) -> f64 {
         let pairs = self.mean.iter().zip(&previous.mean);
         let square = pairs.map(|(x, y)| (x - y).powi(2)).sum::<f64>() / self.mean.len() as f64;
         let means = (square / second_moment).sqrt();
-        let variances = (self.average_variance() - previous.average_variance()).abs();
+        let variances = if self.variance.structure() == Structure::Isotropic {
+            (self.average_variance() - previous.average_variance()).abs()
+        } else {
+            let pairs = self.variance.diagonal().zip(previous.variance.diagonal());
+            pairs.map(|(v, w)| (v - w).abs()).sum::<f64>() / self.mean.len() as f64
+        };
         // both are 0/0 for a signal that is exactly zero
         means.max(variances / second_moment).max(0.0)
     }
@@ -155,7 +171,7 @@ impl Algorithm for ExpectationPropagation {
         linear: &mut dyn FnMut() -> f64,
     ) -> Gaussian {
         let mut message = Gaussian::flat(spec);
-        message.precision.set_scalar(precision);
+        message.set_precision(precision);
         message.linear.fill_with(linear);
         message
     }
@@ -181,9 +197,17 @@ impl Algorithm for ExpectationPropagation {
     ) -> Result<(), FactorError> {
         add_up(incoming, total);
         check_pins(variable, incoming, total)?;
+        if total.structure() != Structure::Isotropic {
+            return total.moments_into(out).map_err(|error| match error {
+                FactorError::Improper(what) => {
+                    FactorError::Improper(format!("variable `{}`: {what}", variable.name))
+                }
+                other => other,
+            });
+        }
         let a = total.precision.scalar();
         if a == f64::INFINITY {
-            out.mean.copy_from_slice(&total.linear);
+            std::mem::swap(&mut out.mean, &mut total.linear);
             out.variance.set_scalar(0.0);
             return Ok(());
         }
@@ -193,11 +217,25 @@ impl Algorithm for ExpectationPropagation {
                 variable.name
             )));
         }
-        for (r, b) in out.mean.iter_mut().zip(&total.linear) {
-            *r = b / a;
-        }
+        total.linear.iter_mut().for_each(|b| *b /= a);
+        // in one array: `recycle` gives it back
+        std::mem::swap(&mut out.mean, &mut total.linear);
         out.variance.set_scalar(1.0 / a);
         Ok(())
+    }
+
+    fn recycle(&self, spare: &mut Moments, total: &mut Gaussian) {
+        if spare.variance.structure() != Structure::Isotropic {
+            return;
+        }
+        if total.linear.len() < spare.mean.len() {
+            std::mem::swap(&mut spare.mean, &mut total.linear);
+        }
+        spare.mean = Vec::new();
+    }
+
+    fn is_constant(&self, factor: &dyn Factor) -> bool {
+        factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
 
     fn double_loop(
@@ -240,7 +278,7 @@ impl Algorithm for ExpectationPropagation {
     }
 }
 
-fn rule(factor: &dyn Factor) -> Result<&dyn crate::factor::PosteriorRule, FactorError> {
+fn rule(factor: &dyn Factor) -> Result<&dyn PosteriorRule, FactorError> {
     factor
         .posterior()
         .ok_or_else(|| FactorError::Unsupported("no expectation propagation rule".to_owned()))
@@ -259,14 +297,13 @@ fn check_pins(
     incoming: Incoming<'_, Gaussian>,
     total: &Gaussian,
 ) -> Result<(), FactorError> {
-    if !total.is_pinned() {
+    // one statement in moment form cannot contradict itself
+    let exact = incoming.iter().filter(|m| m.has_moments()).count();
+    if total.block_count() > 0 && exact < 2 {
         return Ok(());
     }
-    for message in incoming.iter().filter(|m| m.is_pinned()) {
-        let scale = total.linear.iter().fold(0.0_f64, |s, x| s.max(x.abs()));
-        let gap = |(i, (x, y)): (usize, (&f64, &f64))| ((x - y).abs() > 1e-6 * scale).then_some(i);
-        let mut pairs = total.linear.iter().zip(&message.linear).enumerate();
-        if let Some(i) = pairs.find_map(gap) {
+    for message in incoming.iter() {
+        if let Some(i) = total.contradicts(message) {
             return Err(FactorError::Contradiction(format!(
                 "`{}` is pinned at {} and at {} (index {i})",
                 variable.name, total.linear[i], message.linear[i]

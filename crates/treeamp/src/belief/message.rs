@@ -1,5 +1,7 @@
 //! What travels on an edge: natural parameters, which add.
 
+use super::Structure;
+
 /// Natural parameters on an edge. Beliefs multiply, so natural parameters add.
 ///
 /// There is no subtraction: a cavity is the sum of the *other* messages, because with precisions of
@@ -17,6 +19,10 @@ pub trait Message: Clone + Send + Sync + std::fmt::Debug {
     fn components(&self) -> usize {
         1
     }
+    /// The structure of its precision.
+    fn structure(&self) -> Structure {
+        Structure::Isotropic
+    }
     /// It says nothing.
     fn is_flat(&self) -> bool {
         false
@@ -26,6 +32,14 @@ pub trait Message: Clone + Send + Sync + std::fmt::Debug {
     fn overwhelms(&self, other: &Self) -> bool {
         let _ = other;
         false
+    }
+    /// Its numbers, of the precision and of the linear part, where they can be added and scaled: not of a pin.
+    fn numbers(&self) -> Option<(&[f64], &[f64])> {
+        None
+    }
+    /// Sets the numbers of a message that has them.
+    fn set_numbers(&mut self, precision: &[f64], linear: &[f64]) {
+        let _ = (precision, linear);
     }
     /// No NaN, no infinity that is not a pin.
     fn is_finite(&self) -> bool;

@@ -7,7 +7,8 @@ use super::{SignalSpec, SymMatrix};
 pub struct Moments {
     /// Mean $r$, row-major.
     pub mean: Vec<f64>,
-    /// Variance $v$ (isotropic: its average over the components).
+    /// Variance $v$: its average over the components (isotropic), one per component (diagonal), or the covariance
+    /// matrix, whole or block by block.
     pub variance: SymMatrix,
 }
 

@@ -1,6 +1,9 @@
 //! The shape of a signal, what its components are, and how a belief on it is structured.
 
 use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{ModelError, parameter};
 
 /// What one component of a signal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,8 +46,60 @@ impl fmt::Display for Structure {
         match self {
             Self::Isotropic => f.write_str("isotropic"),
             Self::Diagonal => f.write_str("diagonal"),
-            Self::Block { dim } => write!(f, "block ({dim} x {dim})"),
+            Self::Block { dim } => write!(f, "block({dim})"),
             Self::Full => f.write_str("full"),
+        }
+    }
+}
+
+/// `isotropic`, `diagonal`, `full` or `block(3)`, as [`Structure`] prints itself.
+impl FromStr for Structure {
+    type Err = ModelError;
+
+    fn from_str(text: &str) -> Result<Self, ModelError> {
+        let text = text.trim();
+        let inside = text
+            .strip_prefix("block(")
+            .and_then(|t| t.strip_suffix(')'));
+        match (text, inside.map(|n| n.trim().parse())) {
+            ("isotropic", _) => Ok(Self::Isotropic),
+            ("diagonal", _) => Ok(Self::Diagonal),
+            ("full", _) => Ok(Self::Full),
+            (_, Some(Ok(dim))) => Ok(Self::Block { dim }),
+            _ => {
+                let expected = "isotropic, diagonal, full or block(n)";
+                Err(parameter("belief", "structure", expected, text))
+            }
+        }
+    }
+}
+
+impl Structure {
+    /// The same kind of belief: blocks of any size are one kind.
+    #[must_use]
+    pub fn same_kind(self, other: Self) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+
+    /// The size of the dense blocks on a signal of `len` real components; none for isotropic and
+    /// diagonal beliefs.
+    #[must_use]
+    pub fn block_dim(self, len: usize) -> Option<usize> {
+        match self {
+            Self::Isotropic | Self::Diagonal => None,
+            Self::Block { dim } => Some(dim),
+            Self::Full => Some(len),
+        }
+    }
+
+    /// The numbers that a matrix of this structure on `len` real components stores; saturates.
+    #[must_use]
+    pub fn stored_len(self, len: usize) -> usize {
+        match self {
+            Self::Isotropic => 1,
+            Self::Diagonal => len,
+            Self::Block { dim } => len.saturating_mul(dim),
+            Self::Full => len.saturating_mul(len),
         }
     }
 }

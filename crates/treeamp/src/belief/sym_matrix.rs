@@ -18,16 +18,10 @@ impl SymMatrix {
     #[must_use]
     pub fn zeros(spec: &SignalSpec) -> Self {
         let dim = spec.len();
-        let stored = match spec.structure {
-            Structure::Isotropic => 1,
-            Structure::Diagonal => dim,
-            Structure::Block { dim: block } => dim * block,
-            Structure::Full => dim * dim,
-        };
         Self {
             structure: spec.structure,
             dim,
-            data: vec![0.0; stored],
+            data: vec![0.0; spec.structure.stored_len(dim)],
         }
     }
 
@@ -78,22 +72,69 @@ impl SymMatrix {
         self.data[0] = value;
     }
 
+    /// Becomes `value` times the identity, whatever the structure.
+    pub fn set_identity(&mut self, value: f64) {
+        match self.structure {
+            Structure::Isotropic | Structure::Diagonal => self.data.fill(value),
+            Structure::Block { .. } | Structure::Full => {
+                self.data.fill(0.0);
+                for i in 0..self.dim {
+                    let at = self.diagonal_place(i);
+                    self.data[at] = value;
+                }
+            }
+        }
+    }
+
+    /// Sets every stored entry from its row and column; an isotropic matrix takes the first.
+    pub fn fill_with(&mut self, mut entry: impl FnMut(usize, usize) -> f64) {
+        let (structure, dim) = (self.structure, self.dim);
+        for (at, x) in self.data.iter_mut().enumerate() {
+            *x = match structure {
+                Structure::Isotropic | Structure::Diagonal => entry(at, at),
+                Structure::Block { dim: block } => {
+                    let (i, j) = (at / block, at % block);
+                    entry(i, i / block * block + j)
+                }
+                Structure::Full => entry(at / dim, at % dim),
+            };
+        }
+    }
+
+    /// Where the diagonal entry `i` is stored.
+    fn diagonal_place(&self, i: usize) -> usize {
+        match self.structure {
+            Structure::Isotropic => 0,
+            Structure::Diagonal => i,
+            Structure::Block { dim: block } => i * block + i % block,
+            Structure::Full => i * self.dim + i,
+        }
+    }
+
+    /// The entry in row `i` and column `j`, zero outside the structure.
+    #[must_use]
+    pub fn entry(&self, i: usize, j: usize) -> f64 {
+        match self.structure {
+            _ if i == j => self.data[self.diagonal_place(i)],
+            Structure::Full => self.data[i * self.dim + j],
+            Structure::Block { dim: block } if i / block == j / block => {
+                self.data[i * block + j % block]
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The diagonal, one number per component.
+    pub fn diagonal(&self) -> impl Iterator<Item = f64> + Clone + '_ {
+        (0..self.dim).map(|i| self.data[self.diagonal_place(i)])
+    }
+
     /// The average of the diagonal, $\frac1n \mathrm{tr}$.
     #[must_use]
     pub fn mean_diagonal(&self) -> f64 {
         match self.structure {
             Structure::Isotropic => self.data[0],
-            Structure::Diagonal => self.data.iter().sum::<f64>() / self.dim as f64,
-            Structure::Block { dim: block } => {
-                let rows = (0..self.dim).map(|i| self.data[i * block + i % block]);
-                rows.sum::<f64>() / self.dim as f64
-            }
-            Structure::Full => {
-                (0..self.dim)
-                    .map(|i| self.data[i * self.dim + i])
-                    .sum::<f64>()
-                    / self.dim as f64
-            }
+            _ => self.diagonal().sum::<f64>() / self.dim as f64,
         }
     }
 }

@@ -56,6 +56,12 @@ impl Step {
         self.streak = 0;
     }
 
+    /// The run is somewhere else: what was best does not count any more.
+    pub fn start_over(&mut self) {
+        self.best = f64::INFINITY;
+        self.stale = 0;
+    }
+
     /// Takes the residual of a sweep at the present size, and sets the next one.
     pub fn judge(&mut self, residual: f64, swings: bool, improper: bool) {
         let rho = residual / self.size;

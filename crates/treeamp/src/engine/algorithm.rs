@@ -1,7 +1,7 @@
 //! An algorithm: the meaning of messages, and what a factor must offer.
 
 use super::{DoubleLoop, Message, Options};
-use crate::belief::SignalSpec;
+use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Factor, Incoming};
 use crate::model::{Tree, Variable};
@@ -30,6 +30,10 @@ pub trait Marginal: Clone + Send + Sync + std::fmt::Debug {
     fn second_moment(&self) -> f64;
     /// Its average variance.
     fn variance(&self) -> f64;
+    /// Copies some components, evenly spread, into a marginal of fewer.
+    fn thin_into(&self, out: &mut Self) {
+        out.copy_from(self);
+    }
     /// The change from `previous`, relative to the scale: the larger of the root mean square change
     /// of the means over $\sqrt\tau$ and the change of the variance over $\tau$.
     fn change(&self, previous: &Self, second_moment: f64) -> f64;
@@ -52,6 +56,13 @@ pub trait Algorithm: Sync {
     const RECOVERS: bool = true;
     /// Its fallback needs no good state to start from.
     const FALLS_BACK_FROM_ANYWHERE: bool = false;
+
+    /// Whether it can run with beliefs of this structure; isotropic ones are a matter of course. By default,
+    /// every one if it runs on data: a theory knows isotropic beliefs only.
+    fn takes(&self, structure: Structure) -> bool {
+        let _ = structure;
+        Self::ON_DATA
+    }
 
     /// Checks that a factor offers what the algorithm needs.
     ///
@@ -98,6 +109,17 @@ pub trait Algorithm: Sync {
         total: &mut Self::Message,
         out: &mut Self::Marginal,
     ) -> Result<(), FactorError>;
+
+    /// `spare` is no longer needed: its memory goes back to the scratch that it was made from.
+    fn recycle(&self, spare: &mut Self::Marginal, total: &mut Self::Message) {
+        let _ = (spare, total);
+    }
+
+    /// Every message of the factor is the same whatever reaches it, so that no copy needs to be kept.
+    fn is_constant(&self, factor: &dyn Factor) -> bool {
+        let _ = factor;
+        false
+    }
 
     /// A run that settled at these messages, by edge, is to be handed to its fallback all the same.
     fn doubts(&self, _tree: &Tree, _messages: &[Self::Message]) -> bool {

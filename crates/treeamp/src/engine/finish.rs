@@ -25,6 +25,7 @@ impl<A: Algorithm> Engine<'_, A> {
         mut termination: Termination,
     ) -> Result<Report<A>, RunError> {
         let double_loop = self.fall_back(&mut state, trace.len(), &mut termination)?;
+        state.release();
         let objective = if state.has_good || trace.iter().any(|r| r.improper == 0) {
             let perfect = Termination::Converged {
                 perfect_recovery: true,
@@ -82,7 +83,7 @@ impl<A: Algorithm> Engine<'_, A> {
         sweeps: usize,
     ) -> Result<Objective, RunError> {
         let objective = self.objective(state)?;
-        let (messages, marginals) = (state.store.clone(), state.marginals.clone());
+        let messages = state.store.clone();
         let mut unsettled = None;
         for sweep in 1..=CONFIRMING_SWEEPS {
             let next = match self.sweep(state, sweeps + sweep) {
@@ -99,7 +100,7 @@ impl<A: Algorithm> Engine<'_, A> {
             }
         }
         state.store = messages;
-        state.marginals = marginals;
+        self.remake(state);
         unsettled.map_or(Ok(objective.clone()), |next| {
             Err(RunError::NotDefined {
                 what: "the objective at perfect recovery".to_owned(),

@@ -1,5 +1,6 @@
 //! One message-passing engine: it owns the loop, an [`Algorithm`] owns the meaning of messages.
 
+mod acceleration;
 mod adaptive;
 mod algorithm;
 mod bethe;
@@ -22,3 +23,5 @@ pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;
 pub use report::{Divergence, Messages, Report, SweepRecord, Termination};
 pub use sweep::Engine;
+
+pub(crate) use start::START_STREAM;

@@ -14,6 +14,8 @@ pub enum Damping {
     None,
     /// The same on every edge.
     Constant(f64),
+    /// Another one in every sweep, $1 - s$ with the steps $0 < s \le 1$ given here; the last stays.
+    Steps(Vec<f64>),
     /// On the named edges, as (factor, variable, d); none elsewhere.
     PerEdge(Vec<(String, String, f64)>),
 }
@@ -81,9 +83,19 @@ pub struct Options {
     pub initial: Initial,
     /// Whether a double loop may take over from sweeps that do not settle.
     pub fallback: Fallback,
-    /// A diverging run goes back to its last good state, at the memory of one message per edge.
-    pub rollback: bool,
+    /// Jumps ahead near a fixed point (Anderson acceleration), where that saves sweeps. With adaptive damping
+    /// only: damping by hand leaves every sweep as it is.
+    pub acceleration: bool,
+    /// A diverging run goes back to its last good state, at the memory of one message per edge that can
+    /// change. Not said: where no variable has more than $2^{18}$ numbers.
+    pub rollback: Option<bool>,
+    /// The most bytes that diagonal, block and full beliefs may take: messages and marginals of all variables, and
+    /// the matrices that factors need for them.
+    pub memory_limit: u64,
 }
+
+/// Two gibibytes.
+const MEMORY_LIMIT: u64 = 2 << 30;
 
 impl Default for Options {
     fn default() -> Self {
@@ -94,7 +106,9 @@ impl Default for Options {
             damping: Damping::Adaptive,
             initial: Initial::Flat,
             fallback: Fallback::Automatic,
-            rollback: true,
+            acceleration: true,
+            rollback: None,
+            memory_limit: MEMORY_LIMIT,
         }
     }
 }
@@ -128,6 +142,16 @@ impl Options {
         let dampings: Vec<f64> = match &self.damping {
             Damping::Adaptive | Damping::None => vec![],
             Damping::Constant(d) => vec![*d],
+            Damping::Steps(steps) => {
+                let bad = steps.iter().find(|s| !(**s > 0.0 && **s <= 1.0));
+                match bad {
+                    _ if steps.is_empty() => {
+                        return option("damping.steps", "at least one step", "none".into());
+                    }
+                    Some(s) => return option("damping.steps", "in (0, 1]", s.to_string()),
+                    None => vec![],
+                }
+            }
             Damping::PerEdge(edges) => edges.iter().map(|(_, _, d)| *d).collect(),
         };
         if let Some(d) = dampings.iter().find(|d| !(0.0..1.0).contains(*d)) {

@@ -1,7 +1,8 @@
 //! The plan of a run: what can be checked and sized before the first sweep.
 
 use super::{Algorithm, Message};
-use crate::error::RunError;
+use crate::belief::Structure;
+use crate::error::{RefusedBelief, RunError};
 use crate::factor::Incoming;
 use crate::model::{Direction, Tree};
 
@@ -38,6 +39,7 @@ impl Plan {
     /// Missing rules (all of them at once), unsupported beliefs, a failed preparation.
     pub fn new<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<Self, RunError> {
         check_rules(tree, algorithm)?;
+        check_algorithm_beliefs(tree, algorithm)?;
         check_beliefs(tree)?;
         for node in tree.factors() {
             node.factor.prepare().map_err(|source| RunError::Factor {
@@ -140,21 +142,34 @@ fn check_rules<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<(), RunError>
     }
 }
 
+fn check_algorithm_beliefs<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<(), RunError> {
+    let refused = |s: Structure| s != Structure::Isotropic && !algorithm.takes(s);
+    match tree.variables().iter().find(|v| refused(v.spec.structure)) {
+        None => Ok(()),
+        Some(v) => Err(RunError::AlgorithmBelief {
+            algorithm: A::NAME,
+            variable: v.name.clone(),
+            structure: v.spec.structure.to_string(),
+        }),
+    }
+}
+
 fn check_beliefs(tree: &Tree) -> Result<(), RunError> {
-    for node in tree.factors() {
-        for e in &node.edges {
-            let variable = &tree.variables()[tree.edges()[*e].variable];
-            let supported = node.factor.structures();
-            if !supported.contains(&variable.spec.structure) {
-                let names: Vec<String> = supported.iter().map(ToString::to_string).collect();
-                return Err(RunError::Belief {
-                    factor: node.name.clone(),
-                    variable: variable.name.clone(),
-                    structure: variable.spec.structure.to_string(),
-                    supported: names.join(", "),
-                });
-            }
+    let mut refused = Vec::new();
+    for (f, node) in tree.factors().iter().enumerate() {
+        if let Err(error) = node.factor.check_beliefs(&tree.port_specs(f)) {
+            let edge = node.edges[error.port.min(node.edges.len() - 1)];
+            let variable = &tree.variables()[tree.edges()[edge].variable];
+            refused.push(RefusedBelief {
+                factor: node.name.clone(),
+                variable: variable.name.clone(),
+                structure: variable.spec.structure.to_string(),
+                supported: error.supported,
+            });
         }
     }
-    Ok(())
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(RunError::Belief { refused })
 }

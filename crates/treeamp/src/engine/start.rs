@@ -4,17 +4,22 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::acceleration::Acceleration;
 use super::adaptive::Step;
 use super::report::{check_len, find_edge};
 use super::state::State;
 use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages};
-use crate::belief::Structure;
+use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::RunError;
 use crate::model::{Direction, Variable};
+
+/// Random starts have streams of their own: a sample of the model with the same seed must not meet its own signal.
+pub(crate) const START_STREAM: u64 = 1 << 32;
 
 impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn start(&self) -> Result<State<A>, RunError> {
         let variables = self.tree.variables();
+        self.check_memory()?;
         let class = classes(variables);
         let of_class = |c: usize| {
             let member = class.iter().position(|k| *k == c).unwrap_or(0);
@@ -27,7 +32,7 @@ impl<A: Algorithm> Engine<'_, A> {
         let held = self.initialise(&mut store)?;
         let mut damping = vec![0.0; self.tree.edges().len()];
         match &self.options.damping {
-            Damping::Adaptive | Damping::None => {}
+            Damping::Adaptive | Damping::None | Damping::Steps(_) => {}
             Damping::Constant(d) => damping.fill(*d),
             Damping::PerEdge(edges) => {
                 for (i, (factor, variable, d)) in edges.iter().enumerate() {
@@ -45,21 +50,31 @@ impl<A: Algorithm> Engine<'_, A> {
                 vec![0.0; self.tree.factors()[f].factor.workspace_len(&ports)]
             })
             .collect();
-        let kept = if self.options.rollback {
-            self.tree.edges().len()
-        } else {
-            0
-        };
+        let edges = self.tree.edges().iter().enumerate();
+        let changing = edges.filter(|(_, e)| {
+            let factor = self.tree.factors()[e.factor].factor.as_ref();
+            self.rolls_back() && !self.algorithm.is_constant(factor)
+        });
+        let good_edges: Vec<usize> = changing.map(|(e, _)| e).collect();
+        let adapts = A::ON_DATA && self.options.damping == Damping::Adaptive;
         let n = variables.len();
-        Ok(State {
-            good_messages: store[..kept].to_vec(),
+        let mut scratch: Vec<A::Message> = (0..count)
+            .map(|c| self.algorithm.flat(of_class(c)))
+            .collect();
+        let mut spare: Vec<A::Marginal> = (0..count)
+            .map(|c| self.algorithm.blank(of_class(c)))
+            .collect();
+        for (spare, total) in spare.iter_mut().zip(&mut scratch) {
+            self.algorithm.recycle(spare, total);
+        }
+        let few = |v: &Variable| [(); 3].map(|()| self.algorithm.blank(&thinned(&v.spec)));
+        let watched = if adapts { variables } else { &[] };
+        let mut state = State {
+            good_messages: good_edges.iter().map(|e| store[*e].clone()).collect(),
+            good_edges,
             has_good: false,
-            scratch: (0..count)
-                .map(|c| self.algorithm.flat(of_class(c)))
-                .collect(),
-            spare: (0..count)
-                .map(|c| self.algorithm.blank(of_class(c)))
-                .collect(),
+            scratch,
+            spare,
             marginals: variables
                 .iter()
                 .map(|v| self.algorithm.blank(&v.spec))
@@ -69,16 +84,61 @@ impl<A: Algorithm> Engine<'_, A> {
             held,
             work,
             damping,
-            older: variables
-                .iter()
-                .map(|v| self.algorithm.blank(&v.spec))
-                .collect(),
+            thinned: watched.iter().map(few).collect(),
+            steps: vec![0.0; n],
             returns: vec![f64::INFINITY; n],
-            step: (A::ON_DATA && self.options.damping == Damping::Adaptive).then(Step::new),
+            acceleration: None,
+            step: adapts.then(Step::new),
             changes: vec![0.0; n],
             known: vec![false; n],
             scale: vec![f64::INFINITY; n],
-        })
+        };
+        if state.step.is_some() && self.options.acceleration {
+            state.acceleration = Acceleration::new(&state.store[..self.tree.edges().len()]);
+        }
+        Ok(state)
+    }
+
+    /// A copy of the last good messages is kept.
+    pub(super) fn rolls_back(&self) -> bool {
+        let small = |v: &Variable| v.spec.len() <= LARGE;
+        let automatic = || self.tree.variables().iter().all(small);
+        self.options.rollback.unwrap_or_else(automatic)
+    }
+
+    /// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable its
+    /// marginal, three to tell oscillations by, and one message and one marginal to work in; and what the factors
+    /// around them need.
+    fn check_memory(&self) -> Result<(), RunError> {
+        let variables = self.tree.variables();
+        let structured = |i: usize| variables[i].spec.structure != Structure::Isotropic;
+        let mut bytes: Vec<u64> = vec![0; variables.len()];
+        for (i, v) in variables.iter().enumerate().filter(|(i, _)| structured(*i)) {
+            let stored = v.spec.structure.stored_len(v.spec.len());
+            let numbers = stored.saturating_add(v.spec.len()) as u64;
+            let slots = self.plan.slot_variable.iter().filter(|s| **s == i).count();
+            let back = if self.rolls_back() { v.edges.len() } else { 0 };
+            bytes[i] = (8 * (slots + back + 6) as u64).saturating_mul(numbers);
+        }
+        for (f, node) in self.tree.factors().iter().enumerate() {
+            let ends = node.edges.iter().map(|e| self.tree.edges()[*e].variable);
+            if let Some(i) = ends.into_iter().find(|i| structured(*i)) {
+                let numbers = node.factor.dense_len(&self.tree.port_specs(f)) as u64;
+                bytes[i] = bytes[i].saturating_add(numbers.saturating_mul(8));
+            }
+        }
+        let total = bytes.iter().fold(0_u64, |t, b| t.saturating_add(*b));
+        let most = (0..variables.len()).max_by_key(|i| bytes[*i]);
+        match most.map(|i| &variables[i]) {
+            Some(v) if total > self.options.memory_limit => Err(RunError::Memory {
+                variable: v.name.clone(),
+                structure: v.spec.structure.to_string(),
+                shape: v.spec.to_string(),
+                bytes: total,
+                limit: self.options.memory_limit,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The messages before the first sweep. Returns the edges to be left alone in it: a forward
@@ -103,7 +163,7 @@ impl<A: Algorithm> Engine<'_, A> {
             } => {
                 for (e, slot) in store.iter_mut().enumerate().take(self.tree.edges().len()) {
                     let mut rng = ChaCha8Rng::seed_from_u64(*seed);
-                    rng.set_stream(e as u64);
+                    rng.set_stream(START_STREAM + e as u64);
                     let mut draw = || {
                         let xi: f64 = StandardNormal.sample(&mut rng);
                         mean + std * xi
@@ -141,10 +201,34 @@ impl<A: Algorithm> Engine<'_, A> {
                     got: message.components(),
                 });
             }
+            if message.structure() != store[e].structure() {
+                return Err(RunError::MessageBelief {
+                    factor: factor.to_owned(),
+                    variable: variable.to_owned(),
+                    expected: store[e].structure().to_string(),
+                    got: message.structure().to_string(),
+                });
+            }
             store[e].copy_from(message);
         }
         Ok(held)
     }
+}
+
+/// Beyond so many numbers of a variable a run keeps no way back unless told to: memory is dear.
+const LARGE: usize = 1 << 18;
+
+/// Components by which oscillations are told: as many tell as much as millions would.
+const WATCHED: usize = 1 << 12;
+
+/// A signal of some components of another.
+fn thinned(spec: &SignalSpec) -> SignalSpec {
+    let mut few = spec.clone();
+    if spec.structure == Structure::Isotropic && spec.len() > WATCHED {
+        few.shape = vec![WATCHED];
+        few.element = Element::Real;
+    }
+    few
 }
 
 /// Numbers variables so that those with beliefs of the same size share one.

@@ -1,5 +1,6 @@
 //! Everything that changes during a run.
 
+use super::acceleration::{Acceleration, Judgement};
 use super::adaptive::Step;
 use super::{Algorithm, Marginal, Message};
 
@@ -21,16 +22,22 @@ pub(super) struct State<A: Algorithm> {
     pub marginals: Vec<A::Marginal>,
     /// The relative change of every marginal in the last sweep.
     pub changes: Vec<f64>,
-    /// The marginals of the sweep before the last, and how far the present ones are from them.
-    pub older: Vec<A::Marginal>,
+    /// Some components of the marginals of the last three sweeps, the present one first, and how far
+    /// the present ones are from the others: what tells oscillations. Empty where nothing adapts.
+    pub thinned: Vec<[A::Marginal; 3]>,
+    pub steps: Vec<f64>,
     pub returns: Vec<f64>,
     /// The step size, where it adapts.
     pub step: Option<Step>,
+    /// Jumps near the fixed point.
+    pub acceleration: Option<Acceleration>,
     /// A marginal has been computed at least once.
     pub known: Vec<bool>,
     pub scale: Vec<f64>,
-    /// The messages of the last good sweep; none when a run keeps no way back.
+    /// The messages of the last good sweep, and their edges: those that can change; none when a run
+    /// keeps no way back.
     pub good_messages: Vec<A::Message>,
+    pub good_edges: Vec<usize>,
     /// There has been a good state.
     pub has_good: bool,
 }
@@ -58,10 +65,17 @@ impl<A: Algorithm> State<A> {
         if self.known[i] {
             let tau = self.scale[i].min(spare.second_moment());
             self.changes[i] = spare.change(&self.marginals[i], tau);
-            self.returns[i] = spare.change(&self.older[i], tau);
+        }
+        if let Some(some) = self.thinned.get_mut(i) {
+            some.rotate_right(1);
+            spare.thin_into(&mut some[0]);
+            if self.known[i] {
+                let tau = self.scale[i].min(spare.second_moment());
+                self.steps[i] = some[0].change(&some[1], tau);
+                self.returns[i] = some[0].change(&some[2], tau);
+            }
         }
         std::mem::swap(spare, &mut self.marginals[i]);
-        std::mem::swap(spare, &mut self.older[i]);
     }
 
     /// The variable that changed most.
@@ -73,15 +87,23 @@ impl<A: Algorithm> State<A> {
     /// the run oscillates.
     pub fn oscillates(&self) -> bool {
         self.worst()
-            .is_some_and(|i| self.returns[i] < self.changes[i])
+            .is_some_and(|i| self.returns[i] < self.steps[i])
     }
 
     /// Judges the sweep, and sets the damping of the next.
-    pub fn adapt(&mut self, residual: f64, improper: bool) {
+    pub fn adapt(&mut self, residual: f64, improper: bool, jumped: bool) {
         let oscillates = self.oscillates();
         if let Some(step) = &mut self.step {
+            if jumped {
+                step.start_over();
+                return;
+            }
+            let size = step.size;
             step.judge(residual, oscillates, improper);
             self.damping.fill(1.0 - step.size);
+            if let Some(acceleration) = self.acceleration.as_mut().filter(|_| step.size < size) {
+                acceleration.forget();
+            }
         }
     }
 
@@ -99,6 +121,38 @@ impl<A: Algorithm> State<A> {
         true
     }
 
+    /// Takes note of the messages before a sweep.
+    pub fn note(&mut self) {
+        if let Some(acceleration) = &mut self.acceleration {
+            acceleration.before(&self.store[..self.damping.len()]);
+        }
+    }
+
+    /// Judges a sweep, and takes back the jump that spoiled it.
+    pub fn judge(&mut self, residual: f64, broken: bool) -> Judgement {
+        let edges = self.damping.len();
+        match &mut self.acceleration {
+            Some(acceleration) => acceleration.judge(&mut self.store[..edges], residual, broken),
+            None => Judgement {
+                residual,
+                jumped: false,
+                back: false,
+            },
+        }
+    }
+
+    /// Jumps ahead, where the last sweeps tell where to.
+    pub fn jump(&mut self, judgement: Judgement, tolerance: f64) {
+        let edges = self.damping.len();
+        // what a jump seems to have reached is confirmed by a sweep without one
+        if judgement.jumped && self.full_residual(judgement.residual) < tolerance {
+            return;
+        }
+        if let Some(acceleration) = &mut self.acceleration {
+            acceleration.jump(&mut self.store[..edges]);
+        }
+    }
+
     /// The residual that a full step would have had.
     pub fn full_residual(&self, residual: f64) -> f64 {
         residual / self.step.as_ref().map_or(1.0, |s| s.size)
@@ -113,15 +167,22 @@ impl<A: Algorithm> State<A> {
 
     pub fn keep(&mut self) {
         self.has_good = true;
-        for (good, now) in self.good_messages.iter_mut().zip(&self.store) {
-            good.copy_from(now);
+        for (good, edge) in self.good_messages.iter_mut().zip(&self.good_edges) {
+            good.copy_from(&self.store[*edge]);
         }
     }
 
     /// Back to the last good messages. The marginals follow from them.
     pub fn restore(&mut self) {
-        for (good, now) in self.good_messages.iter().zip(&mut self.store) {
-            now.copy_from(good);
+        for (good, edge) in self.good_messages.iter().zip(&self.good_edges) {
+            self.store[*edge].copy_from(good);
         }
+    }
+
+    /// After the last sweep: what only further sweeps would need.
+    pub fn release(&mut self) {
+        self.good_messages = Vec::new();
+        self.good_edges = Vec::new();
+        self.thinned = Vec::new();
     }
 }

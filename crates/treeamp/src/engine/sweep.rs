@@ -68,6 +68,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// The options as they are now.
+    #[must_use]
+    pub fn chosen_options(&self) -> &Options {
+        &self.options
+    }
+
     /// At most this many sweeps (200).
     #[must_use]
     pub fn max_sweeps(mut self, n: usize) -> Self {
@@ -96,11 +102,26 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
-    /// Whether a diverging run goes back to its last good state (yes). Without a way back it saves the
-    /// memory of one message per edge, and reports the state it ended in.
+    /// Whether a run with adaptive damping jumps ahead near its fixed point (yes).
+    #[must_use]
+    pub fn acceleration(mut self, acceleration: bool) -> Self {
+        self.options.acceleration = acceleration;
+        self
+    }
+
+    /// Whether a diverging run goes back to its last good state (yes, unless a variable has more than
+    /// $2^{18}$ numbers). Without a way back it saves the memory of one message per edge, and reports
+    /// the state it ended in.
     #[must_use]
     pub fn rollback(mut self, rollback: bool) -> Self {
-        self.options.rollback = rollback;
+        self.options.rollback = Some(rollback);
+        self
+    }
+
+    /// The most bytes that diagonal, block and full beliefs may take (2 GiB).
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.options.memory_limit = bytes;
         self
     }
 
@@ -150,7 +171,15 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         let mut improper_run = 0;
         let mut termination = Termination::SweepLimit;
         for sweep in 1..=self.sweep_limit() {
+            if let Damping::Steps(steps) = &self.options.damping {
+                state.damping.fill(1.0 - steps[sweep.min(steps.len()) - 1]);
+            }
+            state.note();
             let (improper, first) = match self.sweep(&mut state, sweep)? {
+                Pass::Broken(_) if state.judge(f64::INFINITY, true).back => {
+                    self.remake(&mut state);
+                    continue;
+                }
                 Pass::Broken(divergence) => {
                     self.restore(&mut state);
                     termination = Termination::Diverging(divergence);
@@ -159,12 +188,20 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 Pass::Done { improper, first } => (improper, first),
             };
             let residual = state.residual();
+            let judgement = state.judge(residual, improper > 0);
+            let residual = judgement.residual;
             trace.push(SweepRecord {
                 sweep,
                 residual,
                 improper,
             });
+            if judgement.back {
+                self.remake(&mut state);
+            }
             variances.extend(state.marginals.iter().map(Marginal::variance));
+            if judgement.back {
+                continue;
+            }
             improper_run = if improper > 0 { improper_run + 1 } else { 0 };
             if let Some(mut divergence) = first.filter(|_| improper_run >= IMPROPER_LIMIT) {
                 divergence.reason =
@@ -195,7 +232,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             if improper > 0 && state.retreats(improper_run) {
                 self.restore(&mut state);
             } else {
-                state.adapt(residual, improper > 0);
+                state.adapt(residual, improper > 0, judgement.jumped);
             }
             let view = SweepView {
                 sweep,
@@ -210,10 +247,12 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             // after the first sweep the sources have not yet heard what is known
             let perfect_recovery = A::RECOVERS && sweep > 1 && state.perfect(self.options.perfect);
-            if improper == 0 && (perfect_recovery || full_residual < self.options.tolerance) {
+            let settled = !judgement.jumped && full_residual < self.options.tolerance;
+            if improper == 0 && (perfect_recovery || settled) {
                 termination = Termination::Converged { perfect_recovery };
                 break;
             }
+            state.jump(judgement, self.options.tolerance);
         }
         self.report(state, trace, &variances, termination)
     }
@@ -276,7 +315,10 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         }
         for (i, variable) in self.tree.variables().iter().enumerate() {
             match self.marginal(state, i) {
-                Ok(()) => state.accept(i),
+                Ok(()) => {
+                    state.accept(i);
+                    self.recycle(state, i);
+                }
                 Err(error) if error.is_recoverable() => {
                     improper += 1;
                     state.changes[i] = 0.0;
@@ -310,7 +352,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     /// Back to the last good messages and the marginals they make.
     pub(super) fn restore(&self, state: &mut State<A>) {
         state.restore();
-        if !state.has_good || !self.options.rollback {
+        if !state.has_good || !self.rolls_back() {
             return;
         }
         self.remake(state);
@@ -321,8 +363,16 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         for i in 0..state.marginals.len() {
             if self.marginal(state, i).is_ok() {
                 std::mem::swap(&mut state.spare[state.class[i]], &mut state.marginals[i]);
+                self.recycle(state, i);
             }
         }
+    }
+
+    /// The spare of variable `i` has been taken: what is left of it is scratch again.
+    fn recycle(&self, state: &mut State<A>, i: usize) {
+        let class = state.class[i];
+        self.algorithm
+            .recycle(&mut state.spare[class], &mut state.scratch[class]);
     }
 
     fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {

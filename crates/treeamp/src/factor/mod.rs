@@ -26,6 +26,58 @@ use crate::error::{FactorError, ShapeError};
 use crate::math::spectrum::Spectrum;
 use crate::scalar::ScalarView;
 
+/// A belief that a factor cannot handle; the planner adds the names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BeliefError {
+    /// The port, inputs first.
+    pub port: usize,
+    /// What the factor supports there.
+    pub supported: String,
+}
+
+/// Each port has a belief of one of these kinds.
+///
+/// # Errors
+/// The first one that has not.
+pub fn each_supported(structures: &[Structure], ports: &[SignalSpec]) -> Result<(), BeliefError> {
+    let known = |s: Structure| structures.iter().any(|k| k.same_kind(s));
+    match ports.iter().position(|p| !known(p.structure)) {
+        None => Ok(()),
+        Some(port) => Err(BeliefError {
+            port,
+            supported: kinds(structures),
+        }),
+    }
+}
+
+/// The same belief at every port, of one of these kinds: for factors that copy or shift their variables.
+pub(crate) fn all_alike(structures: &[Structure], ports: &[SignalSpec]) -> Result<(), BeliefError> {
+    each_supported(structures, ports)?;
+    match ports.iter().position(|p| p.structure != ports[0].structure) {
+        None => Ok(()),
+        Some(port) => Err(BeliefError {
+            port,
+            supported: format!("{}, as on its first variable", ports[0].structure),
+        }),
+    }
+}
+
+fn kinds(structures: &[Structure]) -> String {
+    let name = |s: &Structure| match s {
+        Structure::Block { .. } => "block".to_owned(),
+        other => other.to_string(),
+    };
+    structures.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// Every kind of belief; the size of a block is any.
+pub(crate) const ALL_STRUCTURES: &[Structure] = &[
+    Structure::Isotropic,
+    Structure::Diagonal,
+    Structure::Block { dim: 0 },
+    Structure::Full,
+];
+
 /// How many variables a factor takes and gives. Ports are numbered inputs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arity {
@@ -66,13 +118,27 @@ pub trait Factor: Debug + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// The belief structures it can handle.
+    /// The kinds of beliefs it can handle at its ports; the size of a block does not count here.
     fn structures(&self) -> &'static [Structure] {
         &[Structure::Isotropic]
     }
 
+    /// Whether it can handle the beliefs at its ports together; by default, when each is among its
+    /// [`structures`](Self::structures).
+    ///
+    /// # Errors
+    /// The first port whose belief it cannot handle, and what would have been right.
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        each_supported(self.structures(), ports)
+    }
+
     /// How many `f64` it keeps from sweep to sweep, for the signals at its ports.
     fn workspace_len(&self, _ports: &[SignalSpec]) -> usize {
+        0
+    }
+
+    /// How many `f64` it needs besides, for beliefs that are not isotropic: matrices on the smaller side.
+    fn dense_len(&self, _ports: &[SignalSpec]) -> usize {
         0
     }
 

@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::Incoming;
 use crate::belief::Message as _;
-use crate::belief::{Gaussian, Moments};
+use crate::belief::{Gaussian, Moments, Structure};
 use crate::error::FactorError;
 
 /// Expectation propagation: log-partition, moments and outgoing message of a factor.
@@ -35,6 +35,11 @@ pub trait PosteriorRule: Send + Sync {
     ) -> Result<f64, FactorError> {
         let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
         Ok(self.log_partition(incoming, work)? - own)
+    }
+
+    /// Its messages do not depend on the incoming ones.
+    fn is_constant(&self) -> bool {
+        false
     }
 
     /// The outgoing (extrinsic) message to port `target`.
@@ -68,18 +73,7 @@ pub trait PosteriorRule: Send + Sync {
         let mut message = total.clone();
         self.message(incoming, target, &mut message, work)?;
         total.add_assign(&message);
-        let a = total.precision.scalar();
-        if a <= 0.0 {
-            return Err(FactorError::Improper(format!(
-                "the tilted law has precision {a:e}"
-            )));
-        }
-        let scale = if total.is_pinned() { 1.0 } else { 1.0 / a };
-        for (r, b) in out.mean.iter_mut().zip(&total.linear) {
-            *r = b * scale;
-        }
-        out.variance.set_scalar(1.0 / a);
-        Ok(())
+        total.moments_into(out)
     }
 }
 
@@ -87,7 +81,7 @@ pub trait PosteriorRule: Send + Sync {
 const ROUNDING: f64 = 1e-12;
 
 /// Turns moments, held in `out` as (variance, mean), into the outgoing message
-/// $a' = 1/v - a$, $b' = r/v - b$ (isotropic).
+/// $a' = 1/v - a$, $b' = r/v - b$, for the whole of an isotropic belief, or component by component of a diagonal one.
 ///
 /// - $v = 0$ pins the variable at $r$.
 /// - $v = \infty$ with $a = 0$: nothing is known yet, and the message is flat.
@@ -98,6 +92,9 @@ const ROUNDING: f64 = 1e-12;
 /// # Errors
 /// [`FactorError::Improper`] when $v$ is infinite although $a \neq 0$.
 pub fn message_from_moments(incoming: &Gaussian, out: &mut Gaussian) -> Result<(), FactorError> {
+    if out.structure() == Structure::Diagonal {
+        return diagonal_from_moments(incoming, out);
+    }
     let a = incoming.precision.scalar();
     let v = out.precision.scalar();
     if a == f64::INFINITY || (v == f64::INFINITY && a == 0.0) {
@@ -119,6 +116,30 @@ pub fn message_from_moments(incoming: &Gaussian, out: &mut Gaussian) -> Result<(
         }
         if (inverse - a).abs() <= ROUNDING * a && change <= ROUNDING * largest {
             out.set_flat();
+        }
+    }
+    Ok(())
+}
+
+/// [`message_from_moments`] of a diagonal belief.
+fn diagonal_from_moments(incoming: &Gaussian, out: &mut Gaussian) -> Result<(), FactorError> {
+    let parts = out.precision.data_mut().iter_mut().zip(&mut out.linear);
+    let seen = incoming.precision.data().iter().zip(&incoming.linear);
+    for (i, ((v, r), (a, b))) in parts.zip(seen).enumerate() {
+        if *a == f64::INFINITY || (*v == f64::INFINITY && *a == 0.0) {
+            (*v, *r) = (0.0, 0.0);
+        } else if *v == f64::INFINITY {
+            return Err(FactorError::Improper(format!(
+                "the incoming precision at component {i} is {a:e}, and its integral diverges"
+            )));
+        } else if *v == 0.0 {
+            *v = f64::INFINITY;
+        } else {
+            let inverse = 1.0 / *v;
+            (*v, *r) = (inverse - a, *r * inverse - b);
+            if v.abs() <= ROUNDING * a && r.abs() <= ROUNDING * b.abs() {
+                (*v, *r) = (0.0, 0.0);
+            }
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 pub mod bessel;
 pub mod complex_matrix;
 pub mod decomposition;
+pub(crate) mod dense;
 pub mod fourier;
 pub mod matrix;
 pub mod mixture;

@@ -368,6 +368,21 @@ fn topological(tree: &Tree) -> Vec<usize> {
     order
 }
 
+/// Blocks fill the rows along the last axis.
+fn check_blocks(variable: &str, spec: &SignalSpec, dim: usize) -> Result<(), ModelError> {
+    let per_element = spec.len() / spec.count();
+    let row = spec.shape.last().copied().unwrap_or(1) * per_element;
+    if dim > 0 && row.is_multiple_of(dim) {
+        return Ok(());
+    }
+    Err(ModelError::BlockSize {
+        variable: variable.to_owned(),
+        dim,
+        row,
+        shape: spec.to_string(),
+    })
+}
+
 fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
     let mut known = vec![false; tree.variables.len()];
     for f in tree.order.clone() {
@@ -415,6 +430,9 @@ fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
                     variable: variable.name.clone(),
                     shape: spec.to_string(),
                 });
+            }
+            if let Structure::Block { dim } = variable.spec.structure {
+                check_blocks(&variable.name, &spec, dim)?;
             }
             known[*v] = true;
             variable.spec = SignalSpec {

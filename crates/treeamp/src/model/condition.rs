@@ -27,7 +27,7 @@ impl Tree {
             return Err(refuse("expected real values, got complex ones".to_owned()));
         }
         let values = E::storage(values);
-        check_values(values, spec).map_err(refuse)?;
+        check_values(values, E::ELEMENT, spec).map_err(refuse)?;
         let likelihood = match self.single_output(producer) {
             Some(factor) => factor.observe(values).map_err(refuse)?,
             None => None,
@@ -189,13 +189,13 @@ impl Tree {
     }
 }
 
-fn check_values(values: &[f64], spec: &SignalSpec) -> Result<(), String> {
+fn check_values(values: &[f64], given: Element, spec: &SignalSpec) -> Result<(), String> {
     let expected = spec.len();
     if values.len() != expected && spec.element == Element::Complex {
         return Err(format!(
-            "expected {} complex values ({expected} interleaved parts), got {} numbers",
+            "expected {} complex values, or {expected} interleaved parts of them, got {} {given} ones",
             spec.count(),
-            values.len()
+            values.len() / if given == Element::Complex { 2 } else { 1 }
         ));
     }
     if values.len() != expected {

@@ -57,6 +57,24 @@ impl Var {
         self
     }
 
+    /// One precision per component.
+    #[must_use]
+    pub fn diagonal(self) -> Self {
+        self.belief(Structure::Diagonal)
+    }
+
+    /// A full precision matrix.
+    #[must_use]
+    pub fn full(self) -> Self {
+        self.belief(Structure::Full)
+    }
+
+    /// One matrix per `dim` consecutive components of a row.
+    #[must_use]
+    pub fn block(self, dim: usize) -> Self {
+        self.belief(Structure::Block { dim })
+    }
+
     /// Chooses the structure of the beliefs on this variable.
     #[must_use]
     pub fn belief(mut self, structure: Structure) -> Self {

@@ -78,7 +78,8 @@ impl CircularConvolution {
         let response = filter.response(signal, &fourier);
         let positive = response.iter().all(|h| h.im == 0.0 && h.re >= 0.0);
         let phases = (!positive).then(|| response.iter().map(|h| phase(*h)).collect());
-        let values = response.iter().map(|h| h.norm()).collect();
+        let values: Vec<f64> = response.iter().map(|h| h.norm()).collect();
+        check_response(NAME, &values)?;
         let modes = Modes::new(values, 2, fourier.pattern(), signal.len());
         Ok(Self {
             signal: plain(signal),
@@ -252,14 +253,31 @@ pub(super) fn difference(f: f64) -> Complex64 {
     Complex64::new(-2.0 * s * s, im)
 }
 
+/// Squares of the response must be numbers that add up.
+pub(super) fn check_response(module: &str, values: &[f64]) -> Result<(), ModelError> {
+    let largest = values.iter().fold(0.0_f64, |m, h| m.max(*h));
+    let bad = values.iter().find(|h| !h.is_finite());
+    if bad.is_none() && (largest * largest * values.len() as f64).is_finite() {
+        return Ok(());
+    }
+    let expected = "with a response whose squares add up to a finite number";
+    let got = format!("one of up to {:e}", bad.unwrap_or(&largest));
+    Err(parameter(module, "kernel", expected, got))
+}
+
 fn check_kernel(
     signal: &SignalSpec,
     shape: &[usize],
     entries: usize,
     finite: bool,
 ) -> Result<(), ModelError> {
-    let fits =
-        shape.len() == signal.shape.len() && shape.iter().zip(&signal.shape).all(|(k, n)| k <= n);
+    if shape.len() != signal.shape.len() {
+        let axes = signal.shape.len();
+        let expected = format!("of as many axes as the signal {signal}, {axes}");
+        let got = format!("{}, shape {shape:?}", shape.len());
+        return Err(parameter(NAME, "kernel", expected, got));
+    }
+    let fits = shape.iter().zip(&signal.shape).all(|(k, n)| k <= n);
     if !fits || shape.contains(&0) {
         let expected = format!("no larger than the signal {signal} on any axis");
         return Err(parameter(

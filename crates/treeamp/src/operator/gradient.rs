@@ -13,6 +13,7 @@ use super::{LinearOperator, Modes, SingularSystem, multiply};
 use crate::belief::{Element, SignalSpec};
 use crate::error::{FactorError, ModelError, parameter};
 use crate::math::fourier::Fourier;
+use crate::math::spectrum::Spectrum;
 use num_complex::Complex64;
 
 /// What lies beyond the last entry of an axis.
@@ -230,6 +231,25 @@ impl LinearOperator for FiniteDifference {
             }
         });
         Some(diagonal)
+    }
+
+    /// A sum over the axes of the eigenvalues of chains: $4\sin^2\frac{\pi k}{2n}$ with Neumann ends, and
+    /// $4\sin^2\frac{\pi(2k + 1)}{2(2n + 1)}$ with a zero beyond the last entry, $k = 0 \dots n - 1$.
+    fn known_spectrum(&self) -> Option<Spectrum> {
+        let angle = |k: f64, n: f64| match self.boundary {
+            Boundary::Periodic => PI * k / n,
+            Boundary::Neumann => 0.5 * PI * k / n,
+            Boundary::Zero => 0.5 * PI * (2.0 * k + 1.0) / (2.0 * n + 1.0),
+        };
+        let mut sums = vec![0.0];
+        for n in &self.input.shape {
+            let chain = (0..*n).map(|k| 4.0 * angle(k as f64, *n as f64).sin().powi(2));
+            let chain: Vec<f64> = chain.collect();
+            let all = sums.iter().flat_map(|s| chain.iter().map(move |l| s + l));
+            sums = all.collect();
+        }
+        let alpha = self.input.shape.len() as f64;
+        Spectrum::from_eigenvalues(&sums, alpha).ok()
     }
 }
 

@@ -56,6 +56,26 @@ impl SubSampling {
     }
 }
 
+/// A mask that has a shape has the signal's.
+pub(crate) fn check_shape(
+    module: &str,
+    input: &SignalSpec,
+    shape: Option<&[usize]>,
+) -> Result<(), ModelError> {
+    match shape {
+        Some(shape) if shape != input.shape => {
+            let expected = format!("of shape {:?}, the signal's", input.shape);
+            Err(parameter(
+                module,
+                "mask",
+                expected,
+                format!("shape {shape:?}"),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The places where a mask is true.
 pub(super) fn observed(
     module: &str,

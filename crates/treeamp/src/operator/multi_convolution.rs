@@ -7,7 +7,7 @@ use faer::Mat;
 use faer::linalg::solvers::Svd;
 use num_complex::Complex64;
 
-use super::convolution::transformed;
+use super::convolution::{check_response, transformed};
 use super::dft::not_empty;
 use super::{LinearOperator, Modes, SingularSystem};
 use crate::belief::{Element, SignalSpec};
@@ -98,6 +98,10 @@ impl MultiChannelConvolution {
             .iter()
             .map(|row| row.iter().map(response).collect())
             .collect();
+        for response in responses.iter().flatten() {
+            let sizes: Vec<f64> = response.iter().map(|h| h.norm()).collect();
+            check_response(NAME, &sizes)?;
+        }
         let (mut values, mut pattern) = (Vec::new(), Vec::new());
         for k in 0..self.fourier.count() {
             let small = Mat::from_fn(outputs, inputs, |o, i| responses[o][i][k]);

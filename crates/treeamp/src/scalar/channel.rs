@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use rand::Rng;
 
 use super::{
-    Elem, Landmark, Parity, ScalarLikelihood, ScalarView, Symmetry, Tilt, TiltedPair,
+    Elem, Landmark, Parity, Piece, ScalarLikelihood, ScalarView, Symmetry, Tilt, TiltedPair,
     excess_by_difference,
 };
 
@@ -83,6 +83,18 @@ pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
         let mut marks: Vec<Landmark> = ends.map(Landmark::edge).collect();
         marks.push(Landmark::spread(centre, width));
         marks
+    }
+
+    /// A deterministic channel that is analytic near the real axis, on the scale of one: it is averaged as a linear one
+    /// where its input is known next to exactly.
+    fn is_smooth(&self) -> bool {
+        false
+    }
+
+    /// The pieces of a channel that is piecewise linear, in ascending order; empty for any other. Averages then
+    /// follow each piece.
+    fn pieces(&self) -> Vec<Piece> {
+        Vec::new()
     }
 
     /// What an average over the law may count on: a channel with a complex end and no symmetry has

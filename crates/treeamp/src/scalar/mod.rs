@@ -18,4 +18,4 @@ pub use penalty::ScalarPenalty;
 pub use prior::ScalarPrior;
 pub use tilted::{Tilt, Tilted, TiltedPair};
 pub(crate) use view::excess_by_difference;
-pub use view::{Landmark, OutputMeasure, Parity, ScalarView, Symmetry};
+pub use view::{Landmark, OutputMeasure, Parity, Piece, ScalarView, Symmetry};

@@ -80,6 +80,19 @@ impl Symmetry {
     }
 }
 
+/// A linear piece of a deterministic channel: $x = \text{offset} + \text{slope}\cdot z$ from `start` to `end`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Piece {
+    /// Lower end, possibly $-\infty$.
+    pub start: f64,
+    /// Upper end, possibly $+\infty$.
+    pub end: f64,
+    /// The value of the line at $z = 0$.
+    pub offset: f64,
+    /// Its slope.
+    pub slope: f64,
+}
+
 /// How the outputs $y$ of a likelihood are distributed, for averages over them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputMeasure {
@@ -187,6 +200,16 @@ pub trait ScalarView: Send + Sync {
 
     /// Where the output of a channel lives when its input has this mean and deviation.
     fn images(&self, _mean: f64, _deviation: f64) -> Vec<Landmark> {
+        Vec::new()
+    }
+
+    /// A deterministic channel that is analytic near the real axis, on the scale of one.
+    fn is_smooth(&self) -> bool {
+        false
+    }
+
+    /// The pieces of a channel that is piecewise linear, in ascending order; empty for any other.
+    fn pieces(&self) -> Vec<Piece> {
         Vec::new()
     }
 

@@ -6,7 +6,7 @@ use rand::Rng;
 
 use super::likelihood::check_all;
 use super::{ObservedLaw, chunked_sum, fill_moments};
-use crate::belief::{Gaussian, Moments, SignalSpec};
+use crate::belief::{Gaussian, Moments, SignalSpec, Structure, SymMatrix};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments,
@@ -52,6 +52,15 @@ impl<C: ScalarChannel> Factor for C {
         Ok(Some(Arc::new(
             law.unspecified().labelled(ScalarChannel::name(self)),
         )))
+    }
+
+    /// Each component has a precision of its own on both sides, or on none.
+    fn structures(&self) -> &'static [Structure] {
+        if C::In::REAL_LEN == 1 && C::Out::REAL_LEN == 1 {
+            &[Structure::Isotropic, Structure::Diagonal]
+        } else {
+            &[Structure::Isotropic]
+        }
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -112,6 +121,10 @@ fn situation(incoming: Incoming<'_, Gaussian>) -> Situation {
         incoming.get(Z).precision.scalar(),
         incoming.get(X).precision.scalar(),
     );
+    of_precisions(a_z, a_x)
+}
+
+fn of_precisions(a_z: f64, a_x: f64) -> Situation {
     if a_z == f64::INFINITY {
         Situation::InputPinned
     } else if a_x == f64::INFINITY {
@@ -134,6 +147,9 @@ impl<C: ScalarChannel> PosteriorRule for C {
         incoming: Incoming<'_, Gaussian>,
         _: &mut [f64],
     ) -> Result<f64, FactorError> {
+        if !is_isotropic(incoming) {
+            return by_component(self, incoming);
+        }
         let (bz, bx) = (&incoming.get(Z).linear, &incoming.get(X).linear);
         let (bz, bx) = (C::In::view(bz), C::Out::view(bx));
         Ok(match situation(incoming) {
@@ -180,6 +196,9 @@ impl<C: ScalarChannel> PosteriorRule for C {
         out: &mut Moments,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
+        if !is_isotropic(incoming) {
+            return fill_each(self, incoming, target, &mut out.mean, &mut out.variance);
+        }
         let v = fill(self, incoming, target, &mut out.mean)?;
         out.variance.set_scalar(v);
         Ok(())
@@ -192,10 +211,119 @@ impl<C: ScalarChannel> PosteriorRule for C {
         out: &mut Gaussian,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
+        if !is_isotropic(incoming) {
+            fill_each(self, incoming, target, &mut out.linear, &mut out.precision)?;
+            return message_from_moments(incoming.get(target), out);
+        }
         let v = fill(self, incoming, target, &mut out.linear)?;
         out.precision.set_scalar(v);
         message_from_moments(incoming.get(target), out)
     }
+}
+
+/// Both ends have isotropic beliefs.
+fn is_isotropic(incoming: Incoming<'_, Gaussian>) -> bool {
+    let ends = [incoming.get(Z), incoming.get(X)];
+    ends.iter().all(|m| m.structure() == Structure::Isotropic)
+}
+
+/// The precision of component `i`, of an isotropic or a diagonal belief.
+fn precision_at(message: &Gaussian, i: usize) -> f64 {
+    let a = message.precision.data();
+    if a.len() == 1 { a[0] } else { a[i] }
+}
+
+/// The log-partition where one end or both are diagonal.
+fn by_component<C: ScalarChannel>(
+    channel: &C,
+    incoming: Incoming<'_, Gaussian>,
+) -> Result<f64, FactorError> {
+    let (z, x) = (incoming.get(Z), incoming.get(X));
+    let (bz, bx) = (C::In::view(&z.linear), C::Out::view(&x.linear));
+    let likelihood = channel.likelihood();
+    let mut sum = 0.0;
+    for (i, (bz, bx)) in bz.iter().zip(bx).enumerate() {
+        let (a_z, a_x) = (precision_at(z, i), precision_at(x, i));
+        sum += match of_precisions(a_z, a_x) {
+            Situation::Tilted { a_z, a_x } => {
+                let (z, x) = (Tilt { a: a_z, b: *bz }, Tilt { a: a_x, b: *bx });
+                channel.tilted(z, x).log_z
+            }
+            Situation::InputPinned => {
+                let x = channel.map(*bz).ok_or_else(|| no_map(channel))?;
+                match (a_x == f64::INFINITY, x.minus(*bx).norm_sqr()) {
+                    (false, _) => x.dot(*bx) - 0.5 * a_x * x.norm_sqr(),
+                    (true, gap) if gap <= 1e-12 * bx.norm_sqr().max(1e-300) => f64::INFINITY,
+                    (true, _) => return Ok(f64::NEG_INFINITY),
+                }
+            }
+            Situation::OutputPinned { a_z } => {
+                let law = likelihood.as_ref().ok_or_else(|| no_map(channel))?;
+                law.tilted(*bx, a_z, *bz).log_z
+            }
+        };
+    }
+    Ok(sum)
+}
+
+/// Writes the means and, for the structure at the target, the variances or their average.
+fn fill_each<C: ScalarChannel>(
+    channel: &C,
+    incoming: Incoming<'_, Gaussian>,
+    target: usize,
+    mean: &mut [f64],
+    variance: &mut SymMatrix,
+) -> Result<(), FactorError> {
+    let (z, x) = (incoming.get(Z), incoming.get(X));
+    let (bz, bx) = (C::In::view(&z.linear), C::Out::view(&x.linear));
+    let likelihood = channel.likelihood();
+    let (mut sum, each) = (0.0, variance.structure() == Structure::Diagonal);
+    for (i, (bz, bx)) in bz.iter().zip(bx).enumerate() {
+        let mut store = |v: f64, v_at: &mut SymMatrix| {
+            sum += v;
+            if each {
+                v_at.data_mut()[i] = v;
+            }
+        };
+        let situation = of_precisions(precision_at(z, i), precision_at(x, i));
+        match (situation, target) {
+            (Situation::Tilted { a_z, a_x }, _) => {
+                let t = channel.tilted(Tilt { a: a_z, b: *bz }, Tilt { a: a_x, b: *bx });
+                if target == Z {
+                    C::In::view_mut(mean)[i] = t.mean_z;
+                    store(t.variance_z, variance);
+                } else {
+                    C::Out::view_mut(mean)[i] = t.mean_x;
+                    store(t.variance_x, variance);
+                }
+            }
+            (Situation::OutputPinned { a_z }, Z) => {
+                let law = likelihood.as_ref().ok_or_else(|| no_map(channel))?;
+                let refused = |reason| FactorError::Contradiction(format!("{reason} at index {i}"));
+                law.check(*bx).map_err(refused)?;
+                let (r, v) = law.moments(*bx, a_z, *bz);
+                C::In::view_mut(mean)[i] = r;
+                store(v, variance);
+            }
+            (Situation::OutputPinned { .. }, _) => {
+                C::Out::view_mut(mean)[i] = *bx;
+                store(0.0, variance);
+            }
+            (Situation::InputPinned, Z) => {
+                C::In::view_mut(mean)[i] = *bz;
+                store(0.0, variance);
+            }
+            (Situation::InputPinned, _) => {
+                let x = channel.map(*bz).ok_or_else(|| no_map(channel))?;
+                C::Out::view_mut(mean)[i] = x;
+                store(0.0, variance);
+            }
+        }
+    }
+    if !each {
+        variance.set_scalar(sum / bz.len() as f64);
+    }
+    Ok(())
 }
 
 impl<C: ScalarChannel> GenerativeRule for C {

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::prior::listed;
-use super::{chunked_sum, fill_moments, gaussian_excess};
-use crate::belief::{Element, Gaussian, Moments, SignalSpec};
+use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_structures};
+use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule, message_from_moments,
@@ -24,6 +24,8 @@ pub struct SeparableLikelihood<L, E = f64> {
     y: Arc<[f64]>,
     /// All components are Gaussian: the message is constant.
     gaussian: bool,
+    /// $\sum_i\ln\int p(y_i \mid z)\,dz$ of Gaussian components: the Jacobian of an invertible output.
+    log_mass: f64,
     element: PhantomData<E>,
 }
 
@@ -35,25 +37,25 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
     /// When there are none, or one of them is not finite or can never be produced.
     fn observed(self, y: impl Into<Vec<f64>>) -> Result<SeparableLikelihood<Self, E>, ModelError> {
         let y: Vec<f64> = y.into();
-        let refuse =
-            |reason: String| parameter(Self::NAME, "y", "an array of observations", reason);
         if y.is_empty() {
-            return Err(refuse(
-                "expected at least one observation, got an empty array".into(),
-            ));
+            let expected = "an array of at least one observation";
+            return Err(parameter(Self::NAME, "y", expected, "an empty one"));
         }
         if !y.len().is_multiple_of(Self::Output::REAL_LEN) {
             let expected = "interleaved real and imaginary parts";
             let got = format!("{} numbers", y.len());
             return Err(parameter(Self::NAME, "y", expected, got));
         }
-        check_all(&self, &y).map_err(refuse)?;
-        let gaussian = self.as_gaussian(Self::Output::view(&y)[0]).is_some();
+        check_all(&self, &y).map_err(|reason| refused(Self::NAME, &reason))?;
+        let elements = Self::Output::view(&y);
+        let gaussian = self.as_gaussian(elements[0]).is_some();
+        let log_mass = elements.iter().map(|y| log_mass(&self, *y)).sum();
         Ok(SeparableLikelihood {
             label: None,
             law: self,
             y: y.into(),
             gaussian,
+            log_mass,
             element: PhantomData,
         })
     }
@@ -77,12 +79,33 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
             law: self,
             y: Vec::new().into(),
             gaussian: false,
+            log_mass: 0.0,
             element: PhantomData,
         }
     }
 }
 
 impl<E: Elem, L: ScalarLikelihood<E>> ObservedLaw<E> for L {}
+
+/// $\ln\int p(y \mid z)\,dz$ where the likelihood pins $z$; a noisy Gaussian one is normalised in $z$ too.
+fn log_mass<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: L::Output) -> f64 {
+    match law.as_gaussian(y) {
+        // at its own place a unit Gaussian has the density (2π)^(-1/2) per real component
+        Some(t) if t.a == f64::INFINITY => {
+            law.excess(y, 1.0, t.b) + 0.5 * E::REAL_LEN as f64 * std::f64::consts::TAU.ln()
+        }
+        _ => 0.0,
+    }
+}
+
+/// `expected ..., got ...` as the error of a parameter.
+fn refused(module: &str, reason: &str) -> ModelError {
+    let parts = reason.strip_prefix("expected ");
+    match parts.and_then(|r| r.split_once(", got ")) {
+        Some((expected, got)) => parameter(module, "y", expected, got),
+        None => parameter(module, "y", "observations that it can produce", reason),
+    }
+}
 
 /// The first observation that the law refuses, with its index.
 pub(super) fn check_all<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: &[f64]) -> Result<(), String> {
@@ -164,6 +187,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
         self.law.noise_entropy()
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        law_structures::<E>(self.gaussian)
+    }
+
     /// None without observations.
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         (!self.y.is_empty()).then_some(self as &dyn PosteriorRule)
@@ -189,11 +216,25 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
     fn log_partition(
         &self,
         incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
+        work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let z = incoming.get(0);
-        let (a, b) = (z.precision.scalar(), E::view(&z.linear));
         let y = L::Output::view(&self.y);
+        match z.structure() {
+            Structure::Isotropic => {}
+            Structure::Diagonal => {
+                let (a, b) = (z.precision.data(), E::view(&z.linear));
+                return Ok(chunked_sum(b.len(), |i| {
+                    if a[i] == f64::INFINITY {
+                        self.law.log_density(y[i], b[i])
+                    } else {
+                        self.law.tilted(y[i], a[i], b[i]).log_z
+                    }
+                }));
+            }
+            _ => return Ok(self.excess(incoming, work)? + z.own_potential()),
+        }
+        let (a, b) = (z.precision.scalar(), E::view(&z.linear));
         Ok(if a == f64::INFINITY {
             chunked_sum(b.len(), |i| self.law.log_density(y[i], b[i]))
         } else {
@@ -211,10 +252,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         let x = incoming.get(0);
         let y = L::Output::view(&self.y);
         if let Some(excess) = gaussian_excess(x, |i| self.law.as_gaussian(y[i])) {
-            return Ok(excess);
+            return Ok(excess + self.log_mass);
         }
         let own = x.own_potential();
-        if own * f64::EPSILON > LOST {
+        if own * f64::EPSILON > LOST && x.structure() == Structure::Isotropic {
             let (b, scale) = (E::view(&x.linear), x.mean_scale());
             let place = |i: usize| self.law.log_density(y[i], b[i].scale(scale));
             let limit = chunked_sum(b.len(), place);
@@ -232,9 +273,24 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         out: &mut Moments,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
-        let v = self.fill(incoming, &mut out.mean);
-        out.variance.set_scalar(v);
-        Ok(())
+        let z = incoming.get(0);
+        if z.structure() == Structure::Isotropic {
+            let v = self.fill(incoming, &mut out.mean);
+            out.variance.set_scalar(v);
+            return Ok(());
+        }
+        if z.structure() == Structure::Diagonal {
+            self.fill_each(z, &mut out.mean, out.variance.data_mut());
+            return Ok(());
+        }
+        let y = L::Output::view(&self.y);
+        let mut total = gaussian_message(z, |i| self.law.as_gaussian(y[i]))?;
+        total.add_assign(z);
+        total.moments_into(out)
+    }
+
+    fn is_constant(&self) -> bool {
+        self.gaussian
     }
 
     fn message(
@@ -253,8 +309,13 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
                     *b = own.b;
                 }
             }
-            out.precision.set_scalar(precision);
+            out.set_precision(precision);
             return Ok(());
+        }
+        let z = incoming.get(target);
+        if z.structure() == Structure::Diagonal {
+            self.fill_each(z, &mut out.linear, out.precision.data_mut());
+            return message_from_moments(z, out);
         }
         let v = self.fill(incoming, &mut out.linear);
         out.precision.set_scalar(v);
@@ -263,6 +324,20 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
 }
 
 impl<E: Elem, L: ScalarLikelihood<E>> SeparableLikelihood<L, E> {
+    /// Means and variances, each at its own precision.
+    fn fill_each(&self, z: &Gaussian, mean: &mut [f64], variance: &mut [f64]) {
+        let parts = z.precision.data().iter().zip(E::view(&z.linear));
+        let parts = parts.zip(L::Output::view(&self.y));
+        let out = E::view_mut(mean).iter_mut().zip(variance);
+        for (((a, b), y), (r, v)) in parts.zip(out) {
+            (*r, *v) = if *a == f64::INFINITY {
+                (*b, 0.0)
+            } else {
+                self.law.moments(*y, *a, *b)
+            };
+        }
+    }
+
     /// Writes the means and returns the average variance.
     fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> f64 {
         let z = incoming.get(0);

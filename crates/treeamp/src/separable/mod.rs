@@ -3,6 +3,10 @@
 //! With isotropic beliefs the variance of a factor is the average over components,
 //! $v = \frac1n \sum_i v(a, b_i)$.
 
+use crate::belief::{Gaussian, Structure, product_excess};
+use crate::error::FactorError;
+use crate::factor::ALL_STRUCTURES;
+
 mod channel;
 mod disorder;
 mod likelihood;
@@ -10,6 +14,7 @@ mod parts;
 mod penalty;
 mod prior;
 mod proximal;
+mod rows;
 mod view;
 
 pub use channel::channel_observed;
@@ -17,6 +22,7 @@ pub use likelihood::{ObservedLaw, SeparableLikelihood};
 pub use parts::{PartsLikelihood, PartsPrior};
 pub use penalty::{Penalised, Penalty, PenaltyLaw};
 pub use prior::{IidLaw, SeparablePrior};
+pub use rows::{RowLaw, RowsPrior};
 
 /// Components per partial sum: fixed, so that a sum does not depend on how the work is split.
 const CHUNK: usize = 1024;
@@ -38,6 +44,30 @@ fn fill_moments<E: crate::scalar::Elem>(mean: &mut [E], f: impl Fn(usize) -> (E,
     total / count
 }
 
+/// The beliefs that a law on components supports: one of each component's own is for real components, and a full
+/// matrix or blocks are for Gaussian laws, whose message does not depend on what comes in.
+fn law_structures<E: crate::scalar::Elem>(gaussian: bool) -> &'static [Structure] {
+    match (gaussian, E::REAL_LEN) {
+        (true, _) => ALL_STRUCTURES,
+        (false, 1) => &[Structure::Isotropic, Structure::Diagonal],
+        _ => &[Structure::Isotropic],
+    }
+}
+
+/// The message of a Gaussian law with natural parameters `law(i)`, for beliefs of the structure of `like`.
+fn gaussian_message<E: crate::scalar::Elem>(
+    like: &Gaussian,
+    law: impl Fn(usize) -> Option<crate::scalar::Tilt<E>>,
+) -> Result<Gaussian, FactorError> {
+    let none = || FactorError::Unsupported("its law is not Gaussian".to_owned());
+    let mut out = like.clone();
+    out.set_precision(law(0).ok_or_else(none)?.a);
+    for (i, b) in E::view_mut(&mut out.linear).iter_mut().enumerate() {
+        *b = law(i).ok_or_else(none)?.b;
+    }
+    Ok(out)
+}
+
 /// $\sum_{i<n} f(i)$ in fixed chunks.
 fn chunked_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
     (0..n)
@@ -49,10 +79,15 @@ fn chunked_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
 /// $\sum_i\ln\mathcal N(\hat x_i; m_i, v_0 + 1/a)$: what a Gaussian law with natural parameters `law(i)` adds to a proper
 /// or pinned message. `None` if either is neither.
 fn gaussian_excess<E: crate::scalar::Elem>(
-    x: &crate::belief::Gaussian,
+    x: &Gaussian,
     law: impl Fn(usize) -> Option<crate::scalar::Tilt<E>>,
 ) -> Option<f64> {
     let own = law(0)?;
+    if x.structure() != Structure::Isotropic {
+        let own = gaussian_message(x, law).ok()?;
+        let mut total = x.clone();
+        return Some(product_excess([x, &own].into_iter(), &mut total));
+    }
     let a = x.precision.scalar();
     if !(a > 0.0 && own.a > 0.0) {
         return None;

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use rand::Rng;
 
-use super::{chunked_sum, fill_moments, gaussian_excess};
-use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
+use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_structures};
+use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, ProximalRule,
@@ -92,6 +92,10 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
         }])
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        law_structures::<E>(self.law.as_gaussian().is_some())
+    }
+
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         Some(self)
     }
@@ -120,9 +124,17 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
     fn log_partition(
         &self,
         incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
+        work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let x = incoming.get(0);
+        match x.structure() {
+            Structure::Isotropic => {}
+            Structure::Diagonal => {
+                let (a, b) = (x.precision.data(), E::view(&x.linear));
+                return Ok(chunked_sum(b.len(), |i| self.log_z_at(a[i], b[i])));
+            }
+            _ => return Ok(self.excess(incoming, work)? + x.own_potential()),
+        }
         let (a, b) = (x.precision.scalar(), E::view(&x.linear));
         if a == f64::INFINITY {
             let impossible = b
@@ -157,9 +169,23 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
         out: &mut Moments,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
-        let v = self.fill(incoming, &mut out.mean);
-        out.variance.set_scalar(v);
-        Ok(())
+        let x = incoming.get(0);
+        if x.structure() == Structure::Isotropic {
+            let v = self.fill(incoming, &mut out.mean);
+            out.variance.set_scalar(v);
+            return Ok(());
+        }
+        if x.structure() == Structure::Diagonal {
+            self.fill_each(x, &mut out.mean, out.variance.data_mut());
+            return Ok(());
+        }
+        let mut total = gaussian_message(x, |_| self.law.as_gaussian())?;
+        total.add_assign(x);
+        total.moments_into(out)
+    }
+
+    fn is_constant(&self) -> bool {
+        self.law.as_gaussian().is_some()
     }
 
     fn message(
@@ -174,9 +200,13 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
             self.check_places(E::view(&x.linear))?;
         }
         if let Some(own) = self.law.as_gaussian() {
-            out.precision.set_scalar(own.a);
+            out.set_precision(own.a);
             E::view_mut(&mut out.linear).fill(own.b);
             return Ok(());
+        }
+        if x.structure() == Structure::Diagonal {
+            self.fill_each(x, &mut out.linear, out.precision.data_mut());
+            return message_from_moments(x, out);
         }
         let v = self.fill(incoming, &mut out.linear);
         out.precision.set_scalar(v);
@@ -194,6 +224,28 @@ impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
             0.0
         } else {
             fill_moments(E::view_mut(mean), |i| self.law.moments(a, b[i]))
+        }
+    }
+
+    /// Means and variances, each at its own precision.
+    fn fill_each(&self, x: &Gaussian, mean: &mut [f64], variance: &mut [f64]) {
+        let parts = x.precision.data().iter().zip(E::view(&x.linear));
+        let out = E::view_mut(mean).iter_mut().zip(variance);
+        for ((a, b), (r, v)) in parts.zip(out) {
+            (*r, *v) = if *a == f64::INFINITY {
+                (*b, 0.0)
+            } else {
+                self.law.moments(*a, *b)
+            };
+        }
+    }
+
+    /// The log-partition of one component, known or not.
+    fn log_z_at(&self, a: f64, b: E) -> f64 {
+        if a == f64::INFINITY {
+            self.log_density_or_atom(b)
+        } else {
+            self.law.tilted(a, b).log_z
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{SeparableLikelihood, SeparablePrior};
 use crate::scalar::{
-    Elem, Landmark, OutputMeasure, Parity, ScalarChannel, ScalarLikelihood, ScalarPrior,
+    Elem, Landmark, OutputMeasure, Parity, Piece, ScalarChannel, ScalarLikelihood, ScalarPrior,
     ScalarView, Symmetry, Tilt, Tilted, TiltedPair,
 };
 
@@ -139,6 +139,14 @@ impl<C: ScalarChannel> ScalarView for C {
 
     fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
         ScalarChannel::images(self, mean, deviation)
+    }
+
+    fn is_smooth(&self) -> bool {
+        ScalarChannel::is_smooth(self)
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        ScalarChannel::pieces(self)
     }
 }
 

@@ -1,14 +1,15 @@
 //! Conformance of any factor with an expectation propagation rule, the catalogue's and yours:
 //! the derivatives of its log-partition are the moments its messages imply.
 
-use crate::belief::{Gaussian, Moments, SignalSpec};
+use crate::belief::{Gaussian, Message as _, Moments, SignalSpec};
 use crate::factor::{Factor, Incoming};
 
-/// Checks at one set of incoming messages (proper, isotropic), for every port $i$:
+/// Checks at one set of incoming messages (proper, of any structure, dense blocks in natural form), for every port $i$:
 ///
 /// - $\partial A/\partial b_i = r_i$ along the direction of $r_i$ and along $b_i$,
-/// - $-2\,\partial A/\partial a_i = \|r_i\|^2 + n\,v_i$,
-/// - the message is what the moments say: $a_i + a_i' = 1/v_i$, $b_i + b_i' = r_i/v_i$,
+/// - $-2\,\partial A/\partial a_i = r_i^T D r_i + \mathrm{tr}\,D v_i$ along directions $D$ of the structure: the identity, and
+///   one with entries of all sizes,
+/// - the message is what the moments say: the belief of both has mean $r_i$ and covariance $v_i$,
 /// - the excess is the log-partition less the potentials of the incoming messages.
 ///
 /// # Errors
@@ -23,6 +24,9 @@ pub fn check_factor(
     let rule = factor
         .posterior()
         .ok_or(format!("{name}: no expectation propagation rule"))?;
+    factor
+        .check_beliefs(specs)
+        .map_err(|e| format!("{name}, port {}: expected {}", e.port, e.supported))?;
     let slots: Vec<usize> = (0..incoming.len()).collect();
     let mut work = vec![0.0; factor.workspace_len(specs)];
     factor.prepare().map_err(|e| format!("{name}: {e}"))?;
@@ -32,68 +36,23 @@ pub fn check_factor(
     };
     let base = value(incoming)?;
     for (port, spec) in specs.iter().enumerate() {
-        let n = spec.len() as f64;
         let mut moments = Moments::zeros(spec);
         let mut scratch = vec![0.0; factor.workspace_len(specs)];
         let view = Incoming::new(incoming, &slots);
         rule.moments(view, port, &mut moments, &mut scratch)
             .map_err(|e| e.to_string())?;
-        let (r, v) = (&moments.mean, moments.average_variance());
+        check_linear(name, port, incoming, &moments, &mut value, tolerance)?;
+        check_precision(name, port, incoming, &moments, &mut value, tolerance)?;
         let own = &incoming[port];
-        for direction in [r.clone(), own.linear.clone()] {
-            let norm = direction.iter().map(|d| d * d).sum::<f64>().sqrt();
-            if norm == 0.0 {
-                continue;
-            }
-            // a step of 1e-3 standard deviations of the tilted law, in the units of b
-            let h = 1e-3 / (v * n).sqrt() / norm;
-            let shifted = |s: f64| {
-                let mut messages = incoming.to_vec();
-                for (b, d) in messages[port].linear.iter_mut().zip(&direction) {
-                    *b += s * h * d;
-                }
-                messages
-            };
-            let slope = (value(&shifted(1.0))? - value(&shifted(-1.0))?) / (2.0 * h);
-            let expected: f64 = direction.iter().zip(r).map(|(d, r)| d * r).sum();
-            let scale = expected.abs().max(norm * (v * n).sqrt());
-            close(name, port, "dA/db", slope, expected, scale, tolerance)?;
-        }
-        let square: f64 = r.iter().map(|r| r * r).sum::<f64>() + n * v;
-        let h = 1e-4 / square.max(f64::MIN_POSITIVE);
-        let tightened = |s: f64| {
-            let mut messages = incoming.to_vec();
-            let a = messages[port].precision.scalar();
-            messages[port].precision.set_scalar(a + s * h);
-            messages
-        };
-        let slope = -(value(&tightened(1.0))? - value(&tightened(-1.0))?) / h;
-        close(name, port, "-2 dA/da", slope, square, square, tolerance)?;
         let mut message = own.clone();
         rule.message(view, port, &mut message, &mut scratch)
             .map_err(|e| e.to_string())?;
-        let total = own.precision.scalar() + message.precision.scalar();
-        close(
-            name,
-            port,
-            "precision of the belief",
-            total,
-            1.0 / v,
-            1.0 / v,
-            1e-10,
-        )?;
-        for (i, r) in r.iter().enumerate() {
-            let mean = (own.linear[i] + message.linear[i]) / total;
-            close(
-                name,
-                port,
-                "mean of the belief",
-                mean,
-                *r,
-                r.abs().max(v.sqrt()),
-                1e-10,
-            )?;
-        }
+        message.add_assign(own);
+        let mut belief = Moments::zeros(spec);
+        message
+            .moments_into(&mut belief)
+            .map_err(|e| format!("{name}, port {port}: {e}"))?;
+        check_belief(name, port, &belief, &moments)?;
     }
     let mut scratch = vec![0.0; factor.workspace_len(specs)];
     let excess = rule
@@ -109,6 +68,103 @@ pub fn check_factor(
         base.abs().max(own.abs()).max(1.0),
         1e-10,
     )
+}
+
+type Value<'a> = dyn FnMut(&[Gaussian]) -> Result<f64, String> + 'a;
+
+fn check_linear(
+    name: &str,
+    port: usize,
+    incoming: &[Gaussian],
+    moments: &Moments,
+    value: &mut Value<'_>,
+    tolerance: f64,
+) -> Result<(), String> {
+    let (r, v) = (&moments.mean, moments.average_variance());
+    let n = r.len() as f64;
+    for direction in [r.clone(), incoming[port].linear.clone()] {
+        let norm = direction.iter().map(|d| d * d).sum::<f64>().sqrt();
+        if norm == 0.0 {
+            continue;
+        }
+        // a step of 1e-3 standard deviations of the tilted law, in the units of b
+        let h = 1e-3 / (v * n).sqrt() / norm;
+        let shifted = |s: f64| {
+            let mut messages = incoming.to_vec();
+            for (b, d) in messages[port].linear.iter_mut().zip(&direction) {
+                *b += s * h * d;
+            }
+            messages
+        };
+        let slope = (value(&shifted(1.0))? - value(&shifted(-1.0))?) / (2.0 * h);
+        let expected: f64 = direction.iter().zip(r).map(|(d, r)| d * r).sum();
+        let scale = expected.abs().max(norm * (v * n).sqrt());
+        close(name, port, "dA/db", slope, expected, scale, tolerance)?;
+    }
+    Ok(())
+}
+
+fn check_precision(
+    name: &str,
+    port: usize,
+    incoming: &[Gaussian],
+    moments: &Moments,
+    value: &mut Value<'_>,
+    tolerance: f64,
+) -> Result<(), String> {
+    let n = moments.mean.len();
+    let mut directions = vec![moments.variance.clone(), moments.variance.clone()];
+    directions[0].set_identity(1.0);
+    if moments.variance.data().len() == 1 {
+        directions.pop();
+    } else {
+        directions[1].fill_with(|i, j| ((1 + i) as f64 * (1 + j) as f64).cos());
+    }
+    for direction in directions {
+        let entries = || (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+        let second = |(i, j): (usize, usize)| {
+            let spread = match moments.variance.data() {
+                [v] if i == j => *v,
+                _ => moments.variance.entry(i, j),
+            };
+            direction.entry(i, j) * (moments.mean[i] * moments.mean[j] + spread)
+        };
+        let expected: f64 = entries().map(second).sum();
+        let scale: f64 = entries().map(|at| second(at).abs()).sum();
+        let h = 1e-4 / scale.max(f64::MIN_POSITIVE);
+        let tightened = |s: f64| {
+            let mut messages = incoming.to_vec();
+            let data = messages[port].precision.data_mut().iter_mut();
+            data.zip(direction.data())
+                .for_each(|(a, d)| *a += s * h * d);
+            messages
+        };
+        let slope = -(value(&tightened(1.0))? - value(&tightened(-1.0))?) / h;
+        close(name, port, "-2 dA/da", slope, expected, scale, tolerance)?;
+    }
+    Ok(())
+}
+
+fn check_belief(
+    name: &str,
+    port: usize,
+    belief: &Moments,
+    moments: &Moments,
+) -> Result<(), String> {
+    let v = moments.average_variance();
+    for (x, y) in belief.variance.data().iter().zip(moments.variance.data()) {
+        let scale = if moments.variance.data().len() == 1 {
+            *y
+        } else {
+            v
+        };
+        close(name, port, "variance of the belief", *x, *y, scale, 1e-10)?;
+    }
+    for (x, y) in belief.mean.iter().zip(&moments.mean) {
+        let scale = y.abs().max(v.sqrt());
+        close(name, port, "mean of the belief", *x, *y, scale, 1e-10)?;
+    }
+    Ok(())
 }
 
 fn close(

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand::Rng;
 use treeamp::scalar::{
-    Landmark, OutputMeasure, Parity, ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted,
-    TiltedPair,
+    Landmark, OutputMeasure, Parity, Piece, ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt,
+    Tilted, TiltedPair,
 };
 
 /// A law and the number of its evaluations so far.
@@ -159,5 +159,9 @@ impl<C: ScalarChannel<In = f64, Out = f64>> ScalarChannel for Counting<C> {
 
     fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
         ScalarChannel::images(&self.law, mean, deviation)
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        ScalarChannel::pieces(&self.law)
     }
 }

@@ -12,7 +12,10 @@ use treeamp::prelude::*;
 
 /// A seeded generator.
 pub fn rng(seed: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(seed)
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    // not the stream of any node of a model that is sampled with the same seed
+    rng.set_stream(1 << 40);
+    rng
 }
 
 /// Standard normal numbers.

@@ -14,10 +14,10 @@
 mod ascent;
 mod inner;
 
-use crate::belief::Gaussian;
+use crate::belief::{Gaussian, Structure};
 use crate::engine::{DoubleLoop, DoubleLoopEnd, Options};
 use crate::error::RunError;
-use crate::model::Tree;
+use crate::model::{Tree, Variable};
 use ascent::Ascent;
 use inner::Dual;
 
@@ -49,6 +49,16 @@ pub(super) fn double_loop(
     messages: &mut [Gaussian],
     options: &Options,
 ) -> Result<DoubleLoop, RunError> {
+    let structured = |v: &&Variable| v.spec.structure != Structure::Isotropic;
+    if let Some(v) = tree.variables().iter().find(structured) {
+        return Err(RunError::NotDefined {
+            what: "a double loop".to_owned(),
+            why: format!(
+                "variable `{}` has {} beliefs, expected isotropic ones",
+                v.name, v.spec.structure
+            ),
+        });
+    }
     let mut dual = Dual::new(tree, messages)?;
     let mut ascent = Ascent::new(dual.dimension());
     let mut out = DoubleLoop {

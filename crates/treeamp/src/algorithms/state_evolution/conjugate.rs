@@ -1,7 +1,8 @@
 //! Conjugate fields as messages: one number, or three.
 
-use crate::belief::OverlapFields;
+use crate::belief::{OverlapFields, Overlaps};
 use crate::engine::Message;
+use crate::error::FactorError;
 
 /// One number on an edge: $\hat\tau_0$ of the teacher, or $\hat m$ in the Bayes-optimal setting.
 /// Infinite when the variable is known exactly.
@@ -67,4 +68,38 @@ impl Message for OverlapFields {
         *self == KNOWN
             || self.m_hat.is_finite() && self.q_hat.is_finite() && self.tau_hat.is_finite()
     }
+}
+
+/// Without doubt, in units of $1/\tau_0$: the error of a certain student is a difference of overlaps, and rounds to
+/// no less than the square of this.
+const CERTAIN: f64 = 1e10;
+
+/// What a student sends that has no doubt left, as in the Bayes-optimal setting; `None` while it has some.
+pub(super) fn certain(
+    o: &Overlaps,
+    a: f64,
+    is_law: bool,
+) -> Result<Option<OverlapFields>, FactorError> {
+    let sure = |x: f64| x * CERTAIN < o.tau0;
+    // the curvature of a penalty is no doubt: av stays where its active set does
+    if sure(o.v) && sure(o.mse()) && (o.v * a < 1e-3 || !is_law) {
+        let field = CERTAIN / o.tau0;
+        return Ok(Some(if o.v > 0.0 {
+            OverlapFields {
+                m_hat: field,
+                q_hat: field,
+                tau_hat: 0.0,
+            }
+        } else {
+            KNOWN
+        }));
+    }
+    if o.v > 0.0 {
+        return Ok(None);
+    }
+    Err(FactorError::Unsupported(format!(
+        "the student is certain, and errs by {:e} of the signal's second moment: \
+         state evolution needs a student with some noise where its teacher has some",
+        o.mse() / o.tau0
+    )))
 }

@@ -169,10 +169,12 @@ impl Evolution<ReplicaSymmetric> {
     /// port. Zero when they are the same.
     ///
     /// # Errors
-    /// [`RunError::NotDefined`] where the student's law alone, under the tilt that it believes in, cannot be
-    /// normalised; and when a potential cannot be computed.
+    /// [`RunError::NotReached`] when the run ended without a fixed point; [`RunError::NotDefined`] where the student's law
+    /// alone, under the tilt that it believes in, cannot be normalised, and where the signal is recovered exactly through
+    /// a noiseless continuous output; and when a potential cannot be computed.
     pub fn divergences(&self, teacher: &Tree, student: &Tree) -> Result<Vec<Term>, RunError> {
         check_pair(teacher, student)?;
+        self.check_defined("the divergence of every factor")?;
         let to_variable: Vec<OverlapFields> =
             self.report.messages.iter().map(|(_, _, m)| *m).collect();
         let pairs = teacher.factors().iter().zip(student.factors());

@@ -1,9 +1,11 @@
 //! The result of a state evolution.
 
 use super::Teacher;
+use super::teacher::not_reached;
 use crate::belief::Overlaps;
 use crate::engine::{Algorithm, Marginal, Objective, Report, Termination};
 use crate::error::{ModelError, RunError};
+use crate::model::Tree;
 
 /// What the theory predicts about one variable, per component.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +54,8 @@ pub struct Evolution<A: Algorithm<Marginal = Prediction>> {
     pub normalisation: f64,
     /// Why the prediction is a heuristic, factor by factor; empty where it is exact in the limit.
     pub heuristics: Vec<String>,
+    /// The first continuous output without noise: entropies diverge where the signal is recovered through it.
+    pub noiseless_output: Option<String>,
 }
 
 impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
@@ -110,8 +114,42 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
     /// student needs to encode them. $-\bar A + A_N$, in nats per component of the first variable.
     ///
     /// # Errors
-    /// When a potential cannot be computed.
+    /// [`RunError::NotReached`] when the run ended without a fixed point; [`RunError::NotDefined`] where the signal is
+    /// recovered exactly through a noiseless continuous output; a potential that cannot be computed.
     pub fn entropy(&self) -> Result<f64, RunError> {
-        Ok(self.normalisation - self.free_entropy()?.total)
+        let what = "the entropy of the measurements";
+        self.check_defined(what)?;
+        let entropy = self.normalisation - self.free_entropy()?.total;
+        if entropy.is_finite() {
+            return Ok(entropy);
+        }
+        Err(RunError::NotDefined {
+            what: what.to_owned(),
+            why: "it is infinite: something is known exactly".to_owned(),
+        })
     }
+
+    /// There is a fixed point, and it has entropies.
+    pub(super) fn check_defined(&self, what: &str) -> Result<(), RunError> {
+        let Termination::Converged { perfect_recovery } = self.termination() else {
+            let point = "the fixed point that entropies belong to";
+            return Err(not_reached(point, self.termination()));
+        };
+        match self.noiseless_output.as_ref().filter(|_| *perfect_recovery) {
+            None => Ok(()),
+            Some(output) => Err(RunError::NotDefined {
+                what: what.to_owned(),
+                why: format!(
+                    "it diverges where the signal is recovered through the noiseless output `{output}`"
+                ),
+            }),
+        }
+    }
+}
+
+/// The first output that is continuous and has no noise.
+pub(super) fn noiseless_output(tree: &Tree) -> Option<String> {
+    let mut outputs = tree.factors().iter().filter(|f| f.inputs == f.edges.len());
+    let noiseless = outputs.find(|f| f.factor.noise_entropy().is_none());
+    noiseless.map(|f| f.name.clone())
 }

@@ -7,10 +7,10 @@
 //! $\sum_k\alpha_k H_k + \sum_i\alpha_i I_i - \sum_{(i,k)}\alpha_i I_i^k$.
 
 use super::bayes_optimal::KNOWN;
-use super::teacher::{not_reached, rule, weights};
+use super::teacher::{rule, weights};
 use super::{BayesOptimal, Evolution, Teacher};
 use crate::belief::OverlapFields;
-use crate::engine::{Term, Termination};
+use crate::engine::Term;
 use crate::error::RunError;
 use crate::factor::Averaged;
 use crate::model::{FactorNode, Tree};
@@ -132,7 +132,7 @@ impl Evolution<BayesOptimal> {
     /// exactly through a noiseless continuous output, whose entropy diverges; a factor that cannot compute its
     /// potential.
     pub fn information(&self, tree: &Tree) -> Result<Information, RunError> {
-        self.check_defined(tree)?;
+        self.check_defined("the entropy of the measurements")?;
         let (factor_weights, variable_weights) = weights(tree);
         let fields = Fields {
             tree,
@@ -172,27 +172,5 @@ impl Evolution<BayesOptimal> {
             noise,
             entropy,
         })
-    }
-
-    /// There is a fixed point, and it has entropies.
-    fn check_defined(&self, tree: &Tree) -> Result<(), RunError> {
-        let Termination::Converged { perfect_recovery } = self.termination() else {
-            let what = "the fixed point that entropies belong to";
-            return Err(not_reached(what, self.termination()));
-        };
-        let outputs = tree.factors().iter().filter(|f| f.inputs == f.edges.len());
-        let noiseless = outputs
-            .into_iter()
-            .find(|f| f.factor.noise_entropy().is_none());
-        match noiseless.filter(|_| *perfect_recovery) {
-            None => Ok(()),
-            Some(output) => Err(RunError::NotDefined {
-                what: "the entropy of the measurements".to_owned(),
-                why: format!(
-                    "it diverges where the signal is recovered through the noiseless output `{}`",
-                    output.name
-                ),
-            }),
-        }
     }
 }

@@ -5,6 +5,7 @@
 //! point, which expectation propagation attains, then claims more than can be known.
 
 use super::bayes_optimal::CERTAIN;
+use super::evolution::noiseless_output;
 use super::phases::FixedPoints;
 use super::theory::least_noise;
 use crate::error::RunError;
@@ -113,15 +114,11 @@ fn pinning(tree: &Tree, noise: f64) -> f64 {
 
 /// Refuses noiseless continuous outputs.
 fn check_noise(tree: &Tree) -> Result<(), RunError> {
-    let outputs = tree.factors().iter().filter(|f| f.inputs == f.edges.len());
-    let noiseless = outputs
-        .into_iter()
-        .find(|f| f.factor.noise_entropy().is_none());
-    match noiseless {
+    match noiseless_output(tree) {
         None => Ok(()),
         Some(output) => Err(RunError::NotDefined {
             what: "the mutual information with the measurements".to_owned(),
-            why: format!("`{}` is a noiseless output", output.name),
+            why: format!("`{output}` is a noiseless output"),
         }),
     }
 }

@@ -5,8 +5,9 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use super::conjugate::KNOWN;
+use super::conjugate::certain;
 use super::divergence::check_pair;
+use super::evolution::noiseless_output;
 use super::heuristic::heuristics;
 use super::teacher::{not_reached, requires, rule, weights};
 use super::theory::{INFORMED, check_initial, check_start};
@@ -20,9 +21,8 @@ use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
 use crate::model::{Tree, Variable};
 
-/// Without doubt, in units of $1/\tau_0$: the error of a certain student is a difference of overlaps, and rounds to
-/// no less than the square of this.
-const CERTAIN: f64 = 1e10;
+/// Distance from the Nishimori line, relative, that is rounding: averages are good to 1e-8.
+const MATCHED: f64 = 1e-8;
 
 /// The algorithm: moments of the student over data of the teacher.
 #[derive(Debug, Clone)]
@@ -32,6 +32,31 @@ pub struct ReplicaSymmetric {
     teachers: Vec<Arc<dyn Factor>>,
     factor_weights: Vec<f64>,
     variable_weights: Vec<f64>,
+    /// Edges by factor and port.
+    edges: Vec<Vec<usize>>,
+}
+
+impl ReplicaSymmetric {
+    /// Puts the fields of a factor that teacher and student share back on the Nishimori line, $\hat m = \hat q$ and $\hat\tau = \hat\tau_0$, if they
+    /// are there but for rounding; says so. The line maps to itself, and where it is not stable rounding would grow.
+    fn settle(&self, node: usize, factor: &dyn Factor, fields: &mut [OverlapFields]) -> bool {
+        let tau0_hat = &self.moments.to_factor[node];
+        let on_line = |(f, t): (&OverlapFields, &f64)| {
+            let scale = f.m_hat.abs() + t.abs();
+            f.a().is_finite()
+                && (f.m_hat - f.q_hat).abs() <= MATCHED * scale
+                && (f.tau_hat - t).abs() <= MATCHED * scale
+        };
+        let same = std::ptr::addr_eq(factor, Arc::as_ptr(&self.teachers[node]));
+        if !same || !fields.iter().zip(tau0_hat).all(on_line) {
+            return false;
+        }
+        for (f, t) in fields.iter_mut().zip(tau0_hat) {
+            f.q_hat = f.m_hat;
+            f.tau_hat = *t;
+        }
+        true
+    }
 }
 
 impl Algorithm for ReplicaSymmetric {
@@ -79,7 +104,8 @@ impl Algorithm for ReplicaSymmetric {
         out: &mut OverlapFields,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
-        let fields: Vec<OverlapFields> = incoming.iter().copied().collect();
+        let mut fields: Vec<OverlapFields> = incoming.iter().copied().collect();
+        let matched = self.settle(node, factor, &mut fields);
         let at = Averaged {
             fields: &fields,
             tau0_hat: &self.moments.to_factor[node],
@@ -99,6 +125,10 @@ impl Algorithm for ReplicaSymmetric {
         out.m_hat = a * o.m / o.tau0 - own.m_hat;
         out.q_hat = a * a * o.err - own.q_hat;
         out.tau_hat = extrinsic - out.q_hat;
+        if matched {
+            out.q_hat = out.m_hat;
+            out.tau_hat = self.moments.to_variable[self.edges[node][target]];
+        }
         Ok(())
     }
 
@@ -171,32 +201,6 @@ impl Algorithm for ReplicaSymmetric {
     }
 }
 
-/// What a student sends that has no doubt left, as in the Bayes-optimal setting; `None` while it has some.
-fn certain(o: &Overlaps, a: f64, is_law: bool) -> Result<Option<OverlapFields>, FactorError> {
-    let sure = |x: f64| x * CERTAIN < o.tau0;
-    // the curvature of a penalty is no doubt: av stays where its active set does
-    if sure(o.v) && sure(o.mse()) && (o.v * a < 1e-3 || !is_law) {
-        let field = CERTAIN / o.tau0;
-        return Ok(Some(if o.v > 0.0 {
-            OverlapFields {
-                m_hat: field,
-                q_hat: field,
-                tau_hat: 0.0,
-            }
-        } else {
-            KNOWN
-        }));
-    }
-    if o.v > 0.0 {
-        return Ok(None);
-    }
-    Err(FactorError::Unsupported(format!(
-        "the student is certain, and errs by {:e} of the signal's second moment: \
-         state evolution needs a student with some noise where its teacher has some",
-        o.mse() / o.tau0
-    )))
-}
-
 /// State evolution of a student on data of another teacher.
 #[derive(Debug, Clone)]
 pub struct MismatchedEvolution<'t> {
@@ -230,6 +234,7 @@ impl<'t> MismatchedEvolution<'t> {
                 .collect(),
             factor_weights,
             variable_weights,
+            edges: student.factors().iter().map(|f| f.edges.clone()).collect(),
         };
         let options = Options {
             max_sweeps: 2000,
@@ -346,6 +351,7 @@ impl<'t> MismatchedEvolution<'t> {
             teacher: self.algorithm.moments.clone(),
             normalisation: self.own.as_ref().map_or(0.0, |own| own.normalisation),
             heuristics: heuristics(self.student),
+            noiseless_output: noiseless_output(self.student),
         })
     }
 

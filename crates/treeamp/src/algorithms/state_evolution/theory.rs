@@ -1,5 +1,6 @@
 //! State evolution of a tree, ready to run: options, starts, runs.
 
+use super::evolution::noiseless_output;
 use super::heuristic::heuristics;
 use super::teacher::not_reached;
 use super::{BayesOptimal, Conjugate, Evolution, Teacher};
@@ -168,6 +169,7 @@ impl<'t> StateEvolution<'t> {
             teacher: self.teacher.clone(),
             normalisation: self.teacher.normalisation,
             heuristics: heuristics(self.tree),
+            noiseless_output: noiseless_output(self.tree),
         })
     }
 

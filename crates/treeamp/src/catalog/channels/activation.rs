@@ -181,6 +181,10 @@ impl ScalarChannel for Activation {
         Some(Box::new(ActivationTable::new(self, a, reach)?))
     }
 
+    fn is_smooth(&self) -> bool {
+        self.analytic
+    }
+
     fn likelihood(&self) -> Option<ActivationLikelihood> {
         let inverse = Arc::clone(self.inverse.as_ref()?);
         Some(ActivationLikelihood::new(

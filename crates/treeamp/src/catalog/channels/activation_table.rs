@@ -8,7 +8,7 @@ use super::Activation;
 use crate::scalar::{Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
 
 /// Largest number of points.
-const MAX_POINTS: f64 = 20_000.0;
+const MAX_POINTS: f64 = 200_000.0;
 /// Step of the grid in units of the narrowest width.
 const STEP: f64 = 0.35;
 /// Largest step: the singularities of the named activations are at $\pm i\pi/2$ or further.
@@ -129,6 +129,10 @@ impl ScalarView for ActivationTable {
 
     fn map(&self, z: f64) -> Option<f64> {
         Some(self.law.value(z))
+    }
+
+    fn is_smooth(&self) -> bool {
+        ScalarChannel::is_smooth(&self.law)
     }
 
     fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use rand::Rng;
 
 use crate::belief::Message as _;
-use crate::belief::{Gaussian, Overlaps, SignalSpec, mean_square, product_excess};
+use crate::belief::{Gaussian, Overlaps, SignalSpec, Structure, mean_square, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, Averaged, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, ProximalRule,
-    gaussian_proximal_rule,
+    ALL_STRUCTURES, Arity, Averaged, BeliefError, EnsembleRule, Factor, GenerativeRule, Incoming,
+    PosteriorRule, ProximalRule, all_alike, gaussian_proximal_rule,
 };
 
 /// A known shift.
@@ -73,6 +73,14 @@ impl Factor for Bias {
         })
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        ALL_STRUCTURES
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        all_alike(ALL_STRUCTURES, ports)
+    }
+
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
         Some(self)
     }
@@ -101,6 +109,10 @@ impl PosteriorRule for Bias {
         let other = incoming.get(1 - target);
         let sign = if target == 1 { 1.0 } else { -1.0 };
         out.copy_from(other);
+        if other.structure() != Structure::Isotropic {
+            out.shift(&self.bias, sign);
+            return Ok(());
+        }
         let step = if other.is_pinned() {
             sign
         } else {
@@ -121,7 +133,7 @@ impl PosteriorRule for Bias {
         let (z, x) = (incoming.get(0), incoming.get(1));
         let mut back = z.clone();
         self.message(incoming, 0, &mut back, work)?;
-        if z.is_pinned() || x.is_pinned() {
+        if z.structure() != Structure::Isotropic || z.is_pinned() || x.is_pinned() {
             let own = z.own_potential() + x.own_potential();
             return Ok(self.excess(incoming, work)? + own);
         }
@@ -139,11 +151,7 @@ impl PosteriorRule for Bias {
         let (z, x) = (incoming.get(0), incoming.get(1));
         let (mut back, mut total) = (z.clone(), z.clone());
         self.message(incoming, 0, &mut back, work)?;
-        let constant = if x.precision.scalar() > 0.0 {
-            0.0
-        } else {
-            x.log_value(&self.bias)
-        };
+        let constant = x.shift_constant(&self.bias);
         Ok(product_excess([z, &back].into_iter(), &mut total) + constant)
     }
 }

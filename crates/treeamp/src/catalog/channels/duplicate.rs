@@ -3,11 +3,12 @@
 use rand::Rng;
 
 use crate::belief::Message as _;
-use crate::belief::{Gaussian, SignalSpec, product_excess};
+use crate::belief::{Gaussian, SignalSpec, Structure, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
-    ProximalRule, gaussian_ensemble_rule, gaussian_proximal_rule,
+    ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
+    Incoming, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
+    gaussian_proximal_rule,
 };
 
 /// Copies of one input.
@@ -55,6 +56,14 @@ impl Factor for Duplicate {
         Ok(vec![inputs[0].clone(); self.copies])
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        ALL_STRUCTURES
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        all_alike(ALL_STRUCTURES, ports)
+    }
+
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
         Some(self)
     }
@@ -97,7 +106,8 @@ impl PosteriorRule for Duplicate {
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        if incoming.iter().any(Gaussian::is_pinned) {
+        let plain = |m: &Gaussian| m.structure() == Structure::Isotropic && !m.is_pinned();
+        if !incoming.iter().all(plain) {
             let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
             return Ok(self.excess(incoming, work)? + own);
         }

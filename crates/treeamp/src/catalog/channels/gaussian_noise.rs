@@ -10,12 +10,13 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::belief::Message as _;
-use crate::belief::{Gaussian, SignalSpec};
+use crate::belief::{Gaussian, SignalSpec, Structure, product_excess};
 use crate::catalog::likelihoods::GaussianLikelihood;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
-    ProximalRule, gaussian_ensemble_rule, gaussian_proximal_rule, log_normal_sum, quadratic_energy,
+    ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
+    Incoming, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
+    gaussian_proximal_rule, log_normal_sum, quadratic_energy,
 };
 use crate::separable::ObservedLaw;
 
@@ -88,6 +89,14 @@ impl Factor for GaussianNoise {
         Ok(Some(Arc::new(law.unspecified())))
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        ALL_STRUCTURES
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        all_alike(ALL_STRUCTURES, ports)
+    }
+
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
         Some(self)
     }
@@ -118,6 +127,10 @@ impl PosteriorRule for GaussianNoise {
         _: &mut [f64],
     ) -> Result<(), FactorError> {
         let other = incoming.get(1 - target);
+        if other.structure() != Structure::Isotropic {
+            out.copy_from(other);
+            return out.add_noise(self.noise_variance);
+        }
         let (delta, a) = (self.noise_variance, other.precision.scalar());
         out.copy_from(other);
         if delta == 0.0 {
@@ -147,9 +160,13 @@ impl PosteriorRule for GaussianNoise {
     fn log_partition(
         &self,
         incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
+        work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let (z, x) = (incoming.get(0), incoming.get(1));
+        if z.structure() != Structure::Isotropic {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(self.excess(incoming, work)? + own);
+        }
         let (delta, az, ax) = (
             self.noise_variance,
             z.precision.scalar(),
@@ -191,6 +208,13 @@ impl PosteriorRule for GaussianNoise {
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let (z, x) = (incoming.get(0), incoming.get(1));
+        if z.structure() != Structure::Isotropic {
+            // the noisy z is a density where z is one
+            let (mut noisy, mut total) = (z.clone(), z.clone());
+            noisy.add_noise(self.noise_variance)?;
+            let constant = z.noise_constant(&noisy, self.noise_variance)?;
+            return Ok(product_excess([&noisy, x].into_iter(), &mut total) + constant);
+        }
         let (az, ax) = (z.precision.scalar(), x.precision.scalar());
         if az <= 0.0 || ax <= 0.0 {
             let own = z.own_potential() + x.own_potential();

@@ -17,7 +17,7 @@ use crate::catalog::likelihoods::PiecewiseLikelihood;
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
-use crate::scalar::{Landmark, Parity, ScalarChannel, Tilt, TiltedPair};
+use crate::scalar::{Landmark, Parity, Piece, ScalarChannel, Tilt, TiltedPair};
 
 const INF: f64 = f64::INFINITY;
 /// Standard deviations beyond which a Gaussian is nothing.
@@ -280,6 +280,16 @@ impl ScalarChannel for PiecewiseLinear {
         marks.retain(|m| !m.edge || !atoms.contains(&m.place));
         marks.dedup();
         marks
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        let piece = |r: &Region| Piece {
+            start: r.start,
+            end: r.end,
+            offset: r.offset,
+            slope: r.slope,
+        };
+        self.regions.iter().map(|(r, _)| piece(r)).collect()
     }
 
     fn parity(&self) -> Option<Parity> {

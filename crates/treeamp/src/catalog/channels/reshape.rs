@@ -3,11 +3,11 @@
 use rand::Rng;
 
 use super::Duplicate;
-use crate::belief::{Element, SignalSpec};
+use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, PosteriorRule, ProximalRule,
-    gaussian_ensemble_rule,
+    ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
+    PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
 };
 
 /// What the output looks like.
@@ -119,6 +119,14 @@ impl Factor for Reshape {
             },
         };
         Ok(vec![output])
+    }
+
+    fn structures(&self) -> &'static [Structure] {
+        ALL_STRUCTURES
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        all_alike(ALL_STRUCTURES, ports)
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {

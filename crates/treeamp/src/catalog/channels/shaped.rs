@@ -9,7 +9,7 @@ use crate::error::{ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor};
 use crate::operator::{
     Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, OrthogonalDft,
-    SubSampledDft, SubSampling, UnitaryDft,
+    SubSampledDft, SubSampling, UnitaryDft, check_shape,
 };
 
 /// Implements [`Factor`] for a channel with `operator(&SignalSpec)`.
@@ -59,7 +59,7 @@ fn misfit(error: ModelError, input: &SignalSpec) -> ShapeError {
             ..
         } => ShapeError {
             port: 0,
-            expected: format!("{name} {expected}"),
+            expected: format!("a {name} {expected}"),
             got: format!("{got}, on a signal of shape {input}"),
         },
         other => ShapeError {
@@ -175,16 +175,26 @@ shaped_channel!(Convolution, CircularConvolution);
 #[derive(Debug, Clone)]
 pub struct Mask {
     observed: Vec<bool>,
+    shape: Option<Vec<usize>>,
 }
 
 impl Mask {
-    /// Keeps the entries where `observed` is true.
+    /// Keeps the entries where `observed`, row-major, is true: as many as the signal has.
     #[must_use]
     pub fn new(observed: Vec<bool>) -> Self {
-        Self { observed }
+        let shape = None;
+        Self { observed, shape }
+    }
+
+    /// The same mask as an array, which must have the signal's shape.
+    #[must_use]
+    pub fn of_shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.shape = Some(shape.into());
+        self
     }
 
     fn operator(&self, input: &SignalSpec) -> Result<SubSampling, ModelError> {
+        check_shape(Self::NAME, input, self.shape.as_deref())?;
         SubSampling::new(input, &self.observed)
     }
 }
@@ -195,16 +205,26 @@ shaped_channel!(Mask, SubSampling);
 #[derive(Debug, Clone)]
 pub struct MaskedDft {
     observed: Vec<bool>,
+    shape: Option<Vec<usize>>,
 }
 
 impl MaskedDft {
-    /// Keeps the frequencies where `observed` is true.
+    /// Keeps the frequencies where `observed`, row-major, is true: as many as the signal has.
     #[must_use]
     pub fn new(observed: Vec<bool>) -> Self {
-        Self { observed }
+        let shape = None;
+        Self { observed, shape }
+    }
+
+    /// The same mask as an array, which must have the signal's shape.
+    #[must_use]
+    pub fn of_shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.shape = Some(shape.into());
+        self
     }
 
     fn operator(&self, input: &SignalSpec) -> Result<SubSampledDft, ModelError> {
+        check_shape(Self::NAME, input, self.shape.as_deref())?;
         SubSampledDft::new(input, &self.observed)
     }
 }

@@ -16,7 +16,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gain, log_normal_density, log_one_plus};
 use crate::error::{ModelError, parameter};
-use crate::math::special::{log_add_exp, sigmoid};
+use crate::math::special::log_add_exp;
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
 /// Zero with probability $1 - \rho$, else $\mathcal N(m, v)$.
@@ -61,11 +61,6 @@ impl GaussBernoulli {
     #[inline]
     fn slab_gain(&self, a: f64, b: f64) -> f64 {
         gain(self.mean, self.variance, a, b) - 0.5 * log_one_plus(a, self.variance)
-    }
-
-    /// $P(x \neq 0)$ under the tilt, $\sigma(\xi)$.
-    pub(crate) fn slab_probability(&self, a: f64, b: f64) -> f64 {
-        sigmoid(self.log_odds + self.slab_gain(a, b))
     }
 
     #[inline]

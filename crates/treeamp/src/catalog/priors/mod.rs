@@ -8,6 +8,7 @@ mod gauss_bernoulli;
 mod gaussian;
 mod gaussian_mixture;
 mod interval;
+mod mixture_row;
 mod natural;
 mod positive;
 
@@ -19,5 +20,6 @@ pub use gauss_bernoulli::GaussBernoulli;
 pub use gaussian::GaussianPrior;
 pub use gaussian_mixture::GaussianMixture;
 pub use interval::Interval;
+pub use mixture_row::MixtureRow;
 pub use natural::NaturalPrior;
 pub use positive::Positive;

@@ -23,6 +23,12 @@ const KNEE: &[f64] = &[8.0];
 const STEP: &[f64] = &[0.0, 3.0, 8.0];
 /// Cuts around an edge seen through a nested field.
 const EDGE: &[f64] = &[7.5];
+/// Cuts where the outputs of another piece begin.
+const SHADOW: &[f64] = &[8.0, 2.75];
+/// One cut.
+const HERE: &[f64] = &[0.0];
+/// Cuts around the end of a piece, seen through noise, from the outside in.
+const BORDER: &[f64] = &[-3.5, 1.75, 6.5];
 /// Cuts around a logistic change from one landmark to another.
 const LOGISTIC: &[f64] = &[7.5];
 
@@ -139,6 +145,24 @@ impl Breaks {
     /// A knee without a corner: the student's.
     pub fn bend(&mut self, place: f64, width: f64) {
         self.push(place, width, KNEE);
+    }
+
+    /// The end of a piece of a channel, seen along it through noise; the sign of the width says on which side
+    /// it lies.
+    pub fn border(&mut self, place: f64, width: f64) {
+        for cut in BORDER {
+            self.push(width.mul_add(*cut, place), width.abs(), HERE);
+        }
+    }
+
+    /// Where the outputs of another piece begin.
+    pub fn shadow(&mut self, place: f64, width: f64) {
+        self.push(place, width, SHADOW);
+    }
+
+    /// Where the lines of two pieces cross, and how far from there they are told apart.
+    pub fn crossing(&mut self, place: f64, width: f64) {
+        self.push(place, width, NESTED);
     }
 
     /// A corner of the integrand.

@@ -7,35 +7,35 @@ use super::breaks::Breaks;
 use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{
-    COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, entropy, floors, is_same,
-    is_symmetric,
+    COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, floors, is_same, is_symmetric,
+    known_input, tube,
 };
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
 use crate::scalar::{Landmark, ScalarView, Symmetry, Tilt, TiltedPair};
 
-const Z: usize = 0;
-const X: usize = 1;
+pub(super) const Z: usize = 0;
+pub(super) const X: usize = 1;
 /// Weight, relative to the heaviest break, of what is nothing; for the variance of $x$, which may itself be
 /// next to nothing, and for the other averages.
 const EMPTY: [f64; 2] = [1e-40, 1e-21];
 
 /// A teacher and a student channel at the fields of both ends.
-struct Pair<'a> {
-    student: &'a dyn ScalarView,
-    teacher: &'a dyn ScalarView,
-    at: [Field; 2],
+pub(super) struct Pair<'a> {
+    pub student: &'a dyn ScalarView,
+    pub teacher: &'a dyn ScalarView,
+    pub at: [Field; 2],
     /// The end whose overlaps are asked for; `None` for the potential.
-    target: Option<usize>,
+    pub target: Option<usize>,
     /// $A_0(\hat\tau_0, 0)$.
-    log_z0: f64,
-    tau0: [f64; 2],
+    pub log_z0: f64,
+    pub tau0: [f64; 2],
     /// The weight is formed from the excess over the tilt of this end.
-    sharp: [bool; 2],
-    bayes: bool,
+    pub sharp: [bool; 2],
+    pub bayes: bool,
     /// Only one sign of $b_z$ need be looked at.
-    symmetric: bool,
+    pub symmetric: bool,
 }
 
 impl Pair<'_> {
@@ -96,7 +96,11 @@ impl Pair<'_> {
     }
 
     /// A law in a cheaper form, at the precisions of the teacher or of the student.
-    fn tabulated(&self, view: &dyn ScalarView, starred: bool) -> Option<Box<dyn ScalarView>> {
+    pub(super) fn tabulated(
+        &self,
+        view: &dyn ScalarView,
+        starred: bool,
+    ) -> Option<Box<dyn ScalarView>> {
         if self.bayes && !starred {
             return None;
         }
@@ -110,8 +114,8 @@ impl Pair<'_> {
         }
     }
 
-    /// All averaged quantities at a pair of fields.
-    fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
+    /// What teacher and student say at a pair of fields, and the weight of the pair if it is not zero.
+    fn visit(&self, bz: f64, bx: f64) -> Option<(f64, Point)> {
         let (z, x) = (self.star(Z, bz), self.star(X, bx));
         let measure = self.log_measure(Z, bz) + self.log_measure(X, bx) - self.log_z0;
         let nothing = (TiltedPair::divergent(0.0, 0.0), f64::INFINITY);
@@ -124,7 +128,7 @@ impl Pair<'_> {
         };
         let weight = (excess + measure).exp();
         if !(weight > 0.0) {
-            return Sample::plain([0.0; COUNT]);
+            return None;
         }
         let t = if self.bayes {
             t0
@@ -150,18 +154,40 @@ impl Pair<'_> {
             r0,
             v0,
         };
+        Some((weight, point))
+    }
+
+    /// The averaged quantities at a pair of fields, with a weight other than that of the pair.
+    pub(super) fn weighted(&self, [bz, bx]: [f64; 2], weight: f64) -> [f64; COUNT] {
+        let end = self.target.unwrap_or(X);
+        match self.visit(bz, bx) {
+            Some((_, point)) => point.weighted(weight, self.at[end].k),
+            None => [0.0; COUNT],
+        }
+    }
+
+    /// All averaged quantities at a pair of fields.
+    fn sample(&self, bz: f64, bx: f64) -> Sample<COUNT> {
+        let Some((weight, point)) = self.visit(bz, bx) else {
+            return Sample::plain([0.0; COUNT]);
+        };
+        let end = self.target.unwrap_or(X);
         // the mean of x rises with b_x as its variance says
-        let rise = if self.target == Some(X) { r } else { f64::NAN };
+        let rise = if self.target == Some(X) {
+            point.r
+        } else {
+            f64::NAN
+        };
         Sample {
             values: point.weighted(weight, self.at[end].k),
             weight,
             rise: [rise, 0.0],
-            slope: [v, 0.0],
+            slope: [point.v, 0.0],
         }
     }
 
     /// Which averages are needed, and to what accuracy.
-    fn floor(&self) -> [f64; COUNT] {
+    pub(super) fn floor(&self) -> [f64; COUNT] {
         let Some(end) = self.target else {
             let mut floor = [f64::INFINITY; COUNT];
             floor[..=POTENTIAL].fill(0.0);
@@ -217,7 +243,13 @@ impl Pair<'_> {
         integrate(&mut |bx| self.sample(bz, bx), &breaks.sorted(), effort)
     }
 
-    fn average(&self) -> [f64; COUNT] {
+    pub(super) fn average(&self) -> [f64; COUNT] {
+        if let Some(sums) = known_input::average(self) {
+            return sums;
+        }
+        if let Some(tubes) = tube::Tubes::of(self) {
+            return tubes.average();
+        }
         let at = &self.at[Z];
         let needed = self.floor();
         if at.is_silent() {
@@ -359,38 +391,4 @@ pub(super) fn averages(
     };
     let sums = sums.checked(&at)?;
     Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]))
-}
-
-/// $H$ at fields that averages can take: the excess is averaged over the tilts of the ends that are
-/// [clear](entropy::CLEAR).
-pub(super) fn entropic(channel: &dyn ScalarView, at: Averaged<'_>) -> Result<f64, FactorError> {
-    let t0 = teacher_at(channel, at.tau0_hat)?;
-    let tau0 = second_moments(&t0);
-    let field = |end: usize| Field::new(&at.fields[end], at.tau0_hat[end], true);
-    let fields = [field(Z)?, field(X)?];
-    let clear = [Z, X].map(|i| fields[i].m_hat * tau0[i] > entropy::CLEAR);
-    let mut pair = Pair {
-        student: channel,
-        teacher: channel,
-        at: fields.map(|f| Field { excess: true, ..f }),
-        target: None,
-        log_z0: t0.log_z,
-        tau0,
-        sharp: clear,
-        bayes: true,
-        symmetric: is_symmetric(channel, channel),
-    };
-    let table = pair.tabulated(channel, true);
-    if let Some(table) = &table {
-        (pair.teacher, pair.student) = (&**table, &**table);
-    }
-    let sums = Sums(pair.average()).checked(&fields[X])?;
-    let ends = [Z, X].map(|i| {
-        if clear[i] {
-            entropy::of_tilt(&fields[i], tau0[i])
-        } else {
-            0.5 * fields[i].m_hat * tau0[i]
-        }
-    });
-    Ok(t0.log_z - sums.0[POTENTIAL] + ends[Z] + ends[X])
 }

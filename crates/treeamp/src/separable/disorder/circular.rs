@@ -164,6 +164,31 @@ impl Pair<'_> {
         ]
     }
 
+    fn lengths(&self, log_z0: f64) -> Lengths<'_> {
+        let at = &self.at;
+        let strength = at.m_hat * at.m_hat * self.tau0;
+        Lengths {
+            pair: self,
+            log_z0,
+            sharp: strength > SHARP * at.q_hat,
+            faint: at.bayes && strength < FAINT * at.q_hat,
+        }
+    }
+
+    /// $E[f(|b|)]$ over a circular prior, for a function bounded by one.
+    pub fn prior_expectation(&self, log_z0: f64, f: &dyn Fn(f64) -> f64) -> f64 {
+        if self.at.is_silent() {
+            return f(0.0);
+        }
+        let lengths = self.lengths(log_z0);
+        let sample = &mut |b: f64| {
+            let weight = lengths.sample(b).weight;
+            Sample::plain([weight, if weight > 0.0 { weight * f(b) } else { 0.0 }])
+        };
+        let [mass, mean] = integrate(sample, &lengths.breaks(), Effort::plain());
+        mean / mass
+    }
+
     /// The nine averages of a circular prior; `log_z0` is the teacher's $A_0(\hat\tau_0, 0)$.
     pub fn prior(&self, log_z0: f64) -> [f64; COUNT] {
         let at = &self.at;
@@ -176,13 +201,7 @@ impl Pair<'_> {
             let v0 = prior_at(self.teacher, flat).variance;
             return point(t, 0.0, v0).weighted(1.0, at.k);
         }
-        let strength = at.m_hat * at.m_hat * self.tau0;
-        let lengths = Lengths {
-            pair: self,
-            log_z0,
-            sharp: strength > SHARP * at.q_hat,
-            faint: at.bayes && strength < FAINT * at.q_hat,
-        };
+        let lengths = self.lengths(log_z0);
         let effort = Effort {
             monitored: Some(self.monitors()),
             floor: floors(at, self.tau0),

@@ -15,12 +15,15 @@
 //! - Where student and teacher are one law and their fields agree (the Bayes-optimal case), $r = r_0$,
 //!   $m = E[r^2]$ and `err` $= m v/\tau_0$.
 
+mod across;
 mod breaks;
 mod channel;
+mod channel_entropy;
 mod circular;
 mod circular_channel;
 mod entropy;
 mod gaussian;
+mod known_input;
 mod likelihood;
 mod line;
 mod modulus;
@@ -28,6 +31,7 @@ mod panels;
 mod penalty;
 mod prior;
 mod rules;
+mod tube;
 
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;

@@ -4,10 +4,9 @@ use super::line::{Law, Line};
 use super::rules::view_of;
 use super::{Field, POTENTIAL, Sums, circular, entropy, gaussian, is_same, recovered};
 use crate::belief::Overlaps;
-use crate::catalog::priors::GaussBernoulli;
 use crate::error::FactorError;
 use crate::factor::{Averaged, Factor};
-use crate::scalar::{ScalarView, Symmetry, Tilt, Tilted};
+use crate::scalar::{Elem, ScalarPrior, ScalarView, Symmetry, Tilt, Tilted};
 use crate::separable::SeparablePrior;
 
 /// The teacher's law at its own tilt.
@@ -113,22 +112,52 @@ pub(super) fn entropic(
     })
 }
 
-impl SeparablePrior<GaussBernoulli> {
-    /// $E[P(x \neq 0 \mid b)]$: the fraction of components that the student's posterior places in the slab.
+impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
+    /// $E[P(x \neq 0 \mid b)]$ of a law with an atom of mass $p_0$ at zero: the fraction of components that the student's posterior
+    /// holds to be present, from $P(x = 0 \mid b) = p_0\,e^{-A(a, b)}$.
     ///
-    /// In the Bayes-optimal case it is $\rho$ at any precision; its distance from there measures a mismatch.
+    /// In the Bayes-optimal case it is $1 - p_0$ at any precision; its distance from there measures a mismatch.
     ///
     /// # Errors
-    /// As the overlaps of this prior.
+    /// A law without an atom at zero; else as the overlaps of this prior.
     pub fn posterior_sparsity(
         &self,
         teacher: &dyn Factor,
         at: Averaged<'_>,
     ) -> Result<f64, FactorError> {
-        let teacher = view_of(teacher)?;
-        let at = Field::new(&at.fields[0], at.tau0_hat[0], is_same(self, teacher))?;
-        with_line(self, teacher, at, |line| {
-            line.expectation(&|b| self.law().slab_probability(at.a, b))
-        })
+        let atoms = self.law().atoms().into_iter();
+        let absent: f64 = atoms
+            .filter(|(x, _)| x.norm_sqr() == 0.0)
+            .map(|(_, p)| p)
+            .sum();
+        // two independent parts are each absent with the root of the mass of the pair
+        let absent = match self.law().part() {
+            Some(_) => absent.sqrt(),
+            None => absent,
+        };
+        let (student, teacher) = (view_of(self)?, view_of(teacher)?);
+        if !(absent > 0.0) {
+            let name = Factor::name(self);
+            return Err(FactorError::Unsupported(format!(
+                "the sparsity of `{name}`, which has no atom at zero"
+            )));
+        }
+        let field = Field::new(&at.fields[0], at.tau0_hat[0], is_same(student, teacher))?;
+        let present = |b: f64| {
+            let log_z = student.prior(Tilt { a: field.a, b }).map(|t| t.log_z);
+            -(absent.ln() - log_z.unwrap_or(f64::INFINITY)).exp_m1()
+        };
+        if student.symmetry() == Symmetry::Circular {
+            let t0 = teacher_at(teacher, field.tau0_hat)?;
+            let tau0 = t0.second_moment();
+            let pair = circular::Pair {
+                student,
+                teacher,
+                at: field.softened(tau0),
+                tau0,
+            };
+            return Ok(pair.prior_expectation(t0.log_z, &present));
+        }
+        with_line(student, teacher, field, |line| line.expectation(&present))
     }
 }

@@ -1,7 +1,7 @@
 //! The ensemble rules of separable factors, from their averages and closed forms.
 
 use super::gaussian::log_gaussian;
-use super::{channel, entropy, likelihood, per_component, prior};
+use super::{channel, channel_entropy, entropy, likelihood, per_component, prior};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor, signal};
@@ -228,7 +228,7 @@ impl<C: ScalarChannel> EnsembleRule for C {
             return by_potential(self, teacher, at, ports);
         }
         let tau0 = channel::second_moments(&channel::teacher_at(self, at.tau0_hat)?);
-        let within = |at: Averaged<'_>| channel::entropic(self, at);
+        let within = |at: Averaged<'_>| channel_entropy::entropic(self, at);
         let dimension = |end| entropy::slope(at, &tau0, end, within);
         entropy::extended(at, &tau0, entropy::SHARPEST, within, dimension)
     }

@@ -189,7 +189,7 @@ fn guess(
 /// phase. For noiseless continuous outputs perfect recovery becomes stable where they outnumber the unknowns.
 ///
 /// # Errors
-/// As [`algorithmic_threshold`].
+/// [`RunError::NotDefined`] when both starts lead to one fixed point all over the range; else as [`algorithmic_threshold`].
 pub fn informed_threshold(
     family: &Family<'_>,
     signal: &str,
@@ -214,8 +214,23 @@ pub fn informed_threshold(
         Ok(!recovered && !agree(&tree, signal, points)?)
     };
     search.check()?;
+    let what = "the informed threshold";
     let guess = guess(family, signal, search, Curve::informed)?;
-    search.around(guess, "the informed threshold", above)
+    match search.around(guess, what, above) {
+        // not above the range: nothing is beyond a transition that the family does not have
+        Err(RunError::NoTransition {
+            low,
+            high,
+            holds: false,
+            ..
+        }) => Err(RunError::NotDefined {
+            what: what.to_owned(),
+            why: format!(
+                "the uninformed and the informed start lead to one fixed point at every ratio between {low} and {high}"
+            ),
+        }),
+        found => found,
+    }
 }
 
 /// The ratio above which the data determine the better fixed point: where the entropies of the two

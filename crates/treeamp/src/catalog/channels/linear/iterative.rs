@@ -3,80 +3,27 @@
 //!
 //! With $\hat z = b_z/a_z$ the mean is $\hat z + \delta$, $(a_z + a_x W^T W)\,\delta = W^T(b_x - a_x W\hat z)$, solved
 //! from the last $\delta$ and preconditioned by the diagonal. With $w_\lambda = 1/(a_z + a_x\lambda)$ the variances
-//! are $v_z = E\,w$ and $v_x = E\,\lambda w/\alpha$ over the nodes of [`estimated_spectrum`], drawn once.
+//! are $v_z = E\,w$ and $v_x = E\,\lambda w/\alpha$ over a spectrum that is given, computed, or estimated from
+//! probes drawn once. An estimate is as fine as $\sigma = a_z/a_x$ needs: bounds on both sides of every rule
+//! and the spread of the probes are measured, and a variance that is not known to the accuracy asked
+//! for is an error.
 
 use std::f64::consts::TAU;
 
+use super::ladder::{Iterative, IterativeOptions};
 use crate::belief::Gaussian;
-use crate::error::{FactorError, ModelError, parameter};
+use crate::error::FactorError;
 use crate::math::spectrum::Spectrum;
-use crate::operator::{LanczosOptions, LinearOperator, estimated_spectrum};
+use crate::operator::LinearOperator;
 
-/// How an operator without a singular system is solved.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct IterativeOptions {
-    /// Conjugate gradients stop at this residual, relative to the right-hand side (1e-12).
-    pub tolerance: f64,
-    /// They fail beyond so many iterations (2000).
-    pub max_iterations: usize,
-    /// How its spectrum is estimated, where it is not given.
-    pub lanczos: LanczosOptions,
-}
-
-impl Default for IterativeOptions {
-    fn default() -> Self {
-        Self {
-            tolerance: 1e-12,
-            max_iterations: 2000,
-            lanczos: LanczosOptions::default(),
-        }
-    }
-}
-
-impl IterativeOptions {
-    pub(super) fn check(&self) -> Result<(), ModelError> {
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            let expected = "between 0 and 1";
-            return Err(parameter("linear", "tolerance", expected, self.tolerance));
-        }
-        if self.max_iterations == 0 {
-            return Err(parameter("linear", "max_iterations", "at least 1", 0));
-        }
-        self.lanczos.check()
-    }
-}
-
-/// What is worked out once.
-#[derive(Debug)]
-pub(super) struct Iterative {
-    pub spectrum: Spectrum,
-    diagonal: Option<Vec<f64>>,
-}
-
-impl Iterative {
-    pub fn new(
-        operator: &dyn LinearOperator,
-        options: &IterativeOptions,
-    ) -> Result<Self, FactorError> {
-        let spectrum = match operator.known_spectrum() {
-            Some(given) => given,
-            None => estimated_spectrum(operator, options.lanczos)?,
-        };
-        Ok(Self {
-            spectrum,
-            diagonal: operator.gram_diagonal(),
-        })
-    }
-
-    pub fn workspace_len(operator: &dyn LinearOperator) -> usize {
-        5 * operator.input().len() + operator.output().len() + operator.scratch_len(1)
-    }
-}
+/// Relative error of a mean: a hundredth of what is promised.
+const ACCURACY: f64 = 1e-8;
 
 /// One system to solve, and the room for it.
 pub(super) struct Solve<'a> {
     operator: &'a dyn LinearOperator,
     known: &'a Iterative,
+    spectrum: &'a Spectrum,
     options: IterativeOptions,
     az: f64,
     ax: f64,
@@ -99,7 +46,17 @@ impl<'a> Solve<'a> {
         options: IterativeOptions,
         [z, x]: [&'a Gaussian; 2],
         work: &'a mut [f64],
-    ) -> Self {
+    ) -> Result<Self, FactorError> {
+        let (az, ax) = (z.precision.scalar(), x.precision.scalar());
+        if ax == f64::INFINITY {
+            return Err(known_exactly(operator));
+        }
+        let (reached, work) = work.split_at_mut(1);
+        let level = known.level(&mut reached[0], az, ax);
+        let (spectrum, doubt) = known.resolved(operator, &options, level)?;
+        if let Some(doubt) = doubt.filter(|_| az > 0.0) {
+            return Err(FactorError::Failed(doubt.to_owned()));
+        }
         let (n, m) = (operator.input().len(), operator.output().len());
         let (solution, work) = work.split_at_mut(n);
         let (residual, work) = work.split_at_mut(n);
@@ -107,12 +64,13 @@ impl<'a> Solve<'a> {
         let (direction, work) = work.split_at_mut(n);
         let (product, work) = work.split_at_mut(n);
         let (output, scratch) = work.split_at_mut(m);
-        Self {
+        let solve = Self {
             operator,
             known,
+            spectrum,
             options,
-            az: z.precision.scalar(),
-            ax: x.precision.scalar(),
+            az,
+            ax,
             z,
             x,
             solution,
@@ -122,7 +80,9 @@ impl<'a> Solve<'a> {
             product,
             output,
             scratch,
-        }
+        };
+        solve.check()?;
+        Ok(solve)
     }
 
     fn w(&self, l: f64) -> f64 {
@@ -130,15 +90,8 @@ impl<'a> Solve<'a> {
     }
 
     /// The joint precision is positive on every mode that the spectrum has.
-    pub fn check(&self) -> Result<(), FactorError> {
-        if self.ax == f64::INFINITY {
-            return Err(FactorError::Unsupported(format!(
-                "expected an output with some noise, got one that is known exactly: `{}` is solved \
-                 by iteration",
-                self.operator.name()
-            )));
-        }
-        let nodes = self.known.spectrum.nodes();
+    fn check(&self) -> Result<(), FactorError> {
+        let nodes = self.spectrum.nodes();
         match nodes.iter().find(|(l, _)| !(self.az + self.ax * l > 0.0)) {
             None => Ok(()),
             Some((l, _)) => Err(self.improper(*l)),
@@ -211,6 +164,17 @@ impl<'a> Solve<'a> {
         }
     }
 
+    /// The smallest eigenvalue is at least $a_z$: the mean is off by at most $\|r\|/a_z$. At little noise that
+    /// asks for more than a residual relative to a right-hand side of order $a_x$ does.
+    fn is_accurate(&self, residual: f64, size: f64) -> bool {
+        if !self.centred() || residual <= f64::EPSILON * self.options.tolerance * size {
+            return true;
+        }
+        let parts = self.solution.iter().zip(&self.z.linear);
+        let square: f64 = parts.map(|(d, b)| (d + b / self.az).powi(2)).sum();
+        residual <= ACCURACY * self.az * square.sqrt()
+    }
+
     /// Conjugate gradients from the last solution.
     fn run(&mut self) -> Result<(), FactorError> {
         self.right_hand_side();
@@ -240,7 +204,8 @@ impl<'a> Solve<'a> {
         let mut rho = dot(self.residual, self.scaled);
         let goal = self.options.tolerance * size;
         for _ in 0..self.options.max_iterations {
-            if dot(self.residual, self.residual).sqrt() <= goal {
+            let reached = dot(self.residual, self.residual).sqrt();
+            if reached <= goal && self.is_accurate(reached, size) {
                 return Ok(());
             }
             self.multiply(false);
@@ -268,7 +233,7 @@ impl<'a> Solve<'a> {
 
     pub fn input_message(mut self, out: &mut Gaussian) -> Result<(), FactorError> {
         self.run()?;
-        let spectrum = &self.known.spectrum;
+        let spectrum = self.spectrum;
         let v = spectrum.expect(|l| self.w(l));
         let a_out = spectrum.expect(|l| self.ax * l * self.w(l)) / v;
         let parts = self.solution.iter().zip(&self.z.linear);
@@ -288,7 +253,7 @@ impl<'a> Solve<'a> {
         self.mean();
         self.operator
             .apply(self.product, &mut out.linear, self.scratch);
-        let spectrum = &self.known.spectrum;
+        let spectrum = self.spectrum;
         let alpha = spectrum.alpha();
         let v = spectrum.expect(|l| l * self.w(l)) / alpha;
         if v == 0.0 {
@@ -321,9 +286,16 @@ impl<'a> Solve<'a> {
         self.operator.apply(self.product, self.output, self.scratch);
         let fit = dot(self.product, &self.z.linear) + dot(self.output, &self.x.linear);
         let n = self.z.len() as f64;
-        let volume = self.known.spectrum.expect(|l| (TAU * self.w(l)).ln());
+        let volume = self.spectrum.expect(|l| (TAU * self.w(l)).ln());
         Ok(0.5 * fit + 0.5 * n * volume)
     }
+}
+
+fn known_exactly(operator: &dyn LinearOperator) -> FactorError {
+    FactorError::Unsupported(format!(
+        "expected an output with some noise, got one that is known exactly: `{}` is solved by iteration",
+        operator.name()
+    ))
 }
 
 fn dot(x: &[f64], y: &[f64]) -> f64 {

@@ -2,7 +2,8 @@
 //! column of an $N \times P$ matrix, or an operator that is never a matrix.
 //!
 //! An operator with a singular system is solved mode by mode, at the cost of its transforms; the
-//! others by conjugate gradients (file `iterative.rs`).
+//! others by conjugate gradients (file `iterative.rs`), for outputs with some noise: an output that is
+//! known exactly is refused there.
 //!
 //! With $W = U S V^T$, $\lambda = s^2$, $w = 1/(a_z + a_x\lambda)$ and tildes for coordinates in
 //! $U$ and $V$ (one mode $k$ of $K = \min(M, N)$ at a time):
@@ -19,23 +20,30 @@
 
 mod average;
 mod ensemble;
+mod extrinsic;
 mod iterative;
+mod ladder;
 mod messages;
 mod posterior;
 mod resolvent;
+mod spread;
+mod structured;
 
 use std::sync::{Arc, OnceLock};
 
+use faer::{Mat, MatRef};
 use rand::Rng;
 
 pub use self::ensemble::LinearEnsemble;
-pub use self::iterative::IterativeOptions;
-use self::iterative::{Iterative, Solve};
-use crate::belief::{Gaussian, SignalSpec};
+use self::iterative::Solve;
+use self::ladder::Iterative;
+pub use self::ladder::IterativeOptions;
+use self::structured::Structured;
+use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
-    gaussian_proximal_rule,
+    Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
+    each_supported, gaussian_proximal_rule,
 };
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
@@ -64,6 +72,8 @@ struct Inner {
     options: IterativeOptions,
     iterative: OnceLock<Result<Iterative, FactorError>>,
     spectrum: OnceLock<Option<Spectrum>>,
+    /// The operator as a matrix, for beliefs that are not isotropic.
+    matrix: OnceLock<Mat<f64>>,
     /// Whether its adjoint is one.
     tested: OnceLock<Result<(), FactorError>>,
 }
@@ -110,6 +120,7 @@ impl Linear {
                 options,
                 iterative: OnceLock::new(),
                 spectrum: OnceLock::new(),
+                matrix: OnceLock::new(),
                 tested: OnceLock::new(),
             }),
         }
@@ -170,6 +181,34 @@ impl Linear {
         }
     }
 
+    /// The operator on real storage as a matrix, column by column.
+    fn dense_matrix(&self) -> MatRef<'_, f64> {
+        if let Some(w) = self.matrix() {
+            return w.view();
+        }
+        let make = || {
+            let operator = self.operator();
+            let (n, m) = (operator.input().len(), operator.output().len());
+            let mut unit = vec![0.0; n];
+            let columns: Vec<Vec<f64>> = (0..n)
+                .map(|j| {
+                    unit.fill(0.0);
+                    unit[j] = 1.0;
+                    applied(operator, &unit)
+                })
+                .collect();
+            Mat::from_fn(m, n, |i, j| columns[j][i])
+        };
+        self.inner.matrix.get_or_init(make).as_ref()
+    }
+
+    /// The dense solution, where a belief is not isotropic.
+    fn structured<'a>(&'a self, z: &'a Gaussian, x: &'a Gaussian) -> Option<Structured<'a>> {
+        let isotropic = |m: &Gaussian| m.structure() == Structure::Isotropic;
+        let w = || self.dense_matrix();
+        (!isotropic(z) || !isotropic(x)).then(|| Structured { w: w(), z, x })
+    }
+
     fn known(&self) -> Result<&Iterative, FactorError> {
         let make = || Iterative::new(self.operator(), &self.inner.options);
         self.inner
@@ -179,6 +218,11 @@ impl Linear {
             .map_err(Clone::clone)
     }
 
+    /// The spectrum of an operator without a singular system.
+    fn estimated(&self) -> Result<&Spectrum, FactorError> {
+        self.known()?.spectrum(self.operator(), &self.inner.options)
+    }
+
     fn iterate<'a>(
         &'a self,
         z: &'a Gaussian,
@@ -186,9 +230,7 @@ impl Linear {
         work: &'a mut [f64],
     ) -> Result<Solve<'a>, FactorError> {
         let known = self.known()?;
-        let solve = Solve::new(self.operator(), known, self.inner.options, [z, x], work);
-        solve.check()?;
-        Ok(solve)
+        Solve::new(self.operator(), known, self.inner.options, [z, x], work)
     }
 
     /// Columns of a signal of so many real numbers.
@@ -224,7 +266,30 @@ impl Factor for Linear {
         }
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        &[Structure::Isotropic, Structure::Diagonal, Structure::Full]
+    }
+
+    /// Any of them on either side of a single column; several columns share one isotropic belief.
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        each_supported(self.structures(), ports)?;
+        let columns = self.columns(ports[Z].len());
+        match ports
+            .iter()
+            .position(|p| p.structure != Structure::Isotropic)
+        {
+            Some(port) if columns > 1 => Err(BeliefError {
+                port,
+                supported: format!("isotropic, on a signal of {columns} columns"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
+        if ports.iter().any(|p| p.structure != Structure::Isotropic) {
+            return 0;
+        }
         let columns = self.columns(ports[Z].len());
         match self.operator().singular_system() {
             Ok(Some(system)) => {
@@ -236,6 +301,20 @@ impl Factor for Linear {
             }
             _ => Iterative::workspace_len(self.operator()),
         }
+    }
+
+    /// The operator as a matrix, its product with a covariance, and a few square matrices.
+    fn dense_len(&self, ports: &[SignalSpec]) -> usize {
+        if ports.iter().all(|p| p.structure == Structure::Isotropic) {
+            return 0;
+        }
+        let (n, m) = (ports[Z].len(), ports[X].len());
+        let side = n.min(m);
+        let rectangles = if self.matrix().is_some() { 1 } else { 2 };
+        let square = side.saturating_mul(side).saturating_mul(4);
+        n.saturating_mul(m)
+            .saturating_mul(rectangles)
+            .saturating_add(square)
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
@@ -251,7 +330,7 @@ impl Factor for Linear {
                     let inputs = operator.input().len() as f64;
                     Some(Spectrum::of_modes(system.modes(), inputs, alpha))
                 }
-                None => self.known().ok().map(|k| k.spectrum.clone()),
+                None => self.estimated().ok().cloned(),
             }
         };
         self.inner.spectrum.get_or_init(make).as_ref()

@@ -104,6 +104,9 @@ impl PosteriorRule for Linear {
         work: &mut [f64],
     ) -> Result<(), FactorError> {
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if let Some(dense) = self.structured(z, x) {
+            return dense.message(target, out);
+        }
         if z.is_pinned() {
             out.set_flat();
             if target == X {
@@ -116,8 +119,8 @@ impl PosteriorRule for Linear {
             return Ok(());
         }
         let Some(system) = self.operator().singular_system()? else {
-            let sees_all = self.known()?.spectrum.rank() >= 1.0 - 1e-12;
-            if z.is_flat() && (x.is_flat() || (target == Z && !sees_all)) {
+            let blind = || Ok(self.estimated()?.rank() < 1.0 - 1e-12);
+            if z.is_flat() && (x.is_flat() || (target == Z && blind()?)) {
                 out.set_flat();
                 return Ok(());
             }
@@ -157,6 +160,9 @@ impl PosteriorRule for Linear {
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if let Some(dense) = self.structured(z, x) {
+            return Ok(dense.excess()? + z.own_potential() + x.own_potential());
+        }
         let pinned = z.is_pinned() || x.is_pinned();
         let Some(system) = self.operator().singular_system()? else {
             return if pinned {
@@ -192,6 +198,9 @@ impl PosteriorRule for Linear {
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if let Some(dense) = self.structured(z, x) {
+            return dense.excess();
+        }
         if z.is_pinned() {
             return Ok(if x.is_pinned() {
                 f64::INFINITY
@@ -207,12 +216,12 @@ impl PosteriorRule for Linear {
         if !r.is_proper() || (x.is_pinned() && !r.reaches_output()) {
             return Ok(f64::INFINITY);
         }
-        let work = self.refresh(system, [z, x], None, work);
+        let mut work = self.refresh(system, [z, x], None, work);
+        let scratch = std::mem::take(&mut work.scratch);
         Ok(r.excess(&work, || {
             let mut modes = work.x_modes.to_vec();
             let mut inside = vec![0.0; x.len()];
-            let mut scratch = vec![0.0; work.scratch.len()];
-            system.to_output(&mut modes, &mut inside, &mut scratch);
+            system.to_output(&mut modes, &mut inside, scratch);
             square_gap(&x.linear, &inside)
         }))
     }

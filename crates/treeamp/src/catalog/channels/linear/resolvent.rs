@@ -133,7 +133,7 @@ impl Resolvent<'_> {
     /// $A - A[m_z] - A[m_x]$ in innovation form, with $e = \tilde{\hat x} - s\tilde{\hat z}$:
     /// $-\frac12\sum_k [a_x a_z w\,e^2 + \ln(1 + a_x\lambda/a_z)] - \frac{1}{2a_x}\|b_x^\perp\|^2 -
     /// \frac M2\ln\frac{2\pi}{a_x}$; `outside` is $\|b_x^\perp\|^2$, outside the range of $W$.
-    pub fn excess(&self, work: &Work<'_>, outside: impl Fn() -> f64) -> f64 {
+    pub fn excess(&self, work: &Work<'_>, outside: impl FnOnce() -> f64) -> f64 {
         let modes = |f: &dyn Fn(f64, f64, f64) -> f64| self.sum_modes(work, f);
         let volume = |per_mode: &dyn Fn(f64) -> f64| 0.5 * self.sum(per_mode);
         if self.ax == f64::INFINITY && self.az <= 0.0 {

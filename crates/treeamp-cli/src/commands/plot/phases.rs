@@ -1,123 +1,30 @@
-//! `treeamp plot`: pictures of tables, runs and phases.
+//! `treeamp plot phases`: a phase diagram.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use treeamp::RunError;
 use treeamp::algorithms::state_evolution::phases::{
     Search, algorithmic_threshold, information_threshold,
 };
-use treeamp_lab::experiment::{infer, theory};
-use treeamp_lab::figure::Figure;
+use treeamp_lab::experiment::theory;
 use treeamp_lab::spec::{ModelFile, Setting};
-use treeamp_lab::sweep::{Axis, Cell, Grid, Row, Table, Value, available_threads, run};
+use treeamp_lab::sweep::{Axis, Cell, Grid, Row, Table, Value, run};
 
-use super::run::{How, file_seed};
+use super::Target;
+use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{ProgressLine, print, refuse_existing, save};
-use crate::pictures::curve::Curve;
+use crate::output::{ProgressLine, refuse_existing, save};
 use crate::pictures::phases::{self, Column};
 
-/// Draw a table of a sweep, a run, or a phase diagram, as SVG or PNG.
+/// A parameter and its values.
+type Values = (String, Vec<f64>);
+
+/// The two parameters of a diagram.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  treeamp plot curve sweep.csv --x alpha --y mse_x --log --output curve.svg
-  treeamp plot run models/sparse_regression.toml --output run.png
-  treeamp plot phases models/compressed_sensing.toml --x rho=0.05:0.95:64 --y alpha=0.02:0.98:64
-
-Exit codes:
-  0 done, 2 bad input, 3 something could not be read or written")]
-pub struct Plot {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, Subcommand)]
-enum What {
-    /// An error against a parameter, from the table of a sweep: runs with error bars, theory as a line
-    Curve(CurveArgs),
-    /// The signal and the convergence of one run
-    Run(RunArgs),
-    /// Where a signal is impossible, hard or easy to recover, with boundaries from the threshold routines
-    Phases(PhaseArgs),
-}
-
-#[derive(Debug, Args)]
-struct Target {
-    /// The picture: its name ends in .svg or .png
-    #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
-    /// Replace a picture that exists
-    #[arg(long)]
-    force: bool,
-}
-
-impl Target {
-    fn check(&self) -> Result<(), Failure> {
-        let extension = self
-            .output
-            .extension()
-            .map(|e| e.to_string_lossy().to_lowercase());
-        if !matches!(extension.as_deref(), Some("svg" | "png")) {
-            let text = format!(
-                "{}: expected a name that ends in .svg or .png",
-                self.output.display()
-            );
-            return Err(Failure::Usage(text));
-        }
-        refuse_existing(&self.output, self.force)
-    }
-
-    fn draw(&self, figure: &Figure) -> Result<(), Failure> {
-        figure
-            .save(&self.output)
-            .map_err(|e| Failure::writing(&self.output, &e))?;
-        print(&format!("  picture  {}\n", self.output.display()))
-    }
-}
-
-#[derive(Debug, Args)]
-struct CurveArgs {
-    /// The table of a sweep (.csv)
-    #[arg(value_name = "FILE")]
-    table: PathBuf,
-    /// The column of the horizontal axis
-    #[arg(long, default_value = "alpha")]
-    x: String,
-    /// The column of the vertical axis
-    #[arg(long, default_value = "mse_x")]
-    y: String,
-    /// One panel for every value of this column; may be given several times
-    #[arg(long, value_name = "COLUMN")]
-    by: Vec<String>,
-    /// Logarithmic vertical axis
-    #[arg(long)]
-    log: bool,
-    /// The title
-    #[arg(long, default_value = "")]
-    title: String,
-    #[command(flatten)]
-    target: Target,
-}
-
-#[derive(Debug, Args)]
-struct RunArgs {
-    #[command(flatten)]
-    model: ModelArgs,
-    /// Seed of everything random; any integer
-    #[arg(long, value_parser = parse::seed, allow_negative_numbers = true)]
-    seed: Option<u64>,
-    #[command(flatten)]
-    how: How,
-    #[command(flatten)]
-    target: Target,
-}
-
-#[derive(Debug, Args)]
-struct PhaseArgs {
+pub struct PhaseArgs {
     #[command(flatten)]
     model: ModelArgs,
     /// The parameter of the horizontal axis and its values: rho=0.05:0.95:64
@@ -135,54 +42,13 @@ struct PhaseArgs {
     /// The phase of every point as a table (.csv)
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
-    /// Threads; by default all cores
-    #[arg(long, value_parser = parse::count)]
-    threads: Option<usize>,
     #[command(flatten)]
     target: Target,
 }
 
-impl Plot {
-    /// Draws it.
-    pub fn run(&self) -> Result<(), Failure> {
-        match &self.what {
-            What::Curve(args) => args.run(),
-            What::Run(args) => args.run(),
-            What::Phases(args) => args.run(),
-        }
-    }
-}
-
-impl CurveArgs {
-    fn run(&self) -> Result<(), Failure> {
-        self.target.check()?;
-        let table = read_table(&self.table)?;
-        let curve = Curve {
-            x: self.x.clone(),
-            y: self.y.clone(),
-            log: self.log,
-            title: self.title.clone(),
-        };
-        let figure = curve.figure(&table, &self.by);
-        let figure =
-            figure.map_err(|e| Failure::Usage(format!("{}: {e}", self.table.display())))?;
-        self.target.draw(&figure)
-    }
-}
-
-impl RunArgs {
-    fn run(&self) -> Result<(), Failure> {
-        self.target.check()?;
-        let (file, setting) = self.model.read()?;
-        let seed = self.seed.unwrap_or_else(|| file_seed(&file));
-        let run = infer(&file, &setting, seed, self.how.options(), &mut ())?;
-        self.target
-            .draw(&crate::pictures::run::figure(&run, &file.title))
-    }
-}
-
 impl PhaseArgs {
-    fn run(&self) -> Result<(), Failure> {
+    /// Draws it.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
         self.target.check()?;
         if let Some(path) = &self.table {
             refuse_existing(path, self.target.force)?;
@@ -196,7 +62,7 @@ impl PhaseArgs {
             None => tree.variables()[0].name.clone(),
         };
         tree.variable(&signal)?;
-        let columns = self.columns(&file, &setting, &signal, &x, &y)?;
+        let columns = self.columns(&file, &setting, &signal, (&x, &y), common)?;
         if let Some(path) = &self.table {
             save(path, table_of(&columns, &x, &y)?.to_csv().as_bytes())?;
         }
@@ -206,7 +72,7 @@ impl PhaseArgs {
             &file.title
         };
         let figure = phases::figure(title, (&x.0, &y.0), &columns, &y.1);
-        self.target.draw(&figure)
+        self.target.draw(&figure, common)
     }
 
     /// The transitions along the vertical axis, for every value of the horizontal one.
@@ -215,8 +81,8 @@ impl PhaseArgs {
         file: &ModelFile,
         setting: &Setting,
         signal: &str,
-        x: &(String, Vec<f64>),
-        y: &(String, Vec<f64>),
+        (x, y): (&Values, &Values),
+        common: &Common,
     ) -> Result<Vec<Column>, Failure> {
         let grid = Grid::new(vec![Axis::new(&x.0, x.1.iter().copied())], vec![0])?;
         let (low, high) = (y.1[0], y.1[y.1.len() - 1]);
@@ -247,8 +113,7 @@ impl PhaseArgs {
             ])
         };
         let mut line = ProgressLine::new();
-        let threads = self.threads.unwrap_or_else(available_threads);
-        let records = run(grid.cells(), threads, None, work, |p| {
+        let records = run(grid.cells(), common.threads(), None, work, |p| {
             line.show(p.finished, p.total, "columns");
         });
         line.clear();
@@ -274,11 +139,7 @@ impl PhaseArgs {
 }
 
 /// The phase of every point.
-fn table_of(
-    columns: &[Column],
-    x: &(String, Vec<f64>),
-    y: &(String, Vec<f64>),
-) -> Result<Table, Failure> {
+fn table_of(columns: &[Column], x: &Values, y: &Values) -> Result<Table, Failure> {
     if x.0 == y.0 {
         return Err(Failure::Usage(format!(
             "expected two parameters, got `{}` twice",
@@ -306,7 +167,7 @@ fn table_of(
 }
 
 /// A parameter and its numbers, in rising order.
-fn numbers(text: &str) -> Result<(String, Vec<f64>), Failure> {
+fn numbers(text: &str) -> Result<Values, Failure> {
     let axis = Axis::parse(text)?;
     let mut values: Vec<f64> = axis.values.iter().filter_map(Value::as_number).collect();
     values.sort_by(f64::total_cmp);
@@ -318,11 +179,4 @@ fn numbers(text: &str) -> Result<(String, Vec<f64>), Failure> {
         )));
     }
     Ok((axis.name, values))
-}
-
-/// A table of comma-separated values, quotes and all.
-fn read_table(path: &Path) -> Result<Table, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Failure::File(format!("{}: {e}", path.display())))?;
-    Table::from_csv(&text).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))
 }

@@ -1,0 +1,43 @@
+//! `treeamp plot landscape`: the free entropy against the error of a signal.
+
+use clap::Args;
+use treeamp::algorithms::state_evolution::landscape;
+use treeamp::algorithms::state_evolution::phases::phase_report;
+use treeamp_lab::experiment::theory;
+
+use super::Target;
+use crate::common::Common;
+use crate::exit::Failure;
+use crate::model::ModelArgs;
+use crate::number as parse;
+use crate::pictures;
+
+/// A signal of a model.
+#[derive(Debug, Args)]
+pub struct LandscapeArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// The signal; by default the first variable
+    #[arg(long, value_name = "VARIABLE")]
+    signal: Option<String>,
+    /// Number of places
+    #[arg(long, default_value = "160", value_parser = parse::count)]
+    places: usize,
+    #[command(flatten)]
+    target: Target,
+}
+
+impl LandscapeArgs {
+    /// Draws it.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        self.target.check()?;
+        let (file, setting) = self.model.read()?;
+        let tree = theory(&file, &setting)?;
+        let first = || tree.variables()[0].name.clone();
+        let signal = self.signal.clone().unwrap_or_else(first);
+        let places = landscape(&tree, &signal, self.places)?;
+        let report = phase_report(&tree, &signal)?;
+        let figure = pictures::landscape::figure(&file.title, &signal, &places, &report);
+        self.target.draw(&figure, common)
+    }
+}

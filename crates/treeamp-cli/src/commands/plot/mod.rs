@@ -1,0 +1,67 @@
+//! `treeamp plot`: pictures of tables, runs and phases.
+
+mod curve;
+mod landscape;
+mod phases;
+mod run;
+mod target;
+
+use clap::{Args, Subcommand};
+
+use crate::common::Common;
+use crate::exit::Failure;
+
+pub use target::Target;
+
+/// Draw a table of a sweep, a run, or what theory says, as SVG or PNG.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  treeamp plot curve sweep.csv --x alpha --y mse_x --log --output curve.svg
+  treeamp plot run models/sparse_regression.toml --output run.png
+  treeamp plot signals models/sparse_gradient.toml --output signals.svg
+  treeamp plot images models/deconvolution.toml --output images.png
+  treeamp plot convergence models/sparse_regression.toml --seeds 5 --output sweeps.svg
+  treeamp plot landscape models/perceptron.toml --set alpha=1.35 --output landscape.svg
+  treeamp plot phases models/compressed_sensing.toml --x rho=0.05:0.95:64 --y alpha=0.02:0.98:64 -o phases.svg
+
+Exit codes:
+  0 done, 2 bad input, 3 something could not be read or written")]
+pub struct Plot {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// An error against a parameter, from the table of a sweep: runs with error bars, theory as lines, the
+    /// hard phase shaded
+    Curve(curve::CurveArgs),
+    /// The signal and the convergence of one run
+    Run(run::RunArgs),
+    /// A signal of one run: true, observed, recovered
+    Signals(run::SignalArgs),
+    /// An image of one run: true, observed, recovered
+    Images(run::SignalArgs),
+    /// The error of runs after every sweep, next to the predicted one
+    Convergence(run::ConvergenceArgs),
+    /// The free entropy against the error of a signal, with the fixed points
+    Landscape(landscape::LandscapeArgs),
+    /// Where a signal is impossible, hard or easy to recover, with boundaries from the threshold routines
+    Phases(phases::PhaseArgs),
+}
+
+impl Plot {
+    /// Draws it.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        match &self.what {
+            What::Curve(args) => args.run(common),
+            What::Run(args) => args.run(common),
+            What::Signals(args) => args.signals(common),
+            What::Images(args) => args.images(common),
+            What::Convergence(args) => args.run(common),
+            What::Landscape(args) => args.run(common),
+            What::Phases(args) => args.run(common),
+        }
+    }
+}

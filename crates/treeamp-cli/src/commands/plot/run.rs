@@ -1,0 +1,127 @@
+//! `treeamp plot run`, `signals`, `images` and `convergence`: pictures of runs.
+
+use std::ops::ControlFlow;
+
+use clap::Args;
+use treeamp::prelude::*;
+use treeamp_lab::experiment::{Inference, Metric, infer, infer_on, instance, predict_by_sweep};
+
+use super::Target;
+use crate::commands::run::{How, file_seed};
+use crate::common::Common;
+use crate::exit::Failure;
+use crate::model::ModelArgs;
+use crate::number as parse;
+use crate::pictures::run as pictures;
+
+/// A run.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Seed of everything random; any integer
+    #[arg(long, value_parser = parse::seed, allow_negative_numbers = true)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// A run and one of its variables.
+#[derive(Debug, Args)]
+pub struct SignalArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// The variable that is drawn; by default the first
+    #[arg(long, value_name = "VARIABLE")]
+    signal: Option<String>,
+}
+
+/// Runs of several seeds.
+#[derive(Debug, Args)]
+pub struct ConvergenceArgs {
+    #[command(flatten)]
+    one: SignalArgs,
+    /// Number of seeds, counted from --seed
+    #[arg(long, default_value = "1", value_parser = parse::count)]
+    seeds: usize,
+}
+
+impl RunArgs {
+    /// Draws it.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let (run, title) = self.infer()?;
+        self.target.draw(&pictures::figure(&run, &title), common)
+    }
+
+    fn infer(&self) -> Result<(Inference, String), Failure> {
+        self.target.check()?;
+        let (file, setting) = self.model.read()?;
+        let seed = self.seed.unwrap_or_else(|| file_seed(&file));
+        let run = infer(&file, &setting, seed, self.how.options(), &mut ())?;
+        Ok((run, file.title))
+    }
+}
+
+impl SignalArgs {
+    fn name(&self, tree: &Tree) -> Result<String, Failure> {
+        let name = self.signal.clone();
+        let name = name.unwrap_or_else(|| tree.variables()[0].name.clone());
+        tree.variable(&name)?;
+        Ok(name)
+    }
+
+    /// Draws lines.
+    pub fn signals(&self, common: &Common) -> Result<(), Failure> {
+        let (run, title) = self.run.infer()?;
+        let name = self.name(&run.posterior)?;
+        let figure = pictures::signals(&run, &name, &title).map_err(Failure::Usage)?;
+        self.run.target.draw(&figure, common)
+    }
+
+    /// Draws pixels.
+    pub fn images(&self, common: &Common) -> Result<(), Failure> {
+        let (run, title) = self.run.infer()?;
+        let name = self.name(&run.posterior)?;
+        let figure = pictures::images(&run, &name, &title).map_err(Failure::Usage)?;
+        self.run.target.draw(&figure, common)
+    }
+}
+
+impl ConvergenceArgs {
+    /// Draws it.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let SignalArgs { run: args, .. } = &self.one;
+        args.target.check()?;
+        let (file, setting) = args.model.read()?;
+        let first = args.seed.unwrap_or_else(|| file_seed(&file));
+        let mut options = args.how.options().or_of(&file);
+        let (mut errors, mut name) = (Vec::new(), String::new());
+        for k in 0..self.seeds as u64 {
+            let seed = first.wrapping_add(k);
+            let instance = instance(&file, &setting, seed)?;
+            name = self.one.name(&instance.posterior)?;
+            let Some(sample) = &instance.truth else {
+                let text = "expected a model that draws its observations itself (\"sample\"), got data, whose \
+                            error is not known";
+                return Err(Failure::Usage(format!("{}: {text}", file.name)));
+            };
+            let truth = sample.get(&name)?.to_vec();
+            let mut trace = Vec::new();
+            let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
+                let error = view
+                    .marginal(&name)
+                    .map(|x| Metric::Mse.of(&x.mean, &truth));
+                trace.push(error.and_then(Result::ok).unwrap_or(f64::NAN));
+                ControlFlow::Continue(())
+            };
+            infer_on(&file, instance, seed, options, &mut watch)?;
+            errors.push(trace);
+        }
+        options.max_sweeps = errors.iter().map(Vec::len).max();
+        let predicted = predict_by_sweep(&file, &setting, options, &name);
+        let figure = pictures::errors(&file.title, &name, &errors, predicted.ok().as_deref());
+        args.target.draw(&figure, common)
+    }
+}

@@ -1,0 +1,52 @@
+//! Where a picture goes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use treeamp_lab::figure::Figure;
+
+use crate::common::Common;
+use crate::exit::Failure;
+use crate::output::{print, refuse_existing};
+
+/// The file of a picture.
+#[derive(Debug, Args)]
+pub struct Target {
+    /// The picture: its name ends in .svg or .png
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// Replace a picture that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl Target {
+    /// A name of a known kind, that is free.
+    pub fn check(&self) -> Result<(), Failure> {
+        let extension = self
+            .output
+            .extension()
+            .map(|e| e.to_string_lossy().to_lowercase());
+        if !matches!(extension.as_deref(), Some("svg" | "png")) {
+            let text = format!(
+                "{}: expected a name that ends in .svg or .png",
+                self.output.display()
+            );
+            return Err(Failure::Usage(text));
+        }
+        refuse_existing(&self.output, self.force)
+    }
+
+    /// Saves the picture, and says where it is.
+    pub fn draw(&self, figure: &Figure, common: &Common) -> Result<(), Failure> {
+        figure
+            .save(&self.output)
+            .map_err(|e| Failure::writing(&self.output, &e))?;
+        if common.json {
+            let report = json!({ "picture": self.output });
+            return print(&format!("{report}\n"));
+        }
+        print(&format!("  picture  {}\n", self.output.display()))
+    }
+}

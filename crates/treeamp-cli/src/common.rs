@@ -1,0 +1,24 @@
+//! What every command takes.
+
+use clap::Args;
+use treeamp_lab::sweep::available_threads;
+
+use crate::number as parse;
+
+/// The options of every command.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Common {
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Threads of sweeps and phase diagrams; by default all cores. A single run takes one
+    #[arg(long, global = true, value_name = "N", value_parser = parse::count)]
+    pub threads: Option<usize>,
+}
+
+impl Common {
+    /// The threads that were asked for, or all cores.
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(available_threads)
+    }
+}

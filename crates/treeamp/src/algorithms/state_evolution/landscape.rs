@@ -1,0 +1,296 @@
+//! The free entropy as a function of the error of one signal.
+//!
+//! The signal's prior is told $\hat s$ and answers $\hat a$, so that its variance is $v = 1/(\tau_0^{-1} + \hat s + \hat a)$. The rest
+//! of the tree is told $\hat a$, held, and settles. Then $\varphi(v) = A_p(\hat s) - A_x(\hat s + \hat a) + A_{rest}(\hat a)$, whose
+//! slope vanishes where the rest answers $\hat s$: at the fixed points of state evolution, and there
+//! $\varphi$ is less the entropy of the measurements. Stable fixed points are its maxima.
+
+use super::theory::StateEvolution;
+use super::{BayesOptimal, Conjugate, Prediction, Teacher};
+use crate::belief::SignalSpec;
+use crate::engine::{Algorithm, Engine, Messages, MissingRule, Options, Potential};
+use crate::error::{FactorError, RunError};
+use crate::factor::{Factor, Incoming};
+use crate::model::{FactorNode, Tree, Variable};
+
+/// The knowledge $\hat s\tau_0$ at both ends of a landscape.
+const LEAST: f64 = 1e-3;
+const MOST: f64 = 1e8;
+/// It ends where the signal is known: below this fraction of $\tau_0$ (see [`landscape`]).
+const KNOWN: f64 = 1e-6;
+/// Places of the prior's answers between which those of the landscape are interpolated.
+const SCAN: u32 = 400;
+
+/// One place of a landscape.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    /// The error of the signal, per component.
+    pub mse: f64,
+    /// The free entropy with the error held there, in nats per component of the first variable; at a
+    /// fixed point it is less the entropy of the measurements.
+    pub free_entropy: f64,
+    /// What the prior of the signal is told, $\hat s$.
+    pub told: f64,
+    /// What the rest of the tree would tell it, $\hat s$ at a fixed point.
+    pub answer: f64,
+}
+
+/// The free entropy against the error of `signal` at `places` errors, from that of the prior to a millionth
+/// of the signal's second moment, or to where a discrete signal is known. Largest error first.
+///
+/// ```
+/// use treeamp::prelude::*;
+/// use treeamp::algorithms::state_evolution::landscape;
+/// let model = (source(GaussianPrior::new(0.0, 1.0)?.limit()) >> var("x") >> LinearEnsemble::gaussian(2.0)?
+///     >> var("z") >> GaussianNoise::new(0.1)? >> var("y")).build()?.expect("y")?;
+/// let places = landscape(&model, "x", 40)?;
+/// let best = places.iter().max_by(|p, q| p.free_entropy.total_cmp(&q.free_entropy)).unwrap();
+/// let predicted = StateEvolution::new(&model)?.run()?.mse("x")?;
+/// assert!((best.mse / predicted).ln().abs() < 0.7); // the nearest of forty places
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// An unknown signal, one without a prior of its own, fewer than two places, a factor without a rule, a rest of the tree that
+/// does not settle.
+pub fn landscape(tree: &Tree, signal: &str, places: usize) -> Result<Vec<Place>, RunError> {
+    if places < 2 {
+        return Err(RunError::Option {
+            option: "places",
+            expected: "at least 2".to_owned(),
+            got: places.to_string(),
+        });
+    }
+    let teacher = StateEvolution::new(tree)?.teacher().clone();
+    let held = Signal::of(tree, signal, &teacher)?;
+    let told = held.spread(places)?;
+    told.into_iter().map(|told| held.place(told)).collect()
+}
+
+/// The signal, its prior, and the algorithm that both follow.
+struct Signal<'t> {
+    tree: &'t Tree,
+    prior: usize,
+    edge: usize,
+    tau0: f64,
+    normalisation: f64,
+    algorithm: BayesOptimal,
+}
+
+impl<'t> Signal<'t> {
+    fn of(tree: &'t Tree, signal: &str, teacher: &Teacher) -> Result<Self, RunError> {
+        let variable = &tree.variables()[tree.variable(signal)?];
+        let source = |e: &&usize| {
+            let node = &tree.factors()[tree.edges()[**e].factor];
+            node.inputs == 0 && node.edges.len() == 1
+        };
+        let Some(edge) = variable.edges.iter().find(source) else {
+            return Err(RunError::NotDefined {
+                what: format!("the landscape of `{signal}`"),
+                why: "expected a signal with a prior of its own".to_owned(),
+            });
+        };
+        Ok(Self {
+            tree,
+            prior: tree.edges()[*edge].factor,
+            edge: *edge,
+            tau0: teacher.tau0[variable.index],
+            normalisation: teacher.normalisation,
+            algorithm: BayesOptimal::new(tree, teacher.clone()),
+        })
+    }
+
+    fn node(&self) -> &FactorNode {
+        &self.tree.factors()[self.prior]
+    }
+
+    fn failed(&self) -> impl Fn(FactorError) -> RunError {
+        let factor = self.node().name.clone();
+        move |source| RunError::Factor {
+            factor: factor.clone(),
+            source,
+        }
+    }
+
+    /// What the prior answers.
+    fn answer(&self, told: f64) -> Result<Conjugate, RunError> {
+        let (store, factor) = ([Conjugate(told)], self.node().factor.as_ref());
+        let mut answer = Conjugate(0.0);
+        let incoming = Incoming::new(&store, &[0]);
+        self.algorithm
+            .update(self.prior, factor, incoming, 0, &mut answer, &mut [])
+            .map_err(self.failed())?;
+        Ok(answer)
+    }
+
+    fn mse(&self, told: f64, answer: Conjugate) -> f64 {
+        1.0 / (1.0 / self.tau0 + told + answer.0)
+    }
+
+    /// Places evenly spread in $\ln\hat s - 2\ln v$, so that neither $\hat s$ nor the error leaps between two of them.
+    fn spread(&self, places: usize) -> Result<Vec<f64>, RunError> {
+        let mut scan: Vec<(f64, f64)> = Vec::new();
+        for k in 0..=SCAN {
+            let told = LEAST * (MOST / LEAST).powf(f64::from(k) / f64::from(SCAN)) / self.tau0;
+            let mse = self.mse(told, self.answer(told)?);
+            scan.push((told.ln() - 2.0 * mse.ln(), told.ln()));
+            if mse < KNOWN * self.tau0 {
+                break;
+            }
+        }
+        let (first, last) = (scan[0].0, scan[scan.len() - 1].0);
+        let at = |k: usize| {
+            let place = first + (last - first) * k as f64 / (places - 1) as f64;
+            let right = scan
+                .partition_point(|s| s.0 < place)
+                .clamp(1, scan.len() - 1);
+            let ((u, x), (w, y)) = (scan[right - 1], scan[right]);
+            (x + (y - x) * ((place - u) / (w - u)).clamp(0.0, 1.0)).exp()
+        };
+        Ok((0..places).map(at).collect())
+    }
+
+    fn place(&self, told: f64) -> Result<Place, RunError> {
+        let answer = self.answer(told)?;
+        let algorithm = Held {
+            inner: self.algorithm.clone(),
+            node: self.prior,
+            message: answer,
+        };
+        let options = Options {
+            max_sweeps: 2000,
+            tolerance: 1e-9,
+            ..Options::default()
+        };
+        let report = Engine::new(self.tree, algorithm)?
+            .options(options)
+            .run(&mut ())?;
+        if !report.termination.is_converged() {
+            return Err(super::teacher::not_reached(
+                "a place of the landscape",
+                &report.termination,
+            ));
+        }
+        let rest = self.rest_message(&report.messages);
+        let objective = report.objective?;
+        let excess = self.excess(told, answer.0)? - self.excess(rest, answer.0)?;
+        Ok(Place {
+            mse: self.mse(told, answer),
+            free_entropy: objective.total + excess - self.normalisation,
+            told,
+            answer: rest,
+        })
+    }
+
+    /// What all others than the prior tell the signal.
+    fn rest_message(&self, messages: &Messages<Conjugate>) -> f64 {
+        let variable = &self.tree.variables()[self.tree.edges()[self.edge].variable];
+        let others = variable.edges.iter().filter(|e| **e != self.edge);
+        let factors = others.map(|e| &self.tree.factors()[self.tree.edges()[*e].factor].name);
+        factors
+            .filter_map(|name| messages.get(name, &variable.name))
+            .map(|m| m.0)
+            .sum()
+    }
+
+    /// $A_p(\hat s) - A_x(\hat s + \hat a)$, as the engine counts them.
+    fn excess(&self, told: f64, answer: f64) -> Result<f64, RunError> {
+        let store = [Conjugate(told), Conjugate(answer)];
+        let prior = self
+            .algorithm
+            .factor_potential(
+                self.prior,
+                self.node().factor.as_ref(),
+                Incoming::new(&store, &[0]),
+                &mut [],
+            )
+            .map_err(self.failed())?;
+        let variable = &self.tree.variables()[self.tree.edges()[self.edge].variable];
+        let edge = self.algorithm.variable_potential(
+            variable,
+            Incoming::new(&store, &[0, 1]),
+            &mut Conjugate(0.0),
+        );
+        Ok(prior.excess - edge.excess)
+    }
+}
+
+/// State evolution with the message of one factor held.
+#[derive(Debug, Clone)]
+struct Held {
+    inner: BayesOptimal,
+    node: usize,
+    message: Conjugate,
+}
+
+impl Algorithm for Held {
+    type Message = Conjugate;
+    type Marginal = Prediction;
+    const NAME: &'static str = BayesOptimal::NAME;
+
+    fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
+        self.inner.requires(factor)
+    }
+
+    fn flat(&self, spec: &SignalSpec) -> Conjugate {
+        self.inner.flat(spec)
+    }
+
+    fn blank(&self, spec: &SignalSpec) -> Prediction {
+        self.inner.blank(spec)
+    }
+
+    fn constant(
+        &self,
+        spec: &SignalSpec,
+        precision: f64,
+        linear: &mut dyn FnMut() -> f64,
+    ) -> Conjugate {
+        self.inner.constant(spec, precision, linear)
+    }
+
+    fn update(
+        &self,
+        node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Conjugate>,
+        target: usize,
+        out: &mut Conjugate,
+        work: &mut [f64],
+    ) -> Result<(), FactorError> {
+        if node == self.node {
+            *out = self.message;
+            return Ok(());
+        }
+        self.inner.update(node, factor, incoming, target, out, work)
+    }
+
+    fn marginal(
+        &self,
+        variable: &Variable,
+        incoming: Incoming<'_, Conjugate>,
+        total: &mut Conjugate,
+        out: &mut Prediction,
+    ) -> Result<(), FactorError> {
+        self.inner.marginal(variable, incoming, total, out)
+    }
+
+    fn factor_potential(
+        &self,
+        node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Conjugate>,
+        work: &mut [f64],
+    ) -> Result<Potential, FactorError> {
+        self.inner.factor_potential(node, factor, incoming, work)
+    }
+
+    fn variable_potential(
+        &self,
+        variable: &Variable,
+        incoming: Incoming<'_, Conjugate>,
+        total: &mut Conjugate,
+    ) -> Potential {
+        self.inner.variable_potential(variable, incoming, total)
+    }
+}

@@ -1,0 +1,41 @@
+//! The entropic potential of a separable channel.
+
+use super::channel::{Pair, X, Z, second_moments, teacher_at};
+use super::{Field, POTENTIAL, Sums, entropy, is_symmetric};
+use crate::error::FactorError;
+use crate::factor::Averaged;
+use crate::scalar::ScalarView;
+
+/// $H$ at fields that averages can take: the excess is averaged over the tilts of the ends that are
+/// [clear](entropy::CLEAR).
+pub(super) fn entropic(channel: &dyn ScalarView, at: Averaged<'_>) -> Result<f64, FactorError> {
+    let t0 = teacher_at(channel, at.tau0_hat)?;
+    let tau0 = second_moments(&t0);
+    let field = |end: usize| Field::new(&at.fields[end], at.tau0_hat[end], true);
+    let fields = [field(Z)?, field(X)?];
+    let clear = [Z, X].map(|i| fields[i].m_hat * tau0[i] > entropy::CLEAR);
+    let mut pair = Pair {
+        student: channel,
+        teacher: channel,
+        at: fields.map(|f| Field { excess: true, ..f }),
+        target: None,
+        log_z0: t0.log_z,
+        tau0,
+        sharp: clear,
+        bayes: true,
+        symmetric: is_symmetric(channel, channel),
+    };
+    let table = pair.tabulated(channel, true);
+    if let Some(table) = &table {
+        (pair.teacher, pair.student) = (&**table, &**table);
+    }
+    let sums = Sums(pair.average()).checked(&fields[X])?;
+    let ends = [Z, X].map(|i| {
+        if clear[i] {
+            entropy::of_tilt(&fields[i], tau0[i])
+        } else {
+            0.5 * fields[i].m_hat * tau0[i]
+        }
+    });
+    Ok(t0.log_z - sums.0[POTENTIAL] + ends[Z] + ends[X])
+}

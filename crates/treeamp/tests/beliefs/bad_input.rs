@@ -1,0 +1,174 @@
+//! What is refused before the first sweep, and in which words.
+
+use super::*;
+
+#[test]
+fn structures_are_read_and_written() {
+    for s in ["isotropic", "diagonal", "full", "block(3)"] {
+        assert_eq!(s.parse::<Structure>().unwrap().to_string(), s);
+    }
+    for s in ["block", "block(x)", "block(-1)", "dense", ""] {
+        let text = s.parse::<Structure>().unwrap_err().to_string();
+        assert!(text.contains("block(n)"), "{text}");
+    }
+}
+
+#[test]
+fn blocks_must_divide_the_rows() {
+    for dim in [0, 2, 4] {
+        let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 3]))
+            >> var("u").block(dim)
+            >> gaussian(0.1, &[0.0; 12]))
+        .build();
+        let error = model.unwrap_err();
+        assert!(
+            matches!(error, ModelError::BlockSize { row: 3, .. }),
+            "{error}"
+        );
+        for word in ["`u`", "(4, 3)", "divisor of 3", &dim.to_string()] {
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+}
+
+#[test]
+fn all_factors_that_refuse_a_belief_are_named() {
+    let model = (source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(4))
+        >> var("x").full()
+        >> Linear::new(gaussian_matrix(3, 4, 1)).unwrap()
+        >> var("z").full()
+        >> PiecewiseLinear::sign()
+        >> var("y"))
+    .build()
+    .unwrap()
+    .condition("y", &[1.0, -1.0, 1.0])
+    .unwrap();
+    let error = ExpectationPropagation.on(&model).unwrap_err();
+    let RunError::Belief { refused } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(refused.len(), 2);
+    for word in [
+        "`gauss_bernoulli`",
+        "`sign`",
+        "`x`",
+        "`z`",
+        "isotropic, diagonal",
+    ] {
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    // rows of another length than the blocks
+    let rows = MixtureRow::one_hot(&[0.5, 0.5]).unwrap().rows(3);
+    let model = (source(rows) >> var("u").block(1) >> gaussian(0.1, &[0.0; 6]))
+        .build()
+        .unwrap();
+    let text = ExpectationPropagation.on(&model).unwrap_err().to_string();
+    assert!(
+        text.contains("block(2)") && text.contains("block(1)"),
+        "{text}"
+    );
+    // several columns share one isotropic belief
+    let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2]))
+        >> var("x").diagonal()
+        >> Linear::new(gaussian_matrix(3, 4, 1)).unwrap()
+        >> var("z")
+        >> gaussian(0.1, &[0.0; 6]))
+    .build()
+    .unwrap();
+    let text = ExpectationPropagation.on(&model).unwrap_err().to_string();
+    assert!(text.contains("2 columns"), "{text}");
+}
+
+#[test]
+fn beliefs_that_do_not_fit_in_memory_are_refused() {
+    let n = 100_000;
+    let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
+        >> var("x").full()
+        >> gaussian(0.1, &vec![0.0; n]))
+    .build()
+    .unwrap();
+    let error = ExpectationPropagation
+        .on(&model)
+        .unwrap()
+        .run(&mut ())
+        .unwrap_err();
+    // two messages, a way back for each, its marginal, three to tell oscillations by, and one of each to work in
+    let expected = 8 * (2 + 2 + 6) * (n * n + n) as u64;
+    match &error {
+        RunError::Memory {
+            bytes,
+            limit,
+            variable,
+            ..
+        } => {
+            assert_eq!(
+                (*bytes, *limit, variable.as_str()),
+                (expected, 2 << 30, "x")
+            );
+        }
+        other => panic!("{other}"),
+    }
+    assert!(error.to_string().contains(&expected.to_string()), "{error}");
+    let small = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(4))
+        >> var("x").full()
+        >> gaussian(0.1, &[0.0; 4]))
+    .build()
+    .unwrap();
+    let engine = ExpectationPropagation.on(&small).unwrap().memory_limit(100);
+    assert!(matches!(
+        engine.run(&mut ()),
+        Err(RunError::Memory { limit: 100, .. })
+    ));
+}
+
+#[test]
+fn what_knows_isotropic_beliefs_only_says_so() {
+    let w = gaussian_matrix(3, 4, 1);
+    let model = |s: Structure| {
+        (source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(4))
+            >> var("x").belief(s)
+            >> Linear::new(w.clone()).unwrap()
+            >> var("z")
+            >> gaussian(0.1, &[0.1, 0.2, 0.3]))
+        .build()
+        .unwrap()
+    };
+    let diagonal = model(Structure::Diagonal);
+    let theory = StateEvolution::new(&diagonal).and_then(|s| s.fixed_point());
+    let error = theory.unwrap_err();
+    assert!(matches!(error, RunError::AlgorithmBelief { .. }), "{error}");
+    let theory = MismatchedEvolution::new(&diagonal, &diagonal).and_then(|s| s.fixed_point());
+    let error = theory.unwrap_err();
+    assert!(matches!(error, RunError::AlgorithmBelief { .. }), "{error}");
+    let engine = ExpectationPropagation.on(&diagonal).unwrap();
+    let error = engine.fallback(Fallback::Forced).run(&mut ()).unwrap_err();
+    assert!(error.to_string().contains("diagonal"), "{error}");
+    // messages of another structure to start from
+    let isotropic = model(Structure::Isotropic);
+    let report = run(&isotropic);
+    let engine = ExpectationPropagation
+        .on(&diagonal)
+        .unwrap()
+        .warm_start(&report);
+    let error = engine.run(&mut ()).unwrap_err();
+    assert!(matches!(error, RunError::MessageBelief { .. }), "{error}");
+}
+
+#[test]
+fn row_laws_refuse_bad_parameters() {
+    let say = |law: Result<MixtureRow, ModelError>| law.unwrap_err().to_string();
+    assert!(say(MixtureRow::one_hot(&[0.5, 0.6])).contains("add up to 1"));
+    assert!(say(MixtureRow::one_hot(&[])).contains("at least one"));
+    assert!(say(MixtureRow::sparse(1.5, &[0.0], &[1.0])).contains("probabilities"));
+    assert!(
+        say(MixtureRow::gaussian(&[0.0, 0.0], &[1.0, 2.0, 2.0, 1.0])).contains("semi-definite")
+    );
+    assert!(say(MixtureRow::gaussian(&[0.0, 0.0], &[1.0, 0.5, 0.2, 1.0])).contains("symmetric"));
+    assert!(
+        say(MixtureRow::gaussian(
+            &[0.0, f64::NAN],
+            &[1.0, 0.0, 0.0, 1.0]
+        ))
+        .contains("finite")
+    );
+}

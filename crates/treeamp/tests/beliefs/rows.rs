@@ -1,0 +1,106 @@
+//! Laws of rows: derivatives, enumeration, and a run.
+
+use super::*;
+use treeamp::factor::Incoming;
+
+/// ln of a sum of exponentials.
+fn log_sum(x: &[f64]) -> f64 {
+    let top = x.iter().fold(f64::NEG_INFINITY, |m, x| m.max(*x));
+    top + x.iter().map(|x| (x - top).exp()).sum::<f64>().ln()
+}
+
+#[test]
+fn row_laws_conform_and_discrete_ones_enumerate() {
+    let r = 3;
+    let covariance = [1.3, 0.4, -0.2, 0.4, 0.9, 0.1, -0.2, 0.1, 0.7];
+    let block = Structure::Block { dim: r };
+    let mean = [0.3, -0.5, 0.1];
+    let gaussian = MixtureRow::gaussian(&mean, &covariance).unwrap().rows(4);
+    check_structures(&gaussian, &[], &[block]);
+    let sparse = MixtureRow::sparse(0.3, &mean, &covariance).unwrap().rows(4);
+    check_structures(&sparse, &[], &[block]);
+    let weights = [0.2, 0.5, 0.3];
+    let hot = MixtureRow::one_hot(&weights).unwrap().rows(4);
+    // its covariance is singular along (1, 1, 1): the message is in moment form
+    check_structures(&hot, &[], &[block]);
+    let specs = specs_with(&hot, &[], &[block]);
+    let message = [proper_message(&specs[0], 2.0, 3)];
+    let view = Incoming::new(&message, &[0]);
+    let mut moments = Moments::zeros(&specs[0]);
+    let rule = hot.posterior().unwrap();
+    rule.moments(view, 0, &mut moments, &mut []).unwrap();
+    let mut evidence = 0.0;
+    for row in 0..4 {
+        let (a, b) = (&message[0].precision, &message[0].linear);
+        let logs: Vec<f64> = (0..r)
+            .map(|k| weights[k].ln() + b[row * r + k] - 0.5 * a.entry(row * r + k, row * r + k))
+            .collect();
+        let log_z = log_sum(&logs);
+        evidence += log_z;
+        for k in 0..r {
+            let p = (logs[k] - log_z).exp();
+            let at = row * r + k;
+            assert!((moments.mean[at] - p).abs() < 1e-14);
+            assert!((moments.variance.entry(at, at) - p * (1.0 - p)).abs() < 1e-14);
+        }
+    }
+    let ours = rule.log_partition(view, &mut []).unwrap();
+    assert!(
+        (ours - evidence).abs() < 1e-12 * evidence.abs(),
+        "{ours} {evidence}"
+    );
+}
+
+/// Rows that are zero or Gaussian, seen through noise: every row by itself is a mixture of two.
+#[test]
+fn block_beliefs_on_sparse_rows_are_exact() {
+    let (n, r, rho, delta) = (30, 2, 0.4, 0.3);
+    let covariance = [1.5, 0.6, 0.6, 0.8];
+    let prior = MixtureRow::sparse(rho, &[0.2, -0.1], &covariance)
+        .unwrap()
+        .rows(n);
+    let model = (source(prior)
+        >> var("u").block(r)
+        >> GaussianNoise::new(0.1).unwrap()
+        >> var("v").block(r)
+        >> GaussianNoise::new(0.2).unwrap()
+        >> var("y").block(r))
+    .build()
+    .unwrap();
+    let y = model.sample(3).unwrap().get("y").unwrap().to_vec();
+    let report = run(&model.condition("y", &y).unwrap());
+    let mut evidence = 0.0;
+    for (row, y) in y.chunks(r).enumerate() {
+        let spike = Mat::from_fn(r, r, |i, j| if i == j { delta } else { 0.0 });
+        let slab = Mat::from_fn(r, r, |i, j| covariance[i * r + j] + spike[(i, j)]);
+        let mean = [0.2, -0.1];
+        let logs = [
+            (1.0 - rho).ln() + log_normal(y, &[0.0, 0.0], &spike),
+            rho.ln() + log_normal(y, &mean, &slab),
+        ];
+        let log_z = log_sum(&logs);
+        evidence += log_z;
+        let p = (logs[1] - log_z).exp();
+        let inverse = slab.partial_piv_lu().inverse();
+        let prior = Mat::from_fn(r, r, |i, j| covariance[i * r + j]);
+        let gain = &prior * &inverse;
+        let inside = &prior - &gain * &prior;
+        let m: Vec<f64> = (0..r)
+            .map(|i| mean[i] + (0..r).map(|j| gain[(i, j)] * (y[j] - mean[j])).sum::<f64>())
+            .collect();
+        let marginal = report.marginal("u").unwrap();
+        for i in 0..r {
+            assert!((marginal.mean[row * r + i] - p * m[i]).abs() < 1e-10);
+            for j in 0..r {
+                let exact = p * inside[(i, j)] + p * (1.0 - p) * m[i] * m[j];
+                let ours = marginal.variance.entry(row * r + i, row * r + j);
+                assert!((ours - exact).abs() < 1e-10, "{ours} {exact}");
+            }
+        }
+    }
+    let ours = report.log_evidence().unwrap();
+    assert!(
+        (ours - evidence).abs() < 1e-10 * evidence.abs(),
+        "{ours} {evidence}"
+    );
+}

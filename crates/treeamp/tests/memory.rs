@@ -1,0 +1,83 @@
+//! What a run holds at most, in arrays of the signal's size, with the default options and the evidence:
+//! at most twelve, the model and its observations included.
+#![allow(unsafe_code, clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::normals;
+use treeamp::belief::SignalSpec;
+use treeamp::operator::{CircularConvolution, Filter, SubSampledDft, applied};
+use treeamp::prelude::*;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+struct Watched;
+
+// SAFETY: every call is passed on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Watched {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(held, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Watched = Watched;
+
+/// The largest memory of a run of eight sweeps, of which `before` was held by others.
+fn arrays(model: &Tree, signal: usize, before: usize) -> f64 {
+    PEAK.store(HELD.load(Ordering::Relaxed), Ordering::Relaxed);
+    let engine = ExpectationPropagation.on(model).unwrap().tolerance(0.0);
+    let report = engine.max_sweeps(8).run(&mut ()).unwrap();
+    assert!(report.log_evidence().unwrap().is_finite() && report.sweeps == 8);
+    (PEAK.load(Ordering::Relaxed) - before) as f64 / (8 * signal) as f64
+}
+
+fn sparse(n: usize) -> Vec<f64> {
+    let parts = normals(n, 2).into_iter().zip(normals(n, 3));
+    parts
+        .map(|(u, x)| if u < -1.28 { x } else { 0.0 })
+        .collect()
+}
+
+/// One test: two at once would count each other's memory.
+#[test]
+fn a_run_holds_twelve_arrays_at_most() {
+    // just beyond the size up to which a run keeps a way back
+    let side = 528;
+    let n = side * side;
+    let before = HELD.load(Ordering::Relaxed);
+    let prior = || GaussBernoulli::new(0.1, 0.0, 1.0).unwrap();
+    let seen = |y: Vec<f64>| GaussianLikelihood::new(0.01).unwrap().observed(y).unwrap();
+    let image = SignalSpec::real([side, side]);
+    let filter = Filter::GaussianBlur(vec![1.0]);
+    let blur = CircularConvolution::new(&image, &filter).unwrap();
+    let y = applied(&blur, &sparse(n));
+    let chain = source(prior().shaped([side, side])) >> var("x");
+    let model = (chain >> Linear::of(blur) >> var("z") >> seen(y))
+        .build()
+        .unwrap();
+    let blurred = arrays(&model, n, before);
+    drop(model);
+    let before = HELD.load(Ordering::Relaxed);
+    let dft = {
+        let kept: Vec<bool> = normals(n, 1).iter().map(|u| *u < -0.7).collect();
+        Arc::new(SubSampledDft::new(&image, &kept).unwrap())
+    };
+    let y = applied(dft.as_ref(), &sparse(n));
+    let chain = source(prior().shaped([side, side])) >> var("x") >> Linear::shared(dft) >> var("c");
+    let model = chain >> Reshape::parts() >> var("z") >> seen(y);
+    let fourier = arrays(&model.build().unwrap(), n, before);
+    println!("deconvolution: {blurred:.2} arrays, subsampled Fourier: {fourier:.2}");
+    assert!(blurred <= 12.0 && fourier <= 12.0, "{blurred} {fourier}");
+}
