@@ -41,7 +41,7 @@ fn the_lasso_errs_as_predicted() {
     let (n, seeds) = if std::env::var_os("TREEAMP_FULL").is_some() {
         (2000, 20)
     } else {
-        (400, 12)
+        (400, 48)
     };
     for (rho, alpha, noise, strength) in [
         (0.1, 0.6, 0.01, 5.0),

@@ -284,12 +284,14 @@ fn deblurring_agrees_with_a_primal_dual_method() {
 }
 
 /// A Bayesian sign likelihood with a penalty on the gradient, in expectation propagation: all-MAP would be minimised by
-/// zero. The penalty knows that the weights are plateaus, and finds their direction better than a Gaussian prior alone.
+/// zero. The penalty knows that the weights are plateaus, and finds their direction better than a Gaussian prior alone, on
+/// every draw. Not every run settles: the curvature of a penalty jumps with its active set, and about one in four ends in a
+/// small cycle, which the double loop does not cure.
 #[test]
 fn classification_with_a_penalty_on_the_gradient() {
     let (n, m) = (100, 60);
-    let mut better = 0;
-    for seed in 0..5 {
+    let mut settled = 0;
+    for seed in 0..20 {
         let w = gaussian_matrix(m, n, 10 + seed);
         let x0 = plateaus(&[n]);
         let z = |i: usize| (0..n).map(|j| w.get(i, j) * x0[j]).sum::<f64>();
@@ -305,14 +307,18 @@ fn classification_with_a_penalty_on_the_gradient() {
             >> var("x")
             >> (sign() + (branch(Gradient::periodic()) >> var("z") >> jumps));
         let penalised = model.build().unwrap();
-        let overlap = |tree: &Tree| {
+        let mut overlap = |tree: &Tree| {
             let report = ExpectationPropagation
                 .on(tree)
                 .unwrap()
                 .max_sweeps(500)
+                .fallback(Fallback::Forbidden)
                 .run(&mut ())
                 .unwrap();
-            assert!(report.termination.is_converged(), "{}", report.termination);
+            // diverging would be another matter than not settling
+            assert!(!matches!(report.termination, Termination::Diverging(_)));
+            let penalised = tree.variables().len() == 3;
+            settled += usize::from(penalised && report.termination.is_converged());
             let x = report.mean("x").unwrap();
             let dot: f64 = x.iter().zip(&x0).map(|(x, y)| x * y).sum();
             let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -320,10 +326,11 @@ fn classification_with_a_penalty_on_the_gradient() {
             dot / (norm(x) * norm(&x0))
         };
         let (with, without) = (overlap(&penalised), overlap(&plain));
-        assert!(with > without, "{with} with the penalty, {without} without");
-        better += usize::from(with > without + 0.1);
+        let what = format!("{with} with the penalty, {without} without");
+        assert!(with > without + 0.1, "{what}");
     }
-    assert!(better >= 4, "{better} of 5 are better by a tenth");
+    // 15 when this was written
+    assert!(settled >= 12, "{settled} of 20 runs settled");
 }
 
 /// The recorded run: a Gaussian prior, noise of variance 1/2 and a gradient penalty of strength one on 32 x 32 pixels. Ours

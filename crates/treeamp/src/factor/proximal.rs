@@ -7,7 +7,7 @@ use crate::error::FactorError;
 /// A place may leave a constraint by this much of its scale: the rounding of a solve.
 pub(crate) const FEASIBLE: f64 = 1e-6;
 
-/// Maximum a posteriori estimation: the twin of [`PosteriorRule`] for a factor
+/// Maximum a posteriori estimation: the twin of [`PosteriorRule`](super::PosteriorRule) for a factor
 /// $f(x) = e^{-E(x)}$ at zero temperature (Tree-AMP paper, section 2.7).
 ///
 /// $$A_f = \max_x\Big\{-E(x) + \sum_i\big(b_i^T x_i - \tfrac12 a_i\|x_i\|^2\big)\Big\},\qquad
