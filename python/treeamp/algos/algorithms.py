@@ -1,17 +1,19 @@
-"""Expectation propagation and state evolution."""
+"""Expectation propagation, maximum a posteriori estimation and state evolution."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from .. import _lib
-from .._arrays import count, number
+from .._arrays import Array, array, check_seed, count, number
 from ..base import ReprMixin
-from ..errors import NotAvailable, RunError
+from ..errors import RunError
 from ..models import Model
 from .initial_conditions import Initializer, edges_of
-from .report import Report
+from .report import FixedPoint, Report
 
 __all__ = ["MAP", "ExpectationPropagation", "MessagePassing", "StateEvolution"]
 
@@ -24,6 +26,8 @@ class MessagePassing(ReprMixin):
 
     #: Converged when the residual falls below this.
     default_tol = 1e-6
+    #: What no ``damping`` means.
+    default_damping: Any = None
 
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
@@ -54,6 +58,10 @@ class MessagePassing(ReprMixin):
         update_dA: bool = False,
         *,
         tol: float | None = None,
+        steps: Any = None,
+        fallback: str = "automatic",
+        acceleration: bool = True,
+        memory_limit: int | None = None,
     ) -> Report:
         """Runs at most ``max_iter`` sweeps.
 
@@ -67,15 +75,26 @@ class MessagePassing(ReprMixin):
             ``tol`` is given.
         initializer : Initializer, optional
             Messages before the first sweep; flat ones by default.
-        damping : float or list of (id, direction, float), optional
+        damping : float, list of (id, direction, float) or "adaptive", optional
             How much of the previous message is kept, from 0 to below 1: everywhere, or on the messages to a
-            variable in a direction (``"fwd"`` or ``"bwd"``).
+            variable in a direction (``"fwd"`` or ``"bwd"``); or none while the run settles by itself and more when it
+            does not. None by default; maximum a posteriori estimation is adaptive by default.
         warm_start : bool
             Starts from the messages of the last run.
         update_dA : bool
             Kept for scripts that give it; the objective is always computed at the end.
         tol : float, optional
             Converged when the moments change by less than this, relative to the signal.
+        steps : list of float, optional
+            Instead of ``damping``: how much of the new message is taken, from above 0 to 1, sweep by sweep; the last
+            number stays.
+        fallback : str
+            When the certain but slower way takes over (a double loop on the Bethe objective, or a splitting of the
+            energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``.
+        acceleration : bool
+            Whether an adaptively damped run jumps ahead near its fixed point.
+        memory_limit : int, optional
+            The most bytes that beliefs which are not isotropic may take, 2 GiB by default.
 
         Returns
         -------
@@ -92,12 +111,9 @@ class MessagePassing(ReprMixin):
         limit = count(max_iter, "max_iter")
         if tol is None:
             tol = 0.0 if callback is not None else self.default_tol
-        options = {
-            "max_sweeps": limit,
-            "tolerance": number(tol, "tol"),
-            "damping": self._damping(damping),
-            "initial": None if initializer is None else initializer.native(self.model, self._moments),
-        }
+        options = self._options(limit, tol, damping, steps, fallback, acceleration, memory_limit)
+        if initializer is not None:
+            options["initial"] = initializer.native(self.model, self._moments)
         warm = None
         if warm_start:
             if self.report is None:
@@ -119,13 +135,43 @@ class MessagePassing(ReprMixin):
 
         return after_sweep
 
-    def _damping(self, damping: Any) -> Any:
+    def _options(
+        self,
+        max_iter: int,
+        tol: float,
+        damping: Any = None,
+        steps: Any = None,
+        fallback: str = "automatic",
+        acceleration: bool = True,
+        memory_limit: int | None = None,
+    ) -> dict[str, Any]:
+        if not isinstance(fallback, str):
+            raise TypeError(f"`fallback` must be a string, got {type(fallback).__name__}")
+        return {
+            "max_sweeps": max_iter,
+            "tolerance": number(tol, "tol"),
+            "damping": self._damping(damping, steps),
+            "initial": None,
+            "fallback": fallback,
+            "acceleration": bool(acceleration),
+            "memory_limit": None if memory_limit is None else count(memory_limit, "memory_limit", 0),
+        }
+
+    def _damping(self, damping: Any, steps: Any) -> Any:
+        if steps is not None:
+            if damping is not None:
+                raise TypeError("expected `damping` or `steps`, got both")
+            given_steps = np.atleast_1d(array(steps, "steps")).tolist()
+            if not given_steps:
+                raise ValueError("`steps` must have at least one step, got none")
+            return given_steps
         if damping is None:
-            return None
+            return self.default_damping
         if isinstance(damping, str):
-            if damping == "adaptive":
-                raise NotAvailable("damping='adaptive' is not available yet; give a number from 0 to below 1")
-            raise TypeError(f"`damping` must be a number or a list of (id, direction, number), got {damping!r}")
+            if damping != "adaptive":
+                known = "a number, a list of (id, direction, number) or 'adaptive'"
+                raise TypeError(f"`damping` must be {known}, got {damping!r}")
+            return damping
         if not isinstance(damping, Iterable):
             return number(damping, "damping")
         given = []
@@ -183,7 +229,7 @@ class MessagePassing(ReprMixin):
 
 
 class ExpectationPropagation(MessagePassing):
-    r"""Expectation propagation with isotropic Gaussian beliefs.
+    r"""Expectation propagation with Gaussian beliefs, isotropic ones unless a variable has another ``belief``.
 
     Its fixed points match means and variances on every edge; they are those of VAMP and its generalisations.
 
@@ -212,7 +258,51 @@ class ExpectationPropagation(MessagePassing):
 
     @staticmethod
     def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
-        return {"a": numbers[0], "b": linear}
+        return _gaussian_edge(numbers, linear)
+
+    def restart(
+        self,
+        seeds: int | Iterable[int] = 4,
+        strength: float = 0.3,
+        *,
+        plain: bool = True,
+        max_iter: int = 200,
+        damping: Any = "adaptive",
+        tol: float | None = None,
+    ) -> list[FixedPoint]:
+        """Runs from several starts, and keeps the report of the best.
+
+        A model that does not change when all signs do has a fixed point at which every mean is zero, and a run from
+        flat messages stays there: pushes leave it.
+
+        Parameters
+        ----------
+        seeds : int or iterable of int
+            That many pushes from seed 0 on, or from these seeds.
+        strength : float
+            Of the pushes, in standard deviations of every variable.
+        plain : bool
+            Also from flat messages.
+        max_iter, damping, tol
+            As of :meth:`iterate`.
+
+        Returns
+        -------
+        list of FixedPoint
+            The fixed points found, told apart up to a global sign or phase, the one of the largest evidence first; it
+            is also ``algo.report``. Empty when no run settled: the report is then one of them.
+        """
+        chosen = list(range(count(seeds, "seeds", 0))) if isinstance(seeds, int) else [check_seed(s) for s in seeds]
+        if not plain and not chosen:
+            raise ValueError("`seeds` must give at least one start, got none")
+        options = self._options(count(max_iter, "max_iter"), self.default_tol if tol is None else tol, damping)
+        tree, ids = self.model._tree, self.model.variable_ids
+        points, unsettled = _lib.restarts(tree, options, bool(plain), chosen, number(strength, "strength"))
+        self.report = Report((points or unsettled)[0][0], ids)
+        found = [FixedPoint(Report(native, ids), starts) for native, starts in points]
+        if found:
+            self.report = found[0].report
+        return found
 
     def objective(self) -> dict[str, Any]:
         """The Bethe objective with its terms, now or at the end."""
@@ -309,7 +399,78 @@ class StateEvolution(MessagePassing):
 
 
 class MAP(MessagePassing):
-    """Maximum a posteriori inference. Not available yet."""
+    r"""Maximum a posteriori estimation: the minimiser of :math:`E(x) = -\ln p(x, y)`, or of a sum of penalties.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotAvailable("maximum a posteriori inference is not available yet")
+    Expectation propagation at zero temperature. Where its sweeps do not settle, and every energy is convex, a splitting
+    takes over that is certain to reach a minimiser. ``get_variables_data`` tells the minimiser ``r``, in which zeros of
+    a sparse signal are zeros and channels give what they take, and the curvature ``v``, which is no uncertainty. While
+    it runs, a callback sees the place where the messages are.
+
+    Parameters
+    ----------
+    model : Model
+        A model with observations, of penalties, Gaussian priors and likelihoods, and linear channels.
+
+    Examples
+    --------
+    The lasso:
+
+    >>> import numpy as np
+    >>> from treeamp.channels import LinearChannel
+    >>> from treeamp.likelihoods import GaussianLikelihood
+    >>> from treeamp.priors import MAP_L1NormPrior
+    >>> from treeamp.variables import V
+    >>> W = np.array([[1.0, 0.5, -0.2], [0.0, 1.0, 0.3]])
+    >>> model = (MAP_L1NormPrior(3, gamma=0.1) @ V("x") @ LinearChannel(W) @ V("z")
+    ...          @ GaussianLikelihood(y=[1.0, 2.0], var=1.0)).to_model()
+    >>> lasso = MAP(model)
+    >>> lasso.iterate().converged
+    True
+    >>> lasso.minimiser("x").round(6)
+    array([0.05, 1.9 , 0.  ])
+    """
+
+    default_tol = 1e-9
+    default_damping = "adaptive"
+
+    def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Minimum:
+        return _lib.maximum_a_posteriori(self.model._tree, options, warm, callback)
+
+    @staticmethod
+    def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+        return _gaussian_edge(numbers, linear)
+
+    def objective(self) -> dict[str, Any]:
+        """The Bethe objective with its terms, now or at the end: minus the least energy at a fixed point."""
+        state = self._state()
+        if isinstance(state, _lib.Snapshot):
+            return _lib.energy_objective_at(self.model._tree, state.messages)
+        return state.objective
+
+    def minimiser(self, id: str) -> Array:
+        """The minimiser at a variable."""
+        place: Array = self.get_variable_data(id)["r"]
+        return place
+
+    def energies(self) -> dict[str, float]:
+        """The energy of every factor at the minimiser, by name."""
+        state = self._state()
+        if isinstance(state, _lib.Snapshot):
+            raise RunError("energies are known at the end of a run; use objective() in a callback")
+        return state.energies
+
+    def energy(self) -> float:
+        r"""The least energy :math:`E(x) = \sum_k E_k(x_k)`, without the constants that normalise Gaussian densities."""
+        return float(sum(self.energies().values()))
+
+
+def _gaussian_edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+    """A Gaussian message: precisions by their structure; ``pinned`` blocks hold a covariance and a place instead."""
+    n = len(linear)
+    if len(numbers) == 1:
+        return {"a": numbers[0], "b": linear}
+    if len(numbers) == n:
+        return {"a": np.array(numbers), "b": linear}
+    d = next(d for d in range(1, n + 1) if n % d == 0 and n * d + n // d == len(numbers))
+    blocks = np.array(numbers[: n * d]).reshape(n // d, d, d)
+    return {"a": blocks, "b": linear, "pinned": np.array(numbers[n * d :]) > 0}

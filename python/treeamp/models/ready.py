@@ -100,6 +100,8 @@ def glm_generative(
 def glm_state_evolution(alpha: float, prior_type: str, output_type: str, **kwargs: Any) -> Model:
     """A generalised linear model with a Gaussian matrix in the limit of large sizes, ``y`` being observed.
 
+    An output of complex signals, ``"modulus"``, makes them all complex: a matrix with entries of variance :math:`1/N`.
+
     Examples
     --------
     >>> from treeamp.algos import StateEvolution
@@ -219,13 +221,24 @@ def sparse_gradient_classification(
 
 
 def tv_regression(A: Any, y: Any, x_shape: Any, grad_scale: float, noise_var: float, prior_var: float) -> Model:
-    r"""Regression with a total variation penalty on the gradient."""
+    r"""Regression with the total variation :math:`\frac1s\sum_n\|(\nabla x)_n\|` as a penalty, ``s`` being ``grad_scale``.
+
+    Examples
+    --------
+    >>> from treeamp.algos import MAP
+    >>> y = np.repeat([0.0, 1.0], 8) + 0.1 * np.cos(np.arange(16) ** 2)
+    >>> denoise = MAP(tv_regression(np.eye(16), y, x_shape=16, grad_scale=1.0, noise_var=0.5, prior_var=1e6))
+    >>> denoise.iterate().converged
+    True
+    >>> len(np.unique(denoise.minimiser("x").round(6)))
+    2
+    """
     prior = MAP_L21NormPrior(size=_gradient_shape(x_shape), gamma=1 / grad_scale, axis=0)
     return _with_gradient(A, x_shape, prior_var, GaussianLikelihood(y=y, var=noise_var), prior)
 
 
 def tv_classification(A: Any, y: Any, x_shape: Any, grad_scale: float, noise_var: float, prior_var: float) -> Model:
-    r"""Classification with a total variation penalty on the gradient."""
+    r"""Classification with the total variation as a penalty. By expectation propagation: a sign has no mode."""
     del noise_var
     prior = MAP_L21NormPrior(size=_gradient_shape(x_shape), gamma=1 / grad_scale, axis=0)
     return _with_gradient(A, x_shape, prior_var, SgnLikelihood(y=y), prior)
