@@ -427,7 +427,7 @@ class MAP(MessagePassing):
     >>> lasso.iterate().converged
     True
     >>> lasso.minimiser("x").round(6)
-    array([0.05, 1.9 , 0.  ])
+    array([0.  , 1.92, 0.  ])
     """
 
     default_tol = 1e-9

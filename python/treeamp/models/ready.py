@@ -15,6 +15,7 @@ from ..channels import (
     LinearChannel,
     MarchenkoPasturChannel,
     ReluChannel,
+    ReshapeChannel,
     SgnChannel,
     SumChannel,
     get_channel,
@@ -190,9 +191,13 @@ def soft_committee(
 
 def _with_gradient(A: Any, x_shape: Any, prior_var: float, output: Likelihood, gradient_prior: Prior) -> Model:
     shape = tuple(np.atleast_1d(x_shape).tolist())
+    channel: Piece = LinearChannel(A, name="A")
+    if len(shape) > 1:
+        # the matrix acts on the image row by row
+        channel = ReshapeChannel(shape, int(np.prod(shape))) @ Variable("x_flat") @ channel
     return (
         GaussianPrior(size=shape, var=prior_var) @ Variable("x", n_prev=1, n_next=2) @ (
-            LinearChannel(A, name="A") @ Variable("z") @ output
+            channel @ Variable("z") @ output
             + (GradientChannel(shape=shape) + gradient_prior) @ Variable("x'", n_prev=2, n_next=0)
         )
     ).to_model()
