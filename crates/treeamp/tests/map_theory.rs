@@ -1,5 +1,10 @@
 //! Zero-temperature state evolution: the lasso, against simulations and its phase transition.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
 
 mod common;
 

@@ -4,6 +4,7 @@ mod error;
 mod infer;
 mod instance;
 mod metric;
+mod minimise;
 mod predict;
 mod rows;
 
@@ -11,5 +12,6 @@ pub use error::ExperimentError;
 pub use infer::{End, Inference, RunOptions, infer, infer_on};
 pub use instance::{Instance, Observed, instance, theory, theory_student};
 pub use metric::Metric;
+pub use minimise::{Minimisation, minimise};
 pub use predict::{Forecast, ForecastRow, predict, predict_by_sweep};
 pub use rows::{Source, phase_name, row};

@@ -172,6 +172,7 @@ impl Module {
         let likelihood = matches!(factor.observe_unspecified(), Ok(Some(_)));
         let all = [
             ("inference", factor.posterior().is_some()),
+            ("mode", factor.proximal().is_some()),
             ("theory", factor.ensemble().is_some()),
             ("sampling", factor.generator().is_some()),
             ("likelihood", likelihood && self.role == Role::Channel),

@@ -3,6 +3,7 @@
 mod block;
 mod excess;
 mod gaussian;
+mod laws;
 mod maps;
 mod message;
 mod moments;

@@ -148,7 +148,12 @@ pub trait PenaltyLaw: Penalty {
 
     /// The penalty of a signal in the limit of infinite size, the reference that ratios refer to. For theory only.
     fn limit(self) -> Penalised<Self> {
-        let (shape, ratio) = (Vec::new(), Some(1.0));
+        self.limit_of(1.0)
+    }
+
+    /// The penalty of a signal in the limit of infinite size, `ratio` times the size of the reference.
+    fn limit_of(self, ratio: f64) -> Penalised<Self> {
+        let (shape, ratio) = (Vec::new(), Some(ratio));
         Penalised {
             law: self,
             place: Place::Source { shape, ratio },

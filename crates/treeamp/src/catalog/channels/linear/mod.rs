@@ -20,6 +20,7 @@
 
 mod average;
 mod ensemble;
+mod extrinsic;
 mod iterative;
 mod ladder;
 mod messages;

@@ -1,5 +1,7 @@
 //! `treeamp run`: inference on a model file.
 
+mod mode;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,7 +21,7 @@ use crate::output::{ProgressLine, print, refuse_existing, save};
 use crate::report::Page;
 use crate::text::{heading, number, pairs, short, table};
 
-/// Infer the hidden variables of a model file by expectation propagation.
+/// Infer the hidden variables of a model file by expectation propagation, or find their mode.
 ///
 /// Observations come from the data files that `[observe]` names. Those called "sample", and every leaf when
 /// there is no `[observe]`, are drawn from the model itself: then the truth is known, and so is the error.
@@ -29,6 +31,7 @@ Examples:
   treeamp run models/sparse_regression.toml
   treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 1
   treeamp run models/perceptron.toml --damping 0.2 --output result.npz
+  treeamp run models/total_variation.toml --map            the mode, with a penalty
   treeamp run models/phase_retrieval.toml --restarts 5     several starts, the best fixed point
   treeamp run models/sparse_regression.toml --json | jq .variables.x.mse
 
@@ -45,6 +48,9 @@ pub struct Run {
     seed: Option<u64>,
     #[command(flatten)]
     how: How,
+    /// The mode of the posterior (MAP) in place of its means: penalties, Gaussian factors and linear channels
+    #[arg(long, conflicts_with = "restarts")]
+    map: bool,
     /// Means and variances into a .npz or .csv file
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -98,6 +104,9 @@ impl Run {
         }
         if let Some(path) = &self.report {
             refuse_existing(path, self.force)?;
+        }
+        if self.map {
+            return self.run_mode(common);
         }
         let (file, setting) = self.model.read()?;
         let seed = self.seed.unwrap_or_else(|| file_seed(&file));

@@ -1,0 +1,160 @@
+//! `treeamp run --map`: the mode of the posterior.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use treeamp::belief::Element;
+use treeamp_lab::data::{self, Array};
+use treeamp_lab::experiment::{Metric, Minimisation, minimise};
+
+use super::{Form, Run, file_seed, form};
+use crate::common::Common;
+use crate::exit::Failure;
+use crate::output::{print, save};
+use crate::report::Page;
+use crate::text::{heading, number, pairs, short, table};
+
+/// The columns of the table of variables.
+const HEADER: [&str; 4] = ["variable", "shape", "not zero", "error"];
+
+impl Run {
+    /// Minimises, prints the table, writes the results.
+    pub(super) fn run_mode(&self, common: &Common) -> Result<(), Failure> {
+        let (file, setting) = self.model.read()?;
+        let seed = self.seed.unwrap_or_else(|| file_seed(&file));
+        let clock = Instant::now();
+        let run = minimise(&file, &setting, seed, self.how.options())?;
+        let time = clock.elapsed();
+        if let Some(path) = &self.output {
+            save(path, &results(path, &run)?)?;
+        }
+        if let Some(path) = &self.report {
+            let mut page = Page::new(&file.title);
+            let lines = summary(&run, time).into_iter();
+            let lines: Vec<Vec<String>> = lines.map(|(n, v)| vec![n.to_owned(), v]).collect();
+            page.paragraph(&file.description)
+                .section("Result")
+                .table(&HEADER, &variables(&run)?)
+                .table(&["", ""], &lines)
+                .section("Factor graph")
+                .picture(&run.posterior.to_svg())
+                .section("Model file")
+                .text(&file.text);
+            save(path, page.finish().as_bytes())?;
+        }
+        if common.json {
+            print(&format!("{:#}\n", as_json(&file.title, seed, &run, time)?))?;
+        } else {
+            let rows = table(&HEADER, &variables(&run)?);
+            print(&(heading(&file.title) + &rows + "\n" + &pairs(&summary(&run, time))))?;
+        }
+        if run.report.termination.is_converged() {
+            Ok(())
+        } else {
+            Err(Failure::NotConverged)
+        }
+    }
+}
+
+fn error(run: &Minimisation, name: &str) -> Result<Option<f64>, Failure> {
+    let Some(sample) = &run.truth else {
+        return Ok(None);
+    };
+    Ok(Some(
+        Metric::Mse.of(run.solution.place(name)?, sample.get(name)?)?,
+    ))
+}
+
+fn variables(run: &Minimisation) -> Result<Vec<Vec<String>>, Failure> {
+    let mut rows = Vec::new();
+    for variable in run.posterior.variables() {
+        let name = &variable.name;
+        let place = run.solution.place(name)?;
+        // the output of a channel is computed, and zero up to rounding
+        let least = 1e-7 * place.iter().fold(0.0_f64, |s, x| s.max(x.abs()));
+        let not_zero = place.iter().filter(|x| x.abs() > least).count();
+        let error = error(run, name)?.map_or("unknown".to_owned(), short);
+        rows.push(vec![
+            name.clone(),
+            variable.spec.to_string(),
+            not_zero.to_string(),
+            error,
+        ]);
+    }
+    Ok(rows)
+}
+
+fn summary(run: &Minimisation, time: Duration) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("energy", format!("{:.6}", run.solution.energy())),
+        ("sweeps", run.report.sweeps.to_string()),
+        ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
+        ("ended", run.report.termination.to_string()),
+    ];
+    if let Some(done) = &run.report.double_loop {
+        let text = format!("took over: {} evaluations", done.evaluations);
+        lines.push(("splitting", text));
+    }
+    lines
+}
+
+fn as_json(
+    title: &str,
+    seed: u64,
+    run: &Minimisation,
+    time: Duration,
+) -> Result<serde_json::Value, Failure> {
+    let mut variables = serde_json::Map::new();
+    for variable in run.posterior.variables() {
+        let name = &variable.name;
+        let entry = json!({
+            "shape": variable.spec.shape,
+            "mse": error(run, name)?.map(number),
+        });
+        variables.insert(name.clone(), entry);
+    }
+    let energies = run.solution.energies.iter();
+    let energies: serde_json::Map<_, _> = energies.map(|(n, e)| (n.clone(), number(*e))).collect();
+    Ok(json!({
+        "title": title,
+        "seed": seed,
+        "variables": variables,
+        "energy": number(run.solution.energy()),
+        "energies": energies,
+        "sweeps": run.report.sweeps,
+        "converged": run.report.termination.is_converged(),
+        "ended": run.report.termination.to_string(),
+        "seconds": time.as_secs_f64(),
+    }))
+}
+
+/// The minimiser of every variable.
+fn results(path: &Path, run: &Minimisation) -> Result<Vec<u8>, Failure> {
+    match form(path)? {
+        Form::Npz => {
+            let mut arrays = Vec::new();
+            for variable in run.posterior.variables() {
+                let spec = &variable.spec;
+                let place = run.solution.place(&variable.name)?.to_vec();
+                let array = Array::new(spec.shape.clone(), place, spec.element == Element::Complex);
+                let name = format!("{}_minimiser", variable.name);
+                arrays.push((name, array.map_err(Failure::Run)?));
+            }
+            let arrays: Vec<(&str, &Array)> = arrays.iter().map(|(n, a)| (n.as_str(), a)).collect();
+            data::encode_npz(&arrays).map_err(Failure::Run)
+        }
+        Form::Csv => {
+            let mut text = String::from("variable,index,minimiser\n");
+            for variable in run.posterior.variables() {
+                let name = treeamp_lab::sweep::Value::from(variable.name.as_str()).to_csv();
+                for (i, x) in run.solution.place(&variable.name)?.iter().enumerate() {
+                    // writing to a string cannot fail
+                    let _ = writeln!(text, "{name},{i},{x}");
+                }
+            }
+            Ok(text.into_bytes())
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Maximum a posteriori estimation on an instance.
+
+use treeamp::algorithms::{MaximumAPosteriori, Minimum, Solution};
+use treeamp::engine::Damping;
+use treeamp::model::{Sample, Tree};
+
+use super::{ExperimentError, Instance, Observed, RunOptions, instance};
+use crate::spec::{ModelFile, Setting};
+
+/// What came out of a minimisation.
+#[derive(Debug)]
+pub struct Minimisation {
+    /// What the observations were drawn from; `None` for data.
+    pub truth: Option<Sample>,
+    /// The model given its observations.
+    pub posterior: Tree,
+    /// What was observed.
+    pub observed: Vec<Observed>,
+    /// The report.
+    pub report: Minimum,
+    /// The minimiser, and the energy of every factor there.
+    pub solution: Solution,
+}
+
+/// The mode of the posterior of a seed's instance.
+///
+/// # Errors
+/// A file that is wrong, data that do not fit, a factor without a mode, an option out of range.
+pub fn minimise(
+    file: &ModelFile,
+    setting: &Setting,
+    seed: u64,
+    options: RunOptions,
+) -> Result<Minimisation, ExperimentError> {
+    let Instance {
+        truth,
+        posterior,
+        observed,
+    } = instance(file, setting, seed)?;
+    let options = options.or_of(file);
+    let mut engine = MaximumAPosteriori.on(&posterior)?;
+    if let Some(n) = options.max_sweeps {
+        engine = engine.max_sweeps(n);
+    }
+    if let Some(tolerance) = options.tolerance {
+        engine = engine.tolerance(tolerance);
+    }
+    if let Some(d) = options.damping {
+        engine = engine.damping(Damping::Constant(d));
+    }
+    let report = engine.run(&mut ())?;
+    let solution = report.solution(&posterior)?;
+    Ok(Minimisation {
+        truth,
+        posterior,
+        observed,
+        report,
+        solution,
+    })
+}
