@@ -128,10 +128,10 @@ def test_the_lasso_is_predicted() -> None:
     se = ta.StateEvolution(teacher=teacher, student=student)
     assert se.iterate(max_iter=500).converged
     rng = np.random.default_rng(1)
-    W = rng.normal(size=(1600, 2000)) / np.sqrt(2000)
-    x = rng.normal(size=2000) * (rng.random(2000) < 0.2)
-    found = least(ta.MAP_L1NormPrior(2000, gamma=0.3), W, W @ x + np.sqrt(0.1) * rng.normal(size=1600)).minimiser("x")
-    # one instance of 2000 components
+    W = rng.normal(size=(800, 1000)) / np.sqrt(1000)
+    x = rng.normal(size=1000) * (rng.random(1000) < 0.2)
+    found = least(ta.MAP_L1NormPrior(1000, gamma=0.3), W, W @ x + np.sqrt(0.1) * rng.normal(size=800)).minimiser("x")
+    # one instance of 1000 components
     assert ta.mean_squared_error(x, found) == pytest.approx(se.get_variable_data("x")["mse"], rel=0.1)
 
 
