@@ -1,4 +1,4 @@
-//! The convergence suite: 28 models by 20 seeds with default options, next to no damping and to the best
+//! The convergence suite: 29 models by 20 seeds with default options, next to no damping and to the best
 //! constant damping found by search, as a table. Sweeps are medians over the runs that settle; a run that the
 //! double loop took over counts with the sweeps before it.
 //!

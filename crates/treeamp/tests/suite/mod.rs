@@ -40,6 +40,7 @@ pub const MODELS: &[&str] = &[
     "committee",
     "sparse gradient",
     "sparse gradient 2d",
+    "total variation",
     "sparse deconvolution",
 ];
 
@@ -139,6 +140,17 @@ fn perceptron(w: &Linear, n: usize, seed: u64) -> Case {
 
 /// A piecewise constant signal in noise, known by its sparse gradient.
 fn gradient(shape: &[usize], seed: u64) -> Case {
+    let mut parts = vec![shape.len()];
+    parts.extend(shape);
+    steps(
+        shape,
+        seed,
+        GaussBernoulli::new(0.04, 0.0, 1.0).unwrap().shaped(parts),
+    )
+}
+
+/// A piecewise constant signal in noise, with a law or a penalty on its differences.
+fn steps(shape: &[usize], seed: u64, jumps: impl Factor) -> Case {
     let n: usize = shape.iter().product();
     let side = shape[shape.len() - 1];
     let levels = common::normals(64, seed);
@@ -148,9 +160,6 @@ fn gradient(shape: &[usize], seed: u64) -> Case {
     let eps = common::normals(n, seed + 1000);
     let y: Vec<f64> = truth.iter().zip(eps).map(|(x, e)| x + 0.1 * e).collect();
     let like = GaussianLikelihood::new(0.01).unwrap().observed(y).unwrap();
-    let mut parts = vec![shape.len()];
-    parts.extend(shape);
-    let jumps = GaussBernoulli::new(0.04, 0.0, 1.0).unwrap().shaped(parts);
     let x = GaussianPrior::new(0.0, 1.0).unwrap().shaped(shape.to_vec());
     let model = source(x)
         >> var("x")
@@ -262,6 +271,7 @@ pub fn case(name: &str, seed: u64) -> Case {
         "committee" => committee(seed),
         "sparse gradient" => gradient(&[400], seed),
         "sparse gradient 2d" => gradient(&[24, 24], seed),
+        "total variation" => steps(&[400], seed, L1::new(10.0).unwrap().shaped([1, 400])),
         "sparse deconvolution" => {
             let model = || {
                 source(sparse(0.05, 256))
