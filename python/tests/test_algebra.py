@@ -212,8 +212,8 @@ def test_sparse_gradient_models() -> None:
         assert model.shapes["x'"] == (1, 6)
         assert ta.ExpectationPropagation(model).iterate(max_iter=20, damping=0.3).sweeps > 0
     for make in (ta.tv_regression, ta.tv_classification):
-        with pytest.raises(ta.NotAvailable):
-            make(A, y, x_shape=(6,), grad_scale=1.0, noise_var=0.1, prior_var=1.0)
+        model = make(A, y, x_shape=(2, 3), grad_scale=1.0, noise_var=0.1, prior_var=1.0)
+        assert model.shapes["x'"] == (2, 2, 3)
 
 
 def test_shapes_and_pieces() -> None:

@@ -2,35 +2,83 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from collections.abc import Callable
+from concurrent import futures
 from typing import Any
 
 import numpy as np
 import pytest
 
 import treeamp as ta
+from treeamp.experiments import run_experiments, save_experiments
 
 NAN, INF = float("nan"), float("inf")
 W = np.ones((2, 3))
 
 
-def chain(prior: Any = None, W: Any = W, output: Any = None) -> ta.Model:
+def chain(prior: Any = None, W: Any = W, output: Any = None, belief: str | None = None) -> ta.Model:
     prior = prior or ta.GaussianPrior(3)
     output = output or ta.GaussianLikelihood([1.0, 2.0], 0.1)
-    return (prior @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ output).to_model()
+    x, z = ta.V("x", belief=belief), ta.V("z", belief=belief)
+    return (prior @ x @ ta.LinearChannel(W) @ z @ output).to_model()
 
 
 def generative() -> ta.Model:
     return (ta.GaussianPrior(3) @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ ta.SgnChannel() @ ta.O("y")).to_model()
 
 
-def ep(**kwargs: Any) -> Any:
-    return ta.ExpectationPropagation(chain()).iterate(**kwargs)
+def ep(model: ta.Model | None = None, **kwargs: Any) -> Any:
+    return ta.ExpectationPropagation(model or chain()).iterate(**kwargs)
 
 
-def limit() -> ta.Model:
-    return ta.glm_state_evolution(alpha=0.5, prior_type="gaussian", output_type="gaussian", output_var=0.1)
+def limit(alpha: float = 0.5) -> ta.Model:
+    return ta.glm_state_evolution(alpha=alpha, prior_type="gaussian", output_type="gaussian", output_var=0.1)
+
+
+def entropy_too_early() -> Any:
+    se = ta.StateEvolution(limit())
+    assert se.iterate(max_iter=1).termination == "sweep_limit"
+    return se.entropy()
+
+
+class Negative:
+    alpha, eigenvalues = 0.5, (1.0, -1.0)
+
+
+def full(n: int) -> ta.Model:
+    return (ta.GaussianPrior(n) @ ta.V("x", belief="full") @ ta.GaussianLikelihood(np.ones(n), 0.1)).to_model()
+
+
+def seen(channel: ta.Channel, prior: ta.Prior | None = None) -> ta.Model:
+    return ((prior or ta.GaussianPrior(3)) @ ta.V("x") @ channel @ ta.V("y")).to_model()
+
+
+def operator(scale: float = 1.0, **kwargs: Any) -> ta.Channel:
+    w = np.random.default_rng(0).normal(size=(2, 3))
+    return ta.LinearOperatorChannel(lambda z: w @ z, lambda x: scale * w.T @ x, 3, 2, **kwargs)
+
+
+def table(a: int, scale: float = 1.0) -> dict[str, float]:
+    return {"b": scale * a}
+
+
+def other_table(folder: str, **kwargs: Any) -> Any:
+    path = os.path.join(folder, "journal")
+    run_experiments(table, a=[1], journal=path)
+    return run_experiments(table, a=[1], journal=path, **kwargs)
+
+
+def in_a_folder(call: Callable[[str], Any]) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        return call(folder)
+
+
+class Dead(futures.Executor):
+    def submit(self, *args: Any, **kwargs: Any) -> Any:
+        raise futures.BrokenExecutor("the workers are gone")
 
 
 def raising(algo: Any, i: int, n: int) -> None:
@@ -178,7 +226,6 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "damping of one": (lambda: ep(damping=1), RUN, "option `damping` must be in [0, 1), got 1"),
     "negative damping": (lambda: ep(damping=-0.1), RUN, "damping"),
     "damping by a word": (lambda: ep(damping="much"), TYPE, "`damping`"),
-    "adaptive damping": (lambda: ep(damping="adaptive"), NOT, "adaptive"),
     "damping of an unknown variable": (lambda: ep(damping=[("w", "fwd", 0.1)]), VALUE, "there is no variable `w`"),
     "damping in no direction": (lambda: ep(damping=[("x", "up", 0.1)]), VALUE, "'fwd' or 'bwd'"),
     "damping of no message": (
@@ -249,21 +296,123 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "pieces that do not fit": (
         lambda: ta.ConcatChannel([1, 2]).compute_forward_message([1.0], [[1.0]], 0.0, [0.0] * 3), VALUE, "expected 2",
     ),
+    # --- theory
+    "a teacher and student whose trees differ": (
+        lambda: ta.StateEvolution(teacher=limit(), student=chain()).iterate(), RUN, "teacher and student differ",
+    ),
+    "a ratio that is not positive": (lambda: limit(0.0), MODEL, "`alpha` must be positive"),
+    "a spectrum with negative eigenvalues": (lambda: ta.AnalyticalLinearChannel(Negative()), MODEL, "-1 at index 1"),
+    "a module without an ensemble rule": (
+        lambda: ta.StateEvolution(
+            (ta.MAP_L21NormPrior((2, 3)) @ ta.V("x") @ ta.GaussianLikelihood(np.ones((2, 3)), 0.1)).to_model()
+        ).iterate(),
+        RUN, "`l21` has no state evolution",
+    ),
+    "an answer that was not reached": (entropy_too_early, RUN, "could not reach the fixed point"),
+    # --- operators
+    "a kernel larger than the signal": (lambda: seen(ta.ConvChannel(np.ones(5))), MODEL, "`convolution`"),
+    "a mask with nothing observed": (lambda: seen(ta.MaskChannel([False] * 3)), MODEL, "nothing observed"),
+    "an operator whose adjoint is wrong": (lambda: operator(scale=2.0), MODEL, "fails the dot test"),
+    "an operator that raises": (lambda: ta.LinearOperatorChannel(lambda z: {}["mine"], abs, 3, 3), KeyError, "mine"),
+    "an operator that gives too little": (
+        lambda: ta.LinearOperatorChannel(lambda z: z[:2], lambda x: x, 3, 3), VALUE, "expected 3 components, got 2",
+    ),
+    "an operator that gives complex numbers": (
+        lambda: ta.LinearOperatorChannel(lambda z: 1j * z, lambda x: x, 3, 3), TYPE, "must be real",
+    ),
+    "complex data where real is expected": (lambda: ta.GaussianLikelihood(np.array([1j]), 0.1), TYPE, "`y` must be real"),
+    "a complex signal where a real one is expected": (
+        lambda: (ta.GaussianPrior((2, 3)) @ ta.V("x") @ ta.ComplexLinearChannel(W) @ ta.V("z") @ ta.ReluChannel()
+                 @ ta.V("y")).to_model(),
+        MODEL, "expected a real signal",
+    ),
+    "conjugate gradients that do not converge": (
+        lambda: ep((ta.GaussianPrior(3) @ ta.V("x") @ operator(max_iter=1) @ ta.V("z")
+                    @ ta.GaussianLikelihood([1.0, 2.0], 1e-3)).to_model()),
+        RUN, "conjugate gradients",
+    ),
+    "no tolerance of conjugate gradients": (lambda: operator(tolerance=0.0), MODEL, "`tolerance`"),
+    # --- convergence
+    "a step of zero": (lambda: ep(steps=[1.0, 0.0]), RUN, "`damping.steps` must be in (0, 1], got 0"),
+    "a negative step": (lambda: ep(steps=[-0.5]), RUN, "`damping.steps`"),
+    "no steps": (lambda: ep(steps=[]), VALUE, "at least one step"),
+    "damping and steps": (lambda: ep(steps=[0.5], damping=0.1), TYPE, "got both"),
+    "a sweep limit of zero": (lambda: ta.MAP(chain()).iterate(max_iter=0), VALUE, "`max_iter`"),
+    "an unknown fallback": (lambda: ep(fallback="perhaps"), VALUE, "`fallback`"),
+    "a forced fallback without a log-partition": (
+        lambda: ep(chain(ta.CustomPrior(3, mean=lambda a, b: b / (1 + a), name="mine")), fallback="forced"),
+        RUN, "factor `mine`: it has no log-partition",
+    ),
+    "restarts from nowhere": (lambda: ta.ExpectationPropagation(chain()).restart(0, plain=False), VALUE, "at least one start"),
+    "a push without strength": (lambda: ep(initializer=ta.PushInit(strength=0.0)), RUN, "`strength`"),
+    "a push of a theory": (lambda: ta.StateEvolution(limit()).iterate(initializer=ta.PushInit()), RUN, "limit"),
+    "an estimate of another length": (lambda: ep(initializer=ta.NearInit("x", [1.0])), VALUE, "must have shape (3,)"),
+    "an estimate of an unknown variable": (lambda: ep(initializer=ta.NearInit("w", [1.0])), VALUE, "no variable `w`"),
+    "an estimate without precision": (lambda: ta.NearInit("x", [1.0], precision=0.0), VALUE, "`precision`"),
+    "moduli of another number": (lambda: ta.spectral_estimate(W, [1.0]), MODEL, "2 moduli"),
+    "moduli that are negative": (lambda: ta.spectral_estimate(W, [1.0, -1.0]), MODEL, "-1"),
+    # --- beliefs, penalties
+    "an unknown belief": (lambda: chain(belief="cubic"), MODEL, "isotropic, diagonal, full or block(n), got cubic"),
+    "a belief by a number": (lambda: ta.V("x", belief=3), TYPE, "`belief` must be a string"),  # type: ignore[arg-type]
+    "block sizes that do not divide the shape": (lambda: chain(belief="block(2)"), MODEL, "expected a divisor of 3"),
+    "a belief that a module cannot handle": (
+        lambda: ep(chain(ta.BinaryPrior(3), belief="full")), RUN, "factor `binary` does not support full beliefs",
+    ),
+    "a full belief that does not fit in memory": (lambda: ep(full(10**5)), RUN, "would take 800008000000 bytes"),
+    "a full belief beyond the limit": (lambda: ep(full(3), memory_limit=10), RUN, "`memory_limit`"),
+    "full beliefs of a theory": (lambda: ta.StateEvolution(chain(belief="full")).iterate(), RUN, "full beliefs"),
+    "a wrong derivative": (
+        lambda: ta.MAP_CustomPrior(3, lambda t, u: u / (1 + t), lambda t, u: 0 * u, lambda x: x**2 / 2).check(),
+        MODEL, "derivative",
+    ),
+    "a proximal map of another energy": (
+        lambda: ta.MAP_CustomPrior(3, lambda t, u: u, lambda t, u: 1.0, lambda x: x**2 / 2).check(), MODEL, "minimise",
+    ),
+    "a penalty without an energy": (lambda: ta.MAP_CustomPrior(3, abs, abs, None), TYPE, "`energy`"),  # type: ignore[arg-type]
+    "a penalty that is NaN": (
+        lambda: ta.MAP(chain(ta.MAP_CustomPrior(3, lambda t, u: NAN * u, lambda t, u: u, abs))).iterate(), VALUE, "NaN",
+    ),
+    "a negative penalty strength": (lambda: ta.MAP_L1NormPrior(3, gamma=-1), MODEL, "`strength` must be not negative"),
+    "groups along another axis": (lambda: ta.MAP_L21NormPrior((2, 3), axis=1), MODEL, "`axis` must be 0"),
+    "a box without an inside": (lambda: ta.MAP_BoxPrior(3, low=1, high=1), MODEL, "below upper"),
+    "a penalty of complex numbers": (
+        lambda: seen(ta.ComplexLinearChannel(W), ta.MAP_L1NormPrior((2, 3))), MODEL, "penalty of a real signal",
+    ),
+    "a draw from a penalty": (lambda: ta.MAP_L1NormPrior(3).sample(), MODEL, "no law"),
+    "the mode of a law without one": (lambda: ta.MAP(chain(ta.BinaryPrior(3))).iterate(), RUN, "factor `binary` has no"),
+    "a minimiser in the limit": (lambda: ta.MAP(limit()).iterate(), RUN, "limit"),
+    # --- files and tables
+    "a folder that is missing": (
+        lambda: in_a_folder(lambda d: run_experiments(table, a=[1], journal=os.path.join(d, "no", "j"))), OSError, "No such file",
+    ),
+    "a file that is no journal": (lambda: run_experiments(table, a=[1], journal=__file__), VALUE, "line 1"),
+    "a device for a journal": (lambda: run_experiments(table, a=[1], journal="/dev/zero"), OSError, "not a regular file"),
+    "a journal of another configuration": (lambda: in_a_folder(lambda d: other_table(d, scale=2.0)), VALUE, "scale"),
+    "a grid on a parameter that does not exist": (lambda: run_experiments(table, a=[1], c=[1, 2]), TYPE, "'c'"),
+    "a disk that is full": (
+        lambda: in_a_folder(lambda d: save_experiments(table, "/dev/full", a=[1], journal=None)), OSError, "cannot write /dev/full",
+    ),
+    "an output that is a folder": (
+        lambda: in_a_folder(lambda d: save_experiments(table, d, a=[1], journal=None)), OSError, "cannot write",
+    ),
+    "an executor that dies": (lambda: run_experiments(table, a=[1], executor=Dead()), RuntimeError, "workers are gone"),
     # --- what does not exist yet
-    "maximum a posteriori": (lambda: ta.MAP(chain()), NOT, "not available yet"),
     "a matrix that is not unitary": (lambda: ta.UnitaryChannel(W), MODEL, "unitary"),
     "a complex signal without parts": (
         lambda: (ta.GaussianPrior(3) @ ta.V("x") @ ta.ComplexLinearChannel(W) @ ta.V("z")).to_model(), MODEL, "size=(2, ...)",
     ),
     "a modulus without parts": (lambda: ta.ModulusLikelihood([1.0]).compute_backward_posterior(1.0, [1.0]), MODEL, "parts"),
     "a modulus that is negative": (lambda: ta.ModulusLikelihood([-1.0]), MODEL, "-1"),
-    "a soft threshold": (lambda: ta.MAP_L1NormPrior(3, gamma=1), NOT, "a posteriori"),
+    "weights of committees": (lambda: ta.CommitteeBinaryPrior(3, 2), NOT, "low-rank"),
     "low rank": (lambda: ta.LowRankGramChannel(3, 1), NOT, "low-rank"),
     # --- modules of one's own
     "a prior of nothing": (lambda: ta.CustomPrior(3), MODEL, "give either"),
     "a prior of too much": (lambda: ta.CustomPrior(3, mean=abs, log_density=abs), MODEL, "give either"),
     "a function that is none": (lambda: ta.CustomPrior(3, mean=3), TYPE, "`mean` must be a function"),
     "a support that is none": (lambda: ta.CustomPrior(3, log_density=abs, support=(1, 0)), MODEL, "interval"),
+    "a grid that is not regular": (
+        lambda: ta.CustomLikelihood(None, log_density=max, outputs=[0.0, 1.0, 3.0], output_step=1.0), MODEL, "regular grid",
+    ),
     "no probes": (lambda: ta.CustomPrior(3, mean=lambda a, b: b, probes=0), VALUE, "`probes`"),
 }
 
@@ -273,7 +422,7 @@ def test_bad_call(name: str) -> None:
     call, error, sentence = TABLE[name]
     with pytest.raises(error, match=re.escape(sentence)) as caught:
         call()
-    assert isinstance(caught.value, (ValueError, TypeError, ta.TreeampError, KeyError, MemoryError))
+    assert isinstance(caught.value, (ValueError, TypeError, ta.TreeampError, KeyError, MemoryError, OSError, RuntimeError))
     assert "PanicException" not in type(caught.value).__name__
 
 

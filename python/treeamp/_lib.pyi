@@ -35,6 +35,16 @@ __all__ = [
     "random_features",
     "expectation_propagation",
     "objective_at",
+    "Minimum",
+    "maximum_a_posteriori",
+    "energy_objective_at",
+    "penalty",
+    "custom_penalty",
+    "check_penalty",
+    "matrix_free",
+    "push",
+    "restarts",
+    "spectral_estimate",
     "state_evolution",
     "evolution_objective_at",
     "Sweep",
@@ -149,8 +159,30 @@ class Evolution:
     @property
     def mutual_information(self) -> float: ...
 
+@final
+class Minimum:
+    def variable(self, name: str) -> dict[str, Any]: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def energies(self) -> list[tuple[str, float]]: ...
+    @property
+    def termination(self) -> tuple[str, str]: ...
+    @property
+    def error(self) -> BaseException | None: ...
+    @property
+    def sweeps(self) -> int: ...
+    @property
+    def trace(self) -> list[tuple[int, float, int]]: ...
+    @property
+    def variances(self) -> list[list[float]]: ...
+    @property
+    def messages(self) -> list[_Plain]: ...
+    @property
+    def objective(self) -> dict[str, Any]: ...
+
 def build(
-    variables: Sequence[tuple[str, bool]],
+    variables: Sequence[tuple[str, str]],
     factors: Sequence[tuple[str | None, Factor, Sequence[str], Sequence[str]]],
 ) -> Tree: ...
 def prior(
@@ -183,6 +215,42 @@ def expectation_propagation(
     callback: Callable[[Snapshot], bool] | None = None,
 ) -> Posterior: ...
 def objective_at(tree: Tree, messages: Sequence[_Plain]) -> dict[str, Any]: ...
+def maximum_a_posteriori(
+    tree: Tree,
+    options: dict[str, Any],
+    warm: Sequence[_Plain] | None = None,
+    callback: Callable[[Snapshot], bool] | None = None,
+) -> Minimum: ...
+def energy_objective_at(tree: Tree, messages: Sequence[_Plain]) -> dict[str, Any]: ...
+def penalty(law: str, shape: Sequence[int] | None, parameters: Sequence[float]) -> Factor: ...
+def custom_penalty(
+    name: str,
+    shape: Sequence[int] | None,
+    proximal: Callable[[float, _Array], _Array],
+    derivative: Callable[[float, _Array], _Array],
+    energy: Callable[[_Array], float],
+    convex: bool = True,
+) -> Factor: ...
+def check_penalty(
+    name: str,
+    proximal: Callable[[float, float], float],
+    derivative: Callable[[float, float], float],
+    energy: Callable[[float, float], float],
+) -> None: ...
+def matrix_free(
+    name: str,
+    input: Sequence[int],
+    output: Sequence[int],
+    apply: Callable[[_Array], _Array],
+    adjoint: Callable[[_Array], _Array],
+    tolerance: float,
+    max_iterations: int,
+) -> Factor: ...
+def push(tree: Tree, strength: float, seed: int) -> list[tuple[str, str, float, _Array]]: ...
+def restarts(
+    tree: Tree, options: dict[str, Any], plain: bool, seeds: Sequence[int], strength: float
+) -> tuple[list[tuple[Posterior, list[str]]], list[tuple[Posterior, list[str]]]]: ...
+def spectral_estimate(re: _Array, im: _Array | None, y: _Array, seed: int) -> _Array: ...
 def state_evolution(
     tree: Tree,
     options: dict[str, Any],
@@ -200,7 +268,6 @@ class Sweep:
     @property
     def cells(self) -> list[tuple[str, int, int, list[int]]]: ...
     def table(self, journal: Journal) -> tuple[list[str], list[list[Any]]]: ...
-    def csv(self, journal: Journal) -> str: ...
 
 @final
 class Journal:

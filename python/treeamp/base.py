@@ -80,10 +80,14 @@ class Variable(Piece, ReprMixin):
         Its name, unique in a model.
     n_prev, n_next : int, optional
         How many factors produce and consume it. Without them it takes whatever the model gives.
+    belief : str, optional
+        The structure of the precision :math:`a`: ``"isotropic"``, one number for all components, unless a factor with
+        ``isotropic=False`` asks for ``"diagonal"``, one per component; ``"full"``, a matrix; ``"block(d)"``, a matrix
+        for every ``d`` components in a row. Expectation propagation then tells ``variances`` too, and ``covariance``.
 
     Notes
     -----
-    Beliefs on it are :math:`e^{-\frac12 a x^2 + b x}`; what factors say of it adds up.
+    Beliefs on it are :math:`e^{-\frac12 x^T a x + b^T x}`; what factors say of it adds up.
 
     Examples
     --------
@@ -95,11 +99,16 @@ class Variable(Piece, ReprMixin):
 
     repr_parameters: tuple[str, ...] = ("id",)
 
-    def __init__(self, id: str, n_prev: int | None = None, n_next: int | None = None) -> None:
+    def __init__(
+        self, id: str, n_prev: int | None = None, n_next: int | None = None, *, belief: str | None = None
+    ) -> None:
         if not isinstance(id, str):
             raise TypeError(f"`id` must be a string, got {type(id).__name__}")
         if not id:
             raise ValueError("`id` must not be empty")
+        if belief is not None and not isinstance(belief, str):
+            raise TypeError(f"`belief` must be a string, got {type(belief).__name__}")
+        self.belief = belief
         self.id = id
         self.n_prev = None if n_prev is None else count(n_prev, "n_prev", 0)
         self.n_next = None if n_next is None else count(n_next, "n_next", 0)
@@ -319,12 +328,13 @@ class Fragment(Piece):
         """The validated native tree."""
         self._check_ends()
         ids = [v.id for v in self.variables]
-        diagonal = [False] * len(ids)
+        beliefs = ["isotropic"] * len(ids)
         for module, inputs, outputs in self.factors:
             if not module.isotropic:
                 for v in [*inputs, *outputs]:
                     assert v is not None
-                    diagonal[v] = True
+                    beliefs[v] = "diagonal"
+        beliefs = [v.belief or found for v, found in zip(self.variables, beliefs)]
         complex_ones = self._complex_variables()
 
         def native(f: Factor, ends: list[int | None]) -> _lib.Factor:
@@ -334,7 +344,7 @@ class Fragment(Piece):
             (f.label, native(f, [*i, *o]), [ids[v] for v in i if v is not None], [ids[v] for v in o if v is not None])
             for f, i, o in self.factors
         ]
-        tree = _lib.build(list(zip(ids, diagonal)), nodes)
+        tree = _lib.build(list(zip(ids, beliefs)), nodes)
         for name, shape, _ in tree.variables:
             check_memory(shape, f"variable `{name}`")
         self._check_observed_shapes(tree)

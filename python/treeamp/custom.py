@@ -259,6 +259,9 @@ class CustomLikelihood(_Custom, Likelihood):
         Instead of them: :math:`\ln p(y|z)` as a function ``(y, z)`` of arrays.
     outputs : list of float, optional
         All values that ``y`` can take. State evolution needs them, or ``output_map``.
+    output_step : float, optional
+        Of an output with a density: ``outputs`` is then a regular grid of this step that holds all but nothing of it, and
+        state evolution sees ``y`` rounded to it. Entropies are those of the rounded output.
     output_map : callable, optional
         Where :math:`y = \varphi(z)` without noise, and nowhere flat: the function of a number.
     noise_entropy : float, optional
@@ -287,6 +290,7 @@ class CustomLikelihood(_Custom, Likelihood):
         *,
         log_density: Any = None,
         outputs: Any = None,
+        output_step: float | None = None,
         output_map: Any = None,
         noise_entropy: float | None = None,
         support: Any = (-np.inf, np.inf),
@@ -300,6 +304,11 @@ class CustomLikelihood(_Custom, Likelihood):
     ) -> None:
         self._keep(log_partition, mean, variance, log_density, support, landmarks, separable, probes, seed, name)
         self.outputs = None if outputs is None else array(outputs, "outputs")
+        self.output_step = None if output_step is None else number(output_step, "output_step")
+        if self.output_step is not None:
+            gaps = np.diff(np.ravel([] if self.outputs is None else self.outputs))
+            if not (self.output_step > 0 and gaps.size and np.allclose(gaps, self.output_step, rtol=1e-6)):
+                raise ModelError(f"{name}: `outputs` must be a regular grid of step `output_step`, got {output_step}")
         if output_map is not None and not callable(output_map):
             raise TypeError(f"`output_map` must be a function, got {type(output_map).__name__}")
         self.output_map = output_map
@@ -314,11 +323,11 @@ class CustomLikelihood(_Custom, Likelihood):
         theory = None
         if self._has_law and (self.outputs is not None or self.output_map is not None):
             theory = {
-                "law": self._call_law,
+                "law": self._call_law if self.output_step is None else self._call_rounded,
                 "landmarks": [],
                 "outputs": None if self.outputs is None else self.outputs.tolist(),
                 "map": self.output_map,
-                "noise_entropy": self.noise_entropy,
+                "noise_entropy": self._rounded_noise_entropy(),
             }
         if self.y is None and theory is None:
             raise ModelError(
@@ -335,6 +344,15 @@ class CustomLikelihood(_Custom, Likelihood):
             None,
             theory,
         )
+
+    def _call_rounded(self, a: float, b: float, y: float | None = None) -> tuple[float, float, float]:
+        log_z, r, v = self._call_law(a, b, y)
+        return log_z + float(np.log(self.output_step or 1.0)), r, v
+
+    def _rounded_noise_entropy(self) -> float | None:
+        if self.noise_entropy is None or self.output_step is None:
+            return self.noise_entropy
+        return self.noise_entropy - float(np.log(self.output_step))
 
     def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
         outputs = self.y if y is None else array(y, "y")

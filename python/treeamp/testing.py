@@ -20,6 +20,9 @@ import numpy as np
 
 from ._arrays import Array, size_to_shape
 from .base import Factor
+from .errors import ModelError
+from .priors import MAP_CustomPrior
+from .priors.penalties import _Penalty
 
 __all__ = ["FactorCheckError", "check_factor"]
 
@@ -51,6 +54,8 @@ def check_factor(
       :math:`-2\,\partial A/\partial a = \|r\|^2 + N v`;
     * the functions are deterministic.
 
+    A penalty of one's own is compared with its energy too, and has no :math:`N v` in the last derivative of :math:`A`.
+
     Parameters
     ----------
     factor : Prior or Likelihood
@@ -68,10 +73,15 @@ def check_factor(
     name = factor._native.name
     rng = np.random.default_rng(seed)
     problems: list[str] = []
+    if isinstance(factor, MAP_CustomPrior):
+        try:
+            factor.check()
+        except ModelError as error:
+            problems.append(str(error))
     for precision in np.atleast_1d(np.asarray(a, dtype=float)):
         # a signal of order one seen through noise of this precision
         b = precision * rng.normal(size=shape) + np.sqrt(precision) * rng.normal(size=shape)
-        problems += [f"{name} at a={precision:g}: {p}" for p in _at(factor._native, float(precision), b, rng, tolerance)]
+        problems += [f"{name} at a={precision:g}: {p}" for p in _at(factor, float(precision), b, rng, tolerance)]
     if problems and raises:
         raise FactorCheckError(problems)
     return problems if not raises else None
@@ -81,8 +91,9 @@ def _close(x: float, y: float, scale: float, tolerance: float) -> bool:
     return bool(abs(x - y) <= tolerance * scale)
 
 
-def _at(native: Any, a: float, b: Array, rng: Any, tolerance: float) -> list[str]:
+def _at(factor: Factor, a: float, b: Array, rng: Any, tolerance: float) -> list[str]:
     """What is wrong at one belief."""
+    native = factor._native
 
     def moments(a: float, b: Array) -> tuple[Array, float]:
         r, v = native.moments([(a, b)], 0)
@@ -117,7 +128,7 @@ def _at(native: Any, a: float, b: Array, rng: Any, tolerance: float) -> list[str
         native.log_partition([(a, b)])
     except ValueError:
         return problems
-    problems += _potential(native, a, b, r, v, rng, tolerance)
+    problems += _potential(native, a, b, r, 0.0 if isinstance(factor, _Penalty) else v, rng, tolerance)
     return problems
 
 

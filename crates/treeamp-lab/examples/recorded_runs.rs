@@ -244,6 +244,28 @@ fn operators(at: &impl Fn(&'static str) -> Record) {
     tell("sparse_gradient_tol1e-6", &model, 0.3, 1000);
 }
 
+/// Total variation: the place and the curvature of every variable, and the objective.
+fn penalised_models(at: &impl Fn(&'static str) -> Record) {
+    let run = "tv_denoise_L21";
+    let y = at(run).get("y");
+    let penalty = L21::new(1.0).unwrap();
+    let penalty = penalty.shaped([&[y.shape.len()], y.shape.as_slice()].concat());
+    let prior = GaussianPrior::new(0.0, 1.0).unwrap();
+    let model = source(prior.shaped(y.shape.clone()))
+        >> var("x")
+        >> (branch(gaussian(0.5, &y)) + (branch(Gradient::periodic()) + penalty >> var("z")));
+    let model = model.build().unwrap();
+    let report = MaximumAPosteriori.on(&model).unwrap().run(&mut ()).unwrap();
+    let solution = report.solution(&model).unwrap();
+    for name in report.variables() {
+        let v = report.marginal(name).unwrap().curvature.to_bits();
+        let (sweeps, place) = (report.sweeps, hash(solution.place(name).unwrap()));
+        println!("{run}\t{name}\t{sweeps}\t{v:016x}\t{place:016x}");
+    }
+    let objective = (-report.least_energy().unwrap()).to_bits();
+    println!("{run}\tevidence\t{}\t{objective:016x}\t", report.sweeps);
+}
+
 fn own_models(at: &impl Fn(&'static str) -> Record) {
     for k in ["own_0", "own_1", "own_2", "own_3"] {
         let arrays = at(k);
@@ -277,5 +299,6 @@ fn main() {
         decoders(&at);
         operators(&at);
         complex_models(&at);
+        penalised_models(&at);
     }
 }

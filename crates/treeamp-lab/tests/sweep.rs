@@ -282,3 +282,15 @@ fn bad_grids_say_what_is_wrong() {
         assert!(Shard::parse(text).is_err(), "{text}");
     }
 }
+
+/// A device has no end: it is refused before it is read.
+#[test]
+#[cfg(unix)]
+fn a_device_is_no_journal() {
+    let refused = Journal::open("/dev/zero", &configuration("a"));
+    let said = refused.err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(
+        said.contains("/dev/zero") && said.contains("not a regular file"),
+        "{said}"
+    );
+}

@@ -59,7 +59,7 @@ pub fn state_evolution(
 ) -> PyResult<Evolution> {
     let tree = Arc::clone(&tree.inner);
     let teacher = teacher.map(|t| Arc::clone(&t.inner));
-    let options = options.native()?;
+    let options = options.native(&tree)?;
     let mut watch = Watch::new(callback);
     let start = Instant::now();
     let run = py.detach(|| -> Result<Run, RunError> {

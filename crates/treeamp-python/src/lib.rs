@@ -12,9 +12,13 @@ mod ensemble;
 mod error;
 mod evolution;
 mod factor;
+mod minimum;
+mod operator;
 mod options;
+mod penalty;
 mod ports;
 mod posterior;
+mod starts;
 mod sweep;
 mod tree;
 mod watch;
@@ -37,7 +41,15 @@ mod module {
     #[pymodule_export]
     use super::factor::Factor;
     #[pymodule_export]
+    use super::minimum::{Minimum, energy_objective_at, maximum_a_posteriori};
+    #[pymodule_export]
+    use super::operator::matrix_free;
+    #[pymodule_export]
+    use super::penalty::{check_penalty, custom_penalty, penalty};
+    #[pymodule_export]
     use super::posterior::{Posterior, expectation_propagation, objective_at};
+    #[pymodule_export]
+    use super::starts::{push, restarts, spectral_estimate};
     #[pymodule_export]
     use super::sweep::{Journal, Sweep, write_whole};
     #[pymodule_export]

@@ -1,18 +1,24 @@
 //! The options of a run, as Python gives them.
 
 use numpy::PyReadonlyArray1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use treeamp::prelude::{Damping, EdgeMessage, Initial, Options as NativeOptions};
+use treeamp::belief::Element;
+use treeamp::prelude::{Damping, EdgeMessage, Fallback, Initial, Options as NativeOptions, Tree};
 
-use crate::array::slice;
+use crate::array::{pairs, slice};
 
 /// How much of the previous message is kept.
 #[derive(FromPyObject)]
 pub enum GivenDamping {
     /// On every edge.
     Everywhere(f64),
+    /// `adaptive`: as the run needs it.
+    Named(String),
     /// On the named edges.
     PerEdge(Vec<(String, String, f64)>),
+    /// The part of the new message that is taken, sweep by sweep.
+    Steps(Vec<f64>),
 }
 
 /// The messages before the first sweep.
@@ -37,16 +43,60 @@ pub struct RunOptions<'py> {
     damping: Option<GivenDamping>,
     #[pyo3(item)]
     initial: Option<GivenInitial<'py>>,
+    #[pyo3(item)]
+    fallback: String,
+    #[pyo3(item)]
+    acceleration: bool,
+    #[pyo3(item)]
+    memory_limit: Option<u64>,
 }
 
 impl RunOptions<'_> {
-    pub fn native(&self) -> PyResult<NativeOptions> {
-        let damping = match &self.damping {
+    /// The options of a run on `tree`.
+    pub fn native(&self, tree: &Tree) -> PyResult<NativeOptions> {
+        let default = NativeOptions::default();
+        Ok(NativeOptions {
+            max_sweeps: self.max_sweeps,
+            tolerance: self.tolerance,
+            damping: self.damping()?,
+            initial: self.initial(tree)?,
+            fallback: self.fallback()?,
+            acceleration: self.acceleration,
+            memory_limit: self.memory_limit.unwrap_or(default.memory_limit),
+            ..default
+        })
+    }
+
+    fn damping(&self) -> PyResult<Damping> {
+        Ok(match &self.damping {
             None => Damping::None,
             Some(GivenDamping::Everywhere(d)) => Damping::Constant(*d),
+            Some(GivenDamping::Named(name)) if name == "adaptive" => Damping::Adaptive,
+            Some(GivenDamping::Named(name)) => {
+                let text =
+                    format!("`damping` must be a number, a list or 'adaptive', got '{name}'");
+                return Err(PyTypeError::new_err(text));
+            }
+            Some(GivenDamping::Steps(steps)) => Damping::Steps(steps.clone()),
             Some(GivenDamping::PerEdge(edges)) => Damping::PerEdge(edges.clone()),
-        };
-        let initial = match &self.initial {
+        })
+    }
+
+    fn fallback(&self) -> PyResult<Fallback> {
+        match self.fallback.as_str() {
+            "automatic" => Ok(Fallback::Automatic),
+            "forced" => Ok(Fallback::Forced),
+            "forbidden" => Ok(Fallback::Forbidden),
+            other => {
+                let text = "`fallback` must be 'automatic', 'forced' or 'forbidden'";
+                Err(PyValueError::new_err(format!("{text}, got '{other}'")))
+            }
+        }
+    }
+
+    /// A complex signal comes with all its real parts first.
+    fn initial(&self, tree: &Tree) -> PyResult<Initial> {
+        Ok(match &self.initial {
             None => Initial::Flat,
             Some(GivenInitial::Constant(precision, linear)) => Initial::Constant {
                 precision: *precision,
@@ -62,22 +112,22 @@ impl RunOptions<'_> {
                 edges
                     .iter()
                     .map(|(factor, variable, precision, linear)| {
+                        let linear = slice(linear)?;
+                        let spec = tree.variable(variable).map(|i| &tree.variables()[i].spec);
+                        let complex = spec.is_ok_and(|s| s.element == Element::Complex);
                         Ok(EdgeMessage {
                             factor: factor.clone(),
                             variable: variable.clone(),
                             precision: *precision,
-                            linear: slice(linear)?.to_vec(),
+                            linear: if complex && linear.len() > 1 {
+                                pairs(linear)
+                            } else {
+                                linear.to_vec()
+                            },
                         })
                     })
                     .collect::<PyResult<_>>()?,
             ),
-        };
-        Ok(NativeOptions {
-            max_sweeps: self.max_sweeps,
-            tolerance: self.tolerance,
-            damping,
-            initial,
-            ..NativeOptions::default()
         })
     }
 }

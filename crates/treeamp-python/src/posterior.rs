@@ -38,7 +38,7 @@ pub fn expectation_propagation(
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Posterior> {
     let tree = Arc::clone(&tree.inner);
-    let options = options.native()?;
+    let options = options.native(&tree)?;
     let mut watch = Watch::new(callback);
     let start = Instant::now();
     let report = py.detach(|| {
@@ -76,6 +76,16 @@ pub fn objective_at<'py>(
 }
 
 impl Posterior {
+    /// The report of one of several runs.
+    pub fn new(report: NativePosterior, tree: Arc<NativeTree>, seconds: f64) -> Self {
+        Self {
+            report,
+            tree,
+            error: None,
+            seconds,
+        }
+    }
+
     fn marginal(&self, variable: &str) -> PyResult<&Moments> {
         self.report.marginal(variable).map_err(|e| model_error(&e))
     }

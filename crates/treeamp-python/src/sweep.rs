@@ -106,11 +106,6 @@ impl Sweep {
         let rows = table.rows.iter().map(line).collect::<PyResult<_>>()?;
         Ok((table.columns, rows))
     }
-
-    /// The same as comma-separated text, all digits given.
-    fn csv(&self, journal: &Journal) -> String {
-        self.of(journal).to_csv()
-    }
 }
 
 impl Sweep {

@@ -30,16 +30,12 @@ impl Tree {
     }
 }
 
-/// Builds and validates a model: variables as `(name, diagonal)`, then its factors.
+/// Builds and validates a model: variables as `(name, belief)`, then its factors.
 #[pyfunction]
-pub fn build(variables: Vec<(String, bool)>, factors: Vec<Declared<'_>>) -> PyResult<Tree> {
+pub fn build(variables: Vec<(String, String)>, factors: Vec<Declared<'_>>) -> PyResult<Tree> {
     let mut builder = TreeBuilder::new();
-    for (name, diagonal) in &variables {
-        let structure = if *diagonal {
-            Structure::Diagonal
-        } else {
-            Structure::Isotropic
-        };
+    for (name, belief) in &variables {
+        let structure: Structure = belief.parse().map_err(|e| model_error(&e))?;
         builder.variable_with(name, structure);
     }
     for (name, factor, inputs, outputs) in &factors {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use treeamp::algorithms::ExpectationPropagation;
 use treeamp::algorithms::state_evolution::{BayesOptimal, Conjugate, Prediction, ReplicaSymmetric};
-use treeamp::belief::{Gaussian, Moments, OverlapFields, SignalSpec};
+use treeamp::algorithms::{ExpectationPropagation, MaximumAPosteriori, Mode};
+use treeamp::belief::{Form, Gaussian, Moments, OverlapFields, SignalSpec, Structure, SymMatrix};
 use treeamp::engine::{Algorithm, Messages, Objective, Report, Term};
 use treeamp::model::Tree;
 use treeamp::prelude::{Observer, SweepView, Termination};
@@ -51,20 +51,83 @@ impl Visible for ExpectationPropagation {
         let data = PyDict::new(py);
         data.set_item("r", mean)?;
         data.set_item("v", marginal.average_variance())?;
+        covariances(&data, spec, &marginal.variance)?;
         Ok(data)
     }
 
     fn plain(message: &Gaussian) -> (Vec<f64>, Vec<f64>) {
-        (message.precision.data().to_vec(), message.linear.clone())
+        gaussian_numbers(message)
     }
 
     fn message(spec: &SignalSpec, numbers: &[f64], linear: &[f64]) -> Gaussian {
-        let mut message = Gaussian::flat(spec);
-        for (entry, a) in message.precision.data_mut().iter_mut().zip(numbers) {
-            *entry = *a;
+        gaussian(spec, numbers, linear)
+    }
+}
+
+/// What beliefs that are not isotropic know besides: `variances` of the components, `covariance` of blocks.
+fn covariances(data: &Bound<'_, PyDict>, spec: &SignalSpec, v: &SymMatrix) -> PyResult<()> {
+    if v.structure() == Structure::Isotropic {
+        return Ok(());
+    }
+    let py = data.py();
+    let diagonal: Vec<f64> = v.diagonal().collect();
+    data.set_item("variances", shaped(py, spec, &diagonal)?)?;
+    let Some(dim) = v.structure().block_dim(v.dim()) else {
+        return Ok(());
+    };
+    let blocks = SignalSpec::real([v.dim() / dim, dim, dim]);
+    let whole = SignalSpec::real([dim, dim]);
+    let full = v.structure() == Structure::Full;
+    let matrix = shaped(py, if full { &whole } else { &blocks }, v.data())?;
+    data.set_item("covariance", matrix)
+}
+
+/// Precision, then for every dense block whether it is in moment form; linear part.
+fn gaussian_numbers(message: &Gaussian) -> (Vec<f64>, Vec<f64>) {
+    let mut numbers = message.precision.data().to_vec();
+    let forms = (0..message.block_count()).map(|k| message.form(k));
+    numbers.extend(forms.map(|f| f64::from(u8::from(f == Form::Moments))));
+    (numbers, message.linear.clone())
+}
+
+fn gaussian(spec: &SignalSpec, numbers: &[f64], linear: &[f64]) -> Gaussian {
+    let mut message = Gaussian::flat(spec);
+    let stored = message.precision.data().len();
+    for (entry, a) in message.precision.data_mut().iter_mut().zip(numbers) {
+        *entry = *a;
+    }
+    for k in 0..message.block_count() {
+        if numbers.get(stored + k).is_some_and(|form| *form != 0.0) {
+            *message.block_mut(k).0 = Form::Moments;
         }
-        message.linear = linear.to_vec();
-        message
+    }
+    message.linear = linear.to_vec();
+    message
+}
+
+impl Visible for MaximumAPosteriori {
+    fn shown<'py>(
+        py: Python<'py>,
+        spec: &SignalSpec,
+        mode: &Mode,
+        frozen: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let place = shaped(py, spec, &mode.place)?;
+        if frozen {
+            freeze(&place);
+        }
+        let data = PyDict::new(py);
+        data.set_item("r", place)?;
+        data.set_item("v", mode.curvature)?;
+        Ok(data)
+    }
+
+    fn plain(message: &Gaussian) -> (Vec<f64>, Vec<f64>) {
+        gaussian_numbers(message)
+    }
+
+    fn message(spec: &SignalSpec, numbers: &[f64], linear: &[f64]) -> Gaussian {
+        gaussian(spec, numbers, linear)
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use treeamp::algorithms::{Restarts, Start, near, push, spectral_estimate};
 use treeamp::metrics::{mse_up_to_phase, mse_up_to_sign};
 use treeamp::operator::{ComplexDense, Dense, LinearOperator};
@@ -230,5 +232,32 @@ fn bad_starts_are_refused() -> Outcome {
             "{error}"
         );
     }
+    Ok(())
+}
+
+/// An observer that stops a run stops them all.
+#[test]
+fn a_stopped_run_is_the_last() -> Outcome {
+    struct Impatient(usize);
+    impl Observer<ExpectationPropagation> for Impatient {
+        fn after_sweep(
+            &mut self,
+            view: &SweepView<'_, ExpectationPropagation>,
+        ) -> ControlFlow<String> {
+            self.0 += 1;
+            match view.sweep {
+                2 => ControlFlow::Break("enough".to_owned()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let (posterior, ..) = retrieval(30, 60, 1);
+    let mut observer = Impatient(0);
+    let report = Restarts::new(&posterior)
+        .plain()
+        .pushes(0..3)
+        .observed_by(&mut observer)?;
+    assert_eq!((observer.0, report.unsettled.len()), (2, 1));
+    assert!(report.fixed_points.is_empty());
     Ok(())
 }

@@ -16,8 +16,8 @@ from .callbacks import (
     TrackOverlaps,
 )
 from .explain import DisplayLatexMessagePassing, ExplainMessagePassing, ExplainStateEvolution
-from .initial_conditions import ConstantInit, CustomInit, InformedInit, Initializer, NoisyInit
-from .report import Report
+from .initial_conditions import ConstantInit, CustomInit, InformedInit, Initializer, NearInit, NoisyInit, PushInit, spectral_estimate
+from .report import FixedPoint, Report
 
 __all__ = [
     "MAP",
@@ -30,12 +30,15 @@ __all__ = [
     "ExpectationPropagation",
     "ExplainMessagePassing",
     "ExplainStateEvolution",
+    "FixedPoint",
     "InformedInit",
     "Initializer",
     "JoinCallback",
     "LogProgress",
+    "NearInit",
     "NoisyInit",
     "PassCallback",
+    "PushInit",
     "Report",
     "StateEvolution",
     "TrackErrors",
@@ -44,4 +47,5 @@ __all__ = [
     "TrackMessages",
     "TrackObjective",
     "TrackOverlaps",
+    "spectral_estimate",
 ]

@@ -1,189 +1,24 @@
-"""Expectation propagation and state evolution."""
+"""Expectation propagation, maximum a posteriori estimation and state evolution."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from .. import _lib
-from .._arrays import count, number
-from ..base import ReprMixin
-from ..errors import NotAvailable, RunError
+from .._arrays import Array, check_seed, count, number
+from ..errors import RunError
 from ..models import Model
-from .initial_conditions import Initializer, edges_of
-from .report import Report
+from .message_passing import MessagePassing
+from .report import FixedPoint, Report
 
-__all__ = ["MAP", "ExpectationPropagation", "MessagePassing", "StateEvolution"]
-
-#: A callback takes the algorithm, the iteration from 0 on, and their largest number; it stops a run by being true.
-AnyCallback = Callable[[Any, int, int], Any]
-
-
-class MessagePassing(ReprMixin):
-    """What expectation propagation and state evolution share."""
-
-    #: Converged when the residual falls below this.
-    default_tol = 1e-6
-
-    def __init__(self, model: Model) -> None:
-        if not isinstance(model, Model):
-            raise TypeError(f"`model` must be a Model, got {type(model).__name__}; call .to_model() first")
-        self.model = model
-        self.report: Report | None = None
-        self._snapshot: _lib.Snapshot | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return dict(self.__dict__, _snapshot=None)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r})"
-
-    def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> Any:
-        raise NotImplementedError
-
-    def _moments(self) -> dict[str, float]:
-        return self.model.init_second_moments()
-
-    def iterate(
-        self,
-        max_iter: int = 200,
-        callback: AnyCallback | None = None,
-        initializer: Initializer | None = None,
-        damping: Any = None,
-        warm_start: bool = False,
-        update_dA: bool = False,
-        *,
-        tol: float | None = None,
-    ) -> Report:
-        """Runs at most ``max_iter`` sweeps.
-
-        Parameters
-        ----------
-        max_iter : int
-            Largest number of sweeps.
-        callback : callable, optional
-            Called as ``callback(algo, i, max_iter)`` after every sweep; a true answer stops the run. It reads the
-            state through ``algo``, and cannot change it. With a callback the run has no other stopping rule, unless
-            ``tol`` is given.
-        initializer : Initializer, optional
-            Messages before the first sweep; flat ones by default.
-        damping : float or list of (id, direction, float), optional
-            How much of the previous message is kept, from 0 to below 1: everywhere, or on the messages to a
-            variable in a direction (``"fwd"`` or ``"bwd"``).
-        warm_start : bool
-            Starts from the messages of the last run.
-        update_dA : bool
-            Kept for scripts that give it; the objective is always computed at the end.
-        tol : float, optional
-            Converged when the moments change by less than this, relative to the signal.
-
-        Returns
-        -------
-        Report
-            Also kept as ``algo.report``. Ctrl-C and exceptions of a callback come through, and leave it there too.
-        """
-        del update_dA
-        if self._snapshot is not None:
-            raise RunError("a callback cannot start a run of the algorithm that calls it")
-        if callback is not None and not callable(callback):
-            raise TypeError(f"`callback` must be callable, got {type(callback).__name__}")
-        if initializer is not None and not isinstance(initializer, Initializer):
-            raise TypeError(f"`initializer` must be an Initializer, got {type(initializer).__name__}")
-        limit = count(max_iter, "max_iter")
-        if tol is None:
-            tol = 0.0 if callback is not None else self.default_tol
-        options = {
-            "max_sweeps": limit,
-            "tolerance": number(tol, "tol"),
-            "damping": self._damping(damping),
-            "initial": None if initializer is None else initializer.native(self.model, self._moments),
-        }
-        warm = None
-        if warm_start:
-            if self.report is None:
-                raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
-            warm = self.report.messages
-        native = self._run(options, warm, None if callback is None else self._told(callback, limit))
-        self.report = Report(native, self.model.variable_ids)
-        if native.error is not None:
-            raise native.error
-        return self.report
-
-    def _told(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
-        def after_sweep(snapshot: _lib.Snapshot) -> bool:
-            self._snapshot = snapshot
-            try:
-                return bool(callback(self, snapshot.sweep - 1, limit))
-            finally:
-                self._snapshot = None
-
-        return after_sweep
-
-    def _damping(self, damping: Any) -> Any:
-        if damping is None:
-            return None
-        if isinstance(damping, str):
-            if damping == "adaptive":
-                raise NotAvailable("damping='adaptive' is not available yet; give a number from 0 to below 1")
-            raise TypeError(f"`damping` must be a number or a list of (id, direction, number), got {damping!r}")
-        if not isinstance(damping, Iterable):
-            return number(damping, "damping")
-        given = []
-        for entry in damping:
-            if not isinstance(entry, (tuple, list)) or len(entry) != 3:
-                raise TypeError(f"`damping` must hold (id, direction, number), got {entry!r}")
-            id, direction, value = entry
-            given += [(f, v, number(value, "damping")) for f, v in edges_of(self.model, id, direction)]
-        return given
-
-    # --- what is known
-
-    def _state(self) -> Report | _lib.Snapshot:
-        if self._snapshot is not None:
-            return self._snapshot
-        if self.report is None:
-            raise RunError("nothing is known before a run: call .iterate() first")
-        return self.report
-
-    @property
-    def n_iter(self) -> int:
-        """Sweeps of the run, so far or at the end."""
-        state = self._state()
-        return state.sweep if isinstance(state, _lib.Snapshot) else state.sweeps
-
-    def get_variable_data(self, id: str) -> dict[str, Any]:
-        """What is known about one variable."""
-        state = self._state()
-        if isinstance(state, _lib.Snapshot):
-            if id not in state.variables:
-                known = ", ".join(f"`{name}`" for name in self.model.variable_ids)
-                raise ValueError(f"there is no variable `{id}`: the model has {known}")
-            return dict(state.variables[id])
-        return state.variable(id)
-
-    def get_variables_data(self, ids: Any = "all") -> dict[str, dict[str, Any]]:
-        """What is known about variables, by name: ``r`` and ``v``; in state evolution ``v`` and overlaps."""
-        if isinstance(ids, str):
-            ids = self.model.variable_ids if ids == "all" else [ids]
-        return {id: self.get_variable_data(id) for id in ids}
-
-    def get_edges_data(self) -> list[dict[str, Any]]:
-        """The messages from factors to variables."""
-        directions = {(f, v): d for f, v, d in self.model.edges}
-        found = []
-        for factor, variable, numbers, linear in self._state().messages:
-            data: dict[str, Any] = {"factor": factor, "variable": variable, "direction": directions[factor, variable]}
-            data.update(self._edge(numbers, linear))
-            found.append(data)
-        return found
-
-    @staticmethod
-    def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
-        raise NotImplementedError
+__all__ = ["MAP", "ExpectationPropagation", "StateEvolution"]
 
 
 class ExpectationPropagation(MessagePassing):
-    r"""Expectation propagation with isotropic Gaussian beliefs.
+    r"""Expectation propagation with Gaussian beliefs, isotropic ones unless a variable has another ``belief``.
 
     Its fixed points match means and variances on every edge; they are those of VAMP and its generalisations.
 
@@ -212,7 +47,51 @@ class ExpectationPropagation(MessagePassing):
 
     @staticmethod
     def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
-        return {"a": numbers[0], "b": linear}
+        return _gaussian_edge(numbers, linear)
+
+    def restart(
+        self,
+        seeds: int | Iterable[int] = 4,
+        strength: float = 0.3,
+        *,
+        plain: bool = True,
+        max_iter: int = 200,
+        damping: Any = "adaptive",
+        tol: float | None = None,
+    ) -> list[FixedPoint]:
+        """Runs from several starts, and keeps the report of the best.
+
+        A model that does not change when all signs do has a fixed point at which every mean is zero, and a run from
+        flat messages stays there: pushes leave it.
+
+        Parameters
+        ----------
+        seeds : int or iterable of int
+            That many pushes from seed 0 on, or from these seeds.
+        strength : float
+            Of the pushes, in standard deviations of every variable.
+        plain : bool
+            Also from flat messages.
+        max_iter, damping, tol
+            As of :meth:`iterate`.
+
+        Returns
+        -------
+        list of FixedPoint
+            The fixed points found, told apart up to a global sign or phase, the one of the largest evidence first; it
+            is also ``algo.report``. Empty when no run settled: the report is then one of them.
+        """
+        chosen = list(range(count(seeds, "seeds", 0))) if isinstance(seeds, int) else [check_seed(s) for s in seeds]
+        if not plain and not chosen:
+            raise ValueError("`seeds` must give at least one start, got none")
+        options = self._options(count(max_iter, "max_iter"), self.default_tol if tol is None else tol, damping)
+        tree, ids = self.model._tree, self.model.variable_ids
+        points, unsettled = _lib.restarts(tree, options, bool(plain), chosen, number(strength, "strength"))
+        self.report = Report((points or unsettled)[0][0], ids)
+        found = [FixedPoint(Report(native, ids), starts) for native, starts in points]
+        if found:
+            self.report = found[0].report
+        return found
 
     def objective(self) -> dict[str, Any]:
         """The Bethe objective with its terms, now or at the end."""
@@ -309,7 +188,78 @@ class StateEvolution(MessagePassing):
 
 
 class MAP(MessagePassing):
-    """Maximum a posteriori inference. Not available yet."""
+    r"""Maximum a posteriori estimation: the minimiser of :math:`E(x) = -\ln p(x, y)`, or of a sum of penalties.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotAvailable("maximum a posteriori inference is not available yet")
+    Expectation propagation at zero temperature. Where its sweeps do not settle, and every energy is convex, a splitting
+    takes over that is certain to reach a minimiser. ``get_variables_data`` tells the minimiser ``r``, in which zeros of
+    a sparse signal are zeros and channels give what they take, and the curvature ``v``, which is no uncertainty. While
+    it runs, a callback sees the place where the messages are.
+
+    Parameters
+    ----------
+    model : Model
+        A model with observations, of penalties, Gaussian priors and likelihoods, and linear channels.
+
+    Examples
+    --------
+    The lasso:
+
+    >>> import numpy as np
+    >>> from treeamp.channels import LinearChannel
+    >>> from treeamp.likelihoods import GaussianLikelihood
+    >>> from treeamp.priors import MAP_L1NormPrior
+    >>> from treeamp.variables import V
+    >>> W = np.array([[1.0, 0.5, -0.2], [0.0, 1.0, 0.3]])
+    >>> model = (MAP_L1NormPrior(3, gamma=0.1) @ V("x") @ LinearChannel(W) @ V("z")
+    ...          @ GaussianLikelihood(y=[1.0, 2.0], var=1.0)).to_model()
+    >>> lasso = MAP(model)
+    >>> lasso.iterate().converged
+    True
+    >>> lasso.minimiser("x").round(6)
+    array([0.  , 1.92, 0.  ])
+    """
+
+    default_tol = 1e-9
+    default_damping = "adaptive"
+
+    def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Minimum:
+        return _lib.maximum_a_posteriori(self.model._tree, options, warm, callback)
+
+    @staticmethod
+    def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+        return _gaussian_edge(numbers, linear)
+
+    def objective(self) -> dict[str, Any]:
+        """The Bethe objective with its terms, now or at the end: minus the least energy at a fixed point."""
+        state = self._state()
+        if isinstance(state, _lib.Snapshot):
+            return _lib.energy_objective_at(self.model._tree, state.messages)
+        return state.objective
+
+    def minimiser(self, id: str) -> Array:
+        """The minimiser at a variable."""
+        place: Array = self.get_variable_data(id)["r"]
+        return place
+
+    def energies(self) -> dict[str, float]:
+        """The energy of every factor at the minimiser, by name."""
+        state = self._state()
+        if isinstance(state, _lib.Snapshot):
+            raise RunError("energies are known at the end of a run; use objective() in a callback")
+        return state.energies
+
+    def energy(self) -> float:
+        r"""The least energy :math:`E(x) = \sum_k E_k(x_k)`, without the constants that normalise Gaussian densities."""
+        return float(sum(self.energies().values()))
+
+
+def _gaussian_edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+    """A Gaussian message: precisions by their structure; ``pinned`` blocks hold a covariance and a place instead."""
+    n = len(linear)
+    if len(numbers) == 1:
+        return {"a": numbers[0], "b": linear}
+    if len(numbers) == n:
+        return {"a": np.array(numbers), "b": linear}
+    d = next(d for d in range(1, n + 1) if n % d == 0 and n * d + n // d == len(numbers))
+    blocks = np.array(numbers[: n * d]).reshape(n // d, d, d)
+    return {"a": blocks, "b": linear, "pinned": np.array(numbers[n * d :]) > 0}

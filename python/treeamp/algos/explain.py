@@ -6,7 +6,8 @@ from typing import Any
 
 from ..base import ReprMixin
 from ..models import Model
-from .algorithms import ExpectationPropagation, MessagePassing, StateEvolution
+from .algorithms import ExpectationPropagation, StateEvolution
+from .message_passing import MessagePassing
 
 __all__ = ["DisplayLatexMessagePassing", "ExplainMessagePassing", "ExplainStateEvolution"]
 

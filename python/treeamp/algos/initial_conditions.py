@@ -6,11 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import array, check_seed, number
+from .. import _lib
+from .._arrays import Array, array, check_seed, complex_matrix, matrix, number
 from ..base import ReprMixin
 from ..models import Model
 
-__all__ = ["ConstantInit", "CustomInit", "InformedInit", "Initializer", "NoisyInit"]
+__all__ = [
+    "ConstantInit",
+    "CustomInit",
+    "InformedInit",
+    "Initializer",
+    "NearInit",
+    "NoisyInit",
+    "PushInit",
+    "spectral_estimate",
+]
 
 _DIRECTIONS = {"fwd": "forward", "bwd": "backward", "forward": "forward", "backward": "backward"}
 
@@ -141,3 +151,71 @@ class InformedInit(Initializer):
                 known = ", ".join(f"`{name}`" for name in model.variable_ids)
                 raise ValueError(f"there is no variable `{id}`: the model has {known}")
         return [(f, v, _INFORMED / tau[v], np.zeros(1)) for f, v, _ in model.edges if v in ids]
+
+
+class PushInit(Initializer):
+    r"""Expectation propagation from messages that lean to a random side, :math:`b = s\,\xi/\sqrt v`.
+
+    It leaves the point of a symmetric model at which every mean is zero. Without a seed one is made and kept.
+
+    >>> PushInit(seed=1)
+    PushInit(strength=0.3, seed=1)
+    """
+
+    repr_parameters = ("strength", "seed")
+
+    def __init__(self, strength: float = 0.3, seed: int | None = None) -> None:
+        self.strength = number(strength, "strength")
+        self.seed = check_seed(seed)
+
+    def native(self, model: Model, moments: Any) -> Any:
+        return _lib.push(model._tree, self.strength, self.seed)
+
+
+class NearInit(Initializer):
+    r"""Messages that know a variable with a precision, :math:`b = a\,\hat x`, from everything around it.
+
+    What its prior says counts from the second sweep on.
+
+    >>> NearInit("x", [1.0, 2.0], precision=0.5)
+    NearInit(id='x', precision=0.5)
+    """
+
+    repr_parameters = ("id", "precision")
+
+    def __init__(self, id: str, estimate: Any, precision: float = 1.0) -> None:
+        self.id = id
+        self.estimate = array(estimate, "estimate")
+        self.precision = number(precision, "precision")
+        if not (self.precision > 0 and np.isfinite(self.precision)):
+            raise ValueError(f"`precision` must be positive and finite, got {self.precision}")
+
+    def native(self, model: Model, moments: Any) -> Any:
+        if self.id not in model.variable_ids:
+            known = ", ".join(f"`{name}`" for name in model.variable_ids)
+            raise ValueError(f"there is no variable `{self.id}`: the model has {known}")
+        shape = model.shapes[self.id]
+        if shape is not None and self.estimate.size != int(np.prod(shape)):
+            raise ValueError(f"`estimate` of `{self.id}` must have shape {shape}, got {self.estimate.shape}")
+        b = self.precision * self.estimate.ravel()
+        return [(f, v, self.precision, b) for f, v, _ in model.edges if v == self.id]
+
+
+def spectral_estimate(W: Any, y: Any, seed: int | None = 0) -> Array:
+    r"""An estimate of :math:`x` from :math:`y = |W x|`, up to its sign or phase, to start from with :class:`NearInit`.
+
+    The leading eigenvector of :math:`W^T\operatorname{diag}(T(y))\,W` with :math:`T(y) = 1 - \overline{y^2}/y^2`. A
+    complex ``W`` gives an array of shape ``(2, N)``.
+
+    >>> W = np.random.default_rng(0).normal(size=(400, 50)) / np.sqrt(50)
+    >>> x = np.random.default_rng(1).normal(size=50)
+    >>> estimate = spectral_estimate(W, abs(W @ x))
+    >>> bool(abs(estimate @ x) > 0.8 * np.linalg.norm(estimate) * np.linalg.norm(x))
+    True
+    """
+    moduli = np.ravel(array(y, "y"))
+    if np.iscomplexobj(W):
+        w = complex_matrix(W, "W")
+        re, im = np.ascontiguousarray(w.real), np.ascontiguousarray(w.imag)
+        return _lib.spectral_estimate(re, im, moduli, check_seed(seed)).reshape(2, -1)
+    return _lib.spectral_estimate(matrix(W, "W"), None, moduli, check_seed(seed))

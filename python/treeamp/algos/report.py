@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import Array
+from ..errors import RunError
 
-__all__ = ["Report"]
+__all__ = ["FixedPoint", "Report"]
 
 #: What is computed when asked for first, and kept by a pickle.
-_LAZY = ("termination", "message", "sweeps", "seconds", "trace", "variances", "messages", "_objective", "_information")
+_LAZY = ("termination", "message", "sweeps", "seconds", "trace", "variances", "messages", "_objective", "_information", "_energies")
 
 
 class Report:
@@ -35,7 +37,7 @@ class Report:
         Messages from factors to variables, ``(factor, variable, precision, linear)``.
     """
 
-    def __init__(self, native: _lib.Posterior | _lib.Evolution, ids: list[str]) -> None:
+    def __init__(self, native: _lib.Posterior | _lib.Evolution | _lib.Minimum, ids: list[str]) -> None:
         self._native: Any = native
         self.variable_ids = ids
 
@@ -121,6 +123,17 @@ class Report:
                     found[name] = error
         return found
 
+    @cached_property
+    def _energies(self) -> dict[str, float]:
+        return dict(getattr(self._native, "energies", ()))
+
+    @property
+    def energies(self) -> dict[str, float]:
+        """Maximum a posteriori: the energy of every factor at the minimiser."""
+        if not self._energies:
+            raise RunError("energies are those of a maximum a posteriori estimation, this run was none")
+        return dict(self._energies)
+
     @property
     def objective(self) -> dict[str, Any]:
         """The Bethe objective: ``total``, and its terms by ``factors``, ``variables`` and ``edges``."""
@@ -148,3 +161,19 @@ class Report:
     def mutual_information(self) -> float:
         """State evolution: information of the measurements on the hidden variables, per component of the first."""
         return self._told("mutual_information")
+
+
+@dataclass
+class FixedPoint:
+    """A fixed point that some starts of :meth:`ExpectationPropagation.restart` led to.
+
+    Attributes
+    ----------
+    report : Report
+        The run that came closest to it.
+    starts : list of str
+        Where the runs that ended here had started.
+    """
+
+    report: Report
+    starts: list[str]

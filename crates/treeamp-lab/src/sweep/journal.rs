@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -94,6 +94,12 @@ impl Journal {
         let mut options = OpenOptions::new();
         let opened = options.read(true).write(true).create(true).truncate(false);
         let file = opened.open(&path).map_err(|e| SweepError::file(&path, e))?;
+        let kind = file.metadata().map_err(|e| SweepError::file(&path, e))?;
+        if !kind.is_file() {
+            // a device may never end
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+            return Err(SweepError::file(&path, error));
+        }
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(SweepError::Busy { path }),

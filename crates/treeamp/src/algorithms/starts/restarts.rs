@@ -5,7 +5,7 @@ use std::fmt;
 use super::push;
 use crate::algorithms::{ExpectationPropagation, Posterior};
 use crate::belief::Element;
-use crate::engine::{Initial, Options, Termination};
+use crate::engine::{Initial, Observer, Options, Termination};
 use crate::error::RunError;
 use crate::metrics::{mse, mse_up_to_phase, mse_up_to_sign};
 use crate::model::Tree;
@@ -151,6 +151,17 @@ impl<'t> Restarts<'t> {
     /// # Errors
     /// A model that cannot run, an option out of range.
     pub fn run(&self) -> Result<RestartReport, RunError> {
+        self.observed_by(&mut ())
+    }
+
+    /// The same, with an observer of every run. One that it stops is the last.
+    ///
+    /// # Errors
+    /// As of [`run`](Self::run).
+    pub fn observed_by(
+        &self,
+        observer: &mut impl Observer<ExpectationPropagation>,
+    ) -> Result<RestartReport, RunError> {
         let mut report = RestartReport {
             fixed_points: Vec::new(),
             unsettled: Vec::new(),
@@ -163,11 +174,15 @@ impl<'t> Restarts<'t> {
             };
             let engine = ExpectationPropagation.on(self.tree)?;
             let engine = engine.options(self.options.clone()).initial(initial);
-            let posterior = engine.run(&mut ())?;
+            let posterior = engine.run(observer)?;
+            let stopped = matches!(posterior.termination, Termination::Stopped(_));
             if posterior.termination.is_converged() {
                 self.sort_in(&mut report.fixed_points, start, posterior)?;
             } else {
                 report.unsettled.push((start.clone(), posterior));
+            }
+            if stopped {
+                break;
             }
         }
         report

@@ -1,0 +1,228 @@
+"""What the algorithms share: options, callbacks, and what is known of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import array, count, number
+from ..base import ReprMixin
+from ..errors import RunError
+from ..models import Model
+from .initial_conditions import Initializer, edges_of
+from .report import Report
+
+__all__ = ["AnyCallback", "MessagePassing"]
+
+#: A callback takes the algorithm, the iteration from 0 on, and their largest number; it stops a run by being true.
+AnyCallback = Callable[[Any, int, int], Any]
+
+
+class MessagePassing(ReprMixin):
+    """What all algorithms share."""
+
+    #: Converged when the residual falls below this.
+    default_tol = 1e-6
+    #: What no ``damping`` means.
+    default_damping: Any = None
+
+    def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f"`model` must be a Model, got {type(model).__name__}; call .to_model() first")
+        self.model = model
+        self.report: Report | None = None
+        self._snapshot: _lib.Snapshot | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(self.__dict__, _snapshot=None)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r})"
+
+    def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> Any:
+        raise NotImplementedError
+
+    def _moments(self) -> dict[str, float]:
+        return self.model.init_second_moments()
+
+    def iterate(
+        self,
+        max_iter: int = 200,
+        callback: AnyCallback | None = None,
+        initializer: Initializer | None = None,
+        damping: Any = None,
+        warm_start: bool = False,
+        update_dA: bool = False,
+        *,
+        tol: float | None = None,
+        steps: Any = None,
+        fallback: str = "automatic",
+        acceleration: bool = True,
+        memory_limit: int | None = None,
+    ) -> Report:
+        """Runs at most ``max_iter`` sweeps.
+
+        Parameters
+        ----------
+        max_iter : int
+            Largest number of sweeps.
+        callback : callable, optional
+            Called as ``callback(algo, i, max_iter)`` after every sweep; a true answer stops the run. It reads the
+            state through ``algo``, and cannot change it. With a callback the run has no other stopping rule, unless
+            ``tol`` is given.
+        initializer : Initializer, optional
+            Messages before the first sweep; flat ones by default.
+        damping : float, list of (id, direction, float) or "adaptive", optional
+            How much of the previous message is kept, from 0 to below 1: everywhere, or on the messages to a
+            variable in a direction (``"fwd"`` or ``"bwd"``); or none while the run settles by itself and more when it
+            does not. None by default; maximum a posteriori estimation is adaptive by default.
+        warm_start : bool
+            Starts from the messages of the last run.
+        update_dA : bool
+            Kept for scripts that give it; the objective is always computed at the end.
+        tol : float, optional
+            Converged when the moments change by less than this, relative to the signal.
+        steps : list of float, optional
+            Instead of ``damping``: how much of the new message is taken, from above 0 to 1, sweep by sweep; the last
+            number stays.
+        fallback : str
+            When the certain but slower way takes over (a double loop on the Bethe objective, or a splitting of the
+            energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``.
+        acceleration : bool
+            Whether an adaptively damped run jumps ahead near its fixed point.
+        memory_limit : int, optional
+            The most bytes that beliefs which are not isotropic may take, 2 GiB by default.
+
+        Returns
+        -------
+        Report
+            Also kept as ``algo.report``. Ctrl-C and exceptions of a callback come through, and leave it there too.
+        """
+        del update_dA
+        if self._snapshot is not None:
+            raise RunError("a callback cannot start a run of the algorithm that calls it")
+        if callback is not None and not callable(callback):
+            raise TypeError(f"`callback` must be callable, got {type(callback).__name__}")
+        if initializer is not None and not isinstance(initializer, Initializer):
+            raise TypeError(f"`initializer` must be an Initializer, got {type(initializer).__name__}")
+        limit = count(max_iter, "max_iter")
+        if tol is None:
+            tol = 0.0 if callback is not None else self.default_tol
+        options = self._options(limit, tol, damping, steps, fallback, acceleration, memory_limit)
+        if initializer is not None:
+            options["initial"] = initializer.native(self.model, self._moments)
+        warm = None
+        if warm_start:
+            if self.report is None:
+                raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
+            warm = self.report.messages
+        native = self._run(options, warm, None if callback is None else self._told(callback, limit))
+        self.report = Report(native, self.model.variable_ids)
+        if native.error is not None:
+            raise native.error
+        return self.report
+
+    def _told(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
+        def after_sweep(snapshot: _lib.Snapshot) -> bool:
+            self._snapshot = snapshot
+            try:
+                return bool(callback(self, snapshot.sweep - 1, limit))
+            finally:
+                self._snapshot = None
+
+        return after_sweep
+
+    def _options(
+        self,
+        max_iter: int,
+        tol: float,
+        damping: Any = None,
+        steps: Any = None,
+        fallback: str = "automatic",
+        acceleration: bool = True,
+        memory_limit: int | None = None,
+    ) -> dict[str, Any]:
+        if not isinstance(fallback, str):
+            raise TypeError(f"`fallback` must be a string, got {type(fallback).__name__}")
+        return {
+            "max_sweeps": max_iter,
+            "tolerance": number(tol, "tol"),
+            "damping": self._damping(damping, steps),
+            "initial": None,
+            "fallback": fallback,
+            "acceleration": bool(acceleration),
+            "memory_limit": None if memory_limit is None else count(memory_limit, "memory_limit", 0),
+        }
+
+    def _damping(self, damping: Any, steps: Any) -> Any:
+        if steps is not None:
+            if damping is not None:
+                raise TypeError("expected `damping` or `steps`, got both")
+            given_steps = np.atleast_1d(array(steps, "steps")).tolist()
+            if not given_steps:
+                raise ValueError("`steps` must have at least one step, got none")
+            return given_steps
+        if damping is None:
+            return self.default_damping
+        if isinstance(damping, str):
+            if damping != "adaptive":
+                known = "a number, a list of (id, direction, number) or 'adaptive'"
+                raise TypeError(f"`damping` must be {known}, got {damping!r}")
+            return damping
+        if not isinstance(damping, Iterable):
+            return number(damping, "damping")
+        given = []
+        for entry in damping:
+            if not isinstance(entry, (tuple, list)) or len(entry) != 3:
+                raise TypeError(f"`damping` must hold (id, direction, number), got {entry!r}")
+            id, direction, value = entry
+            given += [(f, v, number(value, "damping")) for f, v in edges_of(self.model, id, direction)]
+        return given
+
+    # --- what is known
+
+    def _state(self) -> Report | _lib.Snapshot:
+        if self._snapshot is not None:
+            return self._snapshot
+        if self.report is None:
+            raise RunError("nothing is known before a run: call .iterate() first")
+        return self.report
+
+    @property
+    def n_iter(self) -> int:
+        """Sweeps of the run, so far or at the end."""
+        state = self._state()
+        return state.sweep if isinstance(state, _lib.Snapshot) else state.sweeps
+
+    def get_variable_data(self, id: str) -> dict[str, Any]:
+        """What is known about one variable."""
+        state = self._state()
+        if isinstance(state, _lib.Snapshot):
+            if id not in state.variables:
+                known = ", ".join(f"`{name}`" for name in self.model.variable_ids)
+                raise ValueError(f"there is no variable `{id}`: the model has {known}")
+            return dict(state.variables[id])
+        return state.variable(id)
+
+    def get_variables_data(self, ids: Any = "all") -> dict[str, dict[str, Any]]:
+        """What is known about variables, by name: ``r`` and ``v``; in state evolution ``v`` and overlaps."""
+        if isinstance(ids, str):
+            ids = self.model.variable_ids if ids == "all" else [ids]
+        return {id: self.get_variable_data(id) for id in ids}
+
+    def get_edges_data(self) -> list[dict[str, Any]]:
+        """The messages from factors to variables."""
+        directions = {(f, v): d for f, v, d in self.model.edges}
+        found = []
+        for factor, variable, numbers, linear in self._state().messages:
+            data: dict[str, Any] = {"factor": factor, "variable": variable, "direction": directions[factor, variable]}
+            data.update(self._edge(numbers, linear))
+            found.append(data)
+        return found
+
+    @staticmethod
+    def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+        raise NotImplementedError

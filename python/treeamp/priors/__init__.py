@@ -1,0 +1,79 @@
+r"""Priors: one law on every component of a signal.
+
+Each is its log-partition :math:`A(a, b) = \ln\int p(x)\,e^{-\frac12 a x^2 + b x}\,dx`, with the mean
+:math:`r = \partial_b A` and the variance :math:`v = \partial_b^2 A`. Arrays are taken everywhere; what is said of a
+whole signal is a sum over its components (log-partitions) or their average (isotropic variances, averages of
+state evolution). Penalties, :math:`p(x) = e^{-E(x)}` by their mode, are priors too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .base import Prior
+from .laws import (
+    BinaryPrior,
+    CommitteeBinaryPrior,
+    ExponentialPrior,
+    GaussBernoulliPrior,
+    GaussianMixturePrior,
+    GaussianPrior,
+    IntervalPrior,
+    PositivePrior,
+)
+from .penalties import (
+    MAP_BoxPrior,
+    MAP_CustomPrior,
+    MAP_L1NormPrior,
+    MAP_L2NormPrior,
+    MAP_L21NormPrior,
+    MAP_NonNegativePrior,
+)
+
+__all__ = [
+    "BinaryPrior",
+    "CommitteeBinaryPrior",
+    "ExponentialPrior",
+    "GaussBernoulliPrior",
+    "GaussianMixturePrior",
+    "GaussianPrior",
+    "IntervalPrior",
+    "MAP_BoxPrior",
+    "MAP_CustomPrior",
+    "MAP_L1NormPrior",
+    "MAP_L21NormPrior",
+    "MAP_L2NormPrior",
+    "MAP_NonNegativePrior",
+    "PositivePrior",
+    "Prior",
+    "get_prior",
+]
+
+#: Priors by the names that ``get_prior`` takes.
+PRIORS: dict[str, Callable[..., Prior]] = {
+    "gaussian": GaussianPrior,
+    "gauss_bernoulli": GaussBernoulliPrior,
+    "binary": BinaryPrior,
+    "mixture": GaussianMixturePrior,
+    "exponential": ExponentialPrior,
+    "positive": PositivePrior,
+    "interval": IntervalPrior,
+    "L1_norm": MAP_L1NormPrior,
+    "L21_norm": MAP_L21NormPrior,
+    "L2_norm": MAP_L2NormPrior,
+    "box": MAP_BoxPrior,
+    "non_negative": MAP_NonNegativePrior,
+    "committee_binary": CommitteeBinaryPrior,
+}
+
+
+def get_prior(size: Any, prior_type: str, **kwargs: Any) -> Prior:
+    """A prior by name.
+
+    >>> get_prior(10, "gauss_bernoulli", rho=0.1)
+    GaussBernoulliPrior(size=10, rho=0.1, mean=0.0, var=1.0)
+    """
+    if prior_type not in PRIORS:
+        raise ValueError(f"`prior_type` must be one of {', '.join(PRIORS)}, got {prior_type!r}")
+    return PRIORS[prior_type](size, **kwargs)

@@ -1,0 +1,172 @@
+r"""What priors share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import Array, array, check_memory, check_seed, number, size_to_shape
+from ..base import Factor
+from ..errors import ModelError
+
+__all__ = ["Prior"]
+
+
+class Prior(Factor):
+    """A prior :math:`p(x)`, the same for every component.
+
+    ``size`` is a number of components, a shape, or ``None`` for the limit of large sizes (state evolution only).
+    """
+
+    n_next = 1
+    size: Any
+
+    #: Catalogue name of the law, and the names of its parameters in the order of the native constructor.
+    _law: str = ""
+    _native_parameters: tuple[str, ...] = ()
+
+    def _start(self, size: Any, isotropic: bool) -> None:
+        self.size = size
+        self.isotropic = bool(isotropic)
+        self._native = self._make()
+
+    def _make(self) -> _lib.Factor:
+        values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
+        return _lib.prior(self._law, size_to_shape(self.size), values)
+
+    def _complex_native(self) -> _lib.Factor:
+        shape = size_to_shape(self.size)
+        if shape is not None and (not shape or shape[0] != 2):
+            raise ModelError(
+                f"{type(self).__name__}: a complex signal has its real and imaginary parts on the first axis, "
+                f"expected size=(2, ...), got {self.size}"
+            )
+        values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
+        return _lib.prior(self._law, None if shape is None else shape[1:], values, True)
+
+    # --- expectation propagation
+
+    def _scalar(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:
+        a, b = np.broadcast_arrays(array(ax, "ax"), array(bx, "bx"))
+        law = self._native.prior_law(np.ravel(a), np.ravel(b))
+        log_z, mean, variance = (x.reshape(b.shape) for x in law)
+        return log_z, mean, variance
+
+    def scalar_forward_mean(self, ax: Any, bx: Any) -> Any:
+        r"""Mean :math:`r(a, b)` of every component."""
+        return self._scalar(ax, bx)[1][()]
+
+    def scalar_forward_variance(self, ax: Any, bx: Any) -> Any:
+        r"""Variance :math:`v(a, b)` of every component."""
+        return self._scalar(ax, bx)[2][()]
+
+    def scalar_log_partition(self, ax: Any, bx: Any) -> Any:
+        r"""Log-partition :math:`A(a, b)` of every component."""
+        return self._scalar(ax, bx)[0][()]
+
+    def compute_forward_posterior(self, ax: Any, bx: Any) -> tuple[Any, Any]:
+        """Mean of every component, and variance: averaged, or of every component when not isotropic."""
+        _, rx, vx = self._scalar(ax, bx)
+        return rx[()], (float(vx.mean()) if self.isotropic else vx[()])
+
+    def compute_forward_message(self, ax: Any, bx: Any) -> tuple[Any, Any]:
+        r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`x` at the second."""
+        b = array(bx, "bx")
+        if self.isotropic and np.ndim(ax) == 0 and size_to_shape(self.size) == list(b.shape):
+            a_new, b_new = self._native.message([(number(ax, "ax"), b)], 0)
+            return a_new, b_new.reshape(b.shape)
+        _, rx, vx = self._scalar(ax, bx)
+        if self.isotropic:
+            vx = np.asarray(vx.mean())
+        if np.all(vx == 0):
+            return np.full(vx.shape, np.inf)[()], rx[()]
+        return (1 / vx - ax)[()], (rx / vx - b)[()]
+
+    def compute_log_partition(self, ax: Any, bx: Any) -> float:
+        """Log-partition of the signal: the sum over its components."""
+        return float(np.sum(self._scalar(ax, bx)[0]))
+
+    # --- state evolution
+
+    def second_moment(self) -> float:
+        r""":math:`\tau = E\,x^2`."""
+        return self._native.second_moment([0.0], 0)
+
+    def forward_second_moment_FG(self, tx_hat: float) -> float:
+        r""":math:`E\,x^2` under :math:`p(x)\,e^{-\frac12\hat\tau x^2}`."""
+        return self._native.second_moment([number(tx_hat, "tx_hat")], 0)
+
+    def prior_log_partition_FG(self, tx_hat: float) -> float:
+        r""":math:`\ln\int p(x)\,e^{-\frac12\hat\tau x^2}\,dx`."""
+        return self._native.prior_potential([number(tx_hat, "tx_hat")])
+
+    def compute_forward_error(self, ax: float) -> float:
+        r"""Average variance :math:`v` when :math:`b \sim N(a x, a)`, Bayes-optimal."""
+        return self.compute_forward_v_BO(ax, 0.0)
+
+    def compute_forward_overlap(self, ax: float) -> float:
+        r""":math:`m = E\,x r = \tau - v`, Bayes-optimal."""
+        a = number(ax, "ax")
+        return self._native.overlaps([(a, a, 0.0)], [0.0], 0)[0]
+
+    def compute_free_energy(self, ax: float) -> float:
+        r""":math:`\bar A = E\,A(a, b)`, Bayes-optimal, per component."""
+        return self.compute_potential_BO(ax, 0.0)
+
+    def compute_mutual_information(self, ax: float) -> float:
+        r""":math:`I = \frac12 a\tau - \bar A` between :math:`x` and :math:`x + \xi/\sqrt a`, in nats."""
+        a = number(ax, "ax")
+        return self._native.entropic_potential([(a, a, 0.0)], [0.0], [(1.0, self.second_moment())])
+
+    def compute_precision(self, vx: float) -> float:
+        """The precision at which the average variance is ``vx``."""
+        return self._native.gibbs(0.0, number(vx, "vx"))[0]
+
+    def compute_dual_mutual_information(self, vx: float) -> float:
+        r""":math:`I - \frac12 a v` at the precision where the average variance is :math:`v`."""
+        return self._native.gibbs(0.0, number(vx, "vx"))[1]
+
+    def compute_dual_free_energy(self, mx: float) -> float:
+        r""":math:`\frac12 a m - \bar A` at the precision where the overlap is :math:`m`."""
+        return self._native.gibbs(0.0, self.second_moment() - number(mx, "mx"))[2]
+
+    def compute_forward_state_evolution(self, ax: float) -> float:
+        r"""The outgoing precision :math:`1/v - a`."""
+        v = self.compute_forward_error(ax)
+        return 1 / v - ax if v > 0 else float("inf")
+
+    def compute_forward_v_BO(self, ax: float, tx0_hat: float) -> float:
+        r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
+        m_hat, t = number(ax, "ax") - number(tx0_hat, "tx0_hat"), float(tx0_hat)
+        return self._native.overlaps([(m_hat, m_hat, t)], [t], 0)[1]
+
+    def compute_potential_BO(self, ax: float, tx0_hat: float) -> float:
+        r""":math:`\bar A` at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
+        m_hat, t = number(ax, "ax") - number(tx0_hat, "tx0_hat"), float(tx0_hat)
+        return self._native.potential([(m_hat, m_hat, t)], [t])
+
+    def compute_forward_vmq_RS(
+        self, teacher: Prior, ax: float, mx_hat: float, qx_hat: float, tx0_hat: float
+    ) -> tuple[float, float, float]:
+        r""":math:`(v, m, q)` of this student on signals of ``teacher``; :math:`a = \hat q + \hat\tau`."""
+        fields = (float(mx_hat), float(qx_hat), number(ax, "ax") - float(qx_hat))
+        m, v, q, _ = self._native.overlaps([fields], [float(tx0_hat)], 0, teacher._native)
+        return v, m, q
+
+    def compute_potential_RS(
+        self, teacher: Prior, ax: float, mx_hat: float, qx_hat: float, tx0_hat: float
+    ) -> float:
+        r""":math:`\bar A` of this student on signals of ``teacher``."""
+        fields = (float(mx_hat), float(qx_hat), number(ax, "ax") - float(qx_hat))
+        return self._native.potential([fields], [float(tx0_hat)], teacher._native)
+
+    def sample(self, seed: int | None = None) -> Array:
+        """A signal drawn from the prior."""
+        shape = size_to_shape(self.size)
+        if shape is None:
+            raise ModelError(f"{type(self).__name__}: a signal in the limit cannot be drawn, give it a size")
+        check_memory(shape, "a signal")
+        drawn = self._native.sample([], [int(np.prod(shape))], check_seed(seed))
+        return drawn[0].reshape(shape)
