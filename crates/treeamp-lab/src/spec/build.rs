@@ -10,6 +10,7 @@ use treeamp::model::{Tree, TreeBuilder};
 use super::argument::{Arguments, locate};
 use super::file::path;
 use super::nearest::unknown;
+use super::resolve::LARGEST_ARRAY;
 use super::{ModelFile, SpecError};
 use crate::data;
 
@@ -84,8 +85,24 @@ impl ModelFile {
             let outputs: Vec<&str> = entry.outputs.iter().map(String::as_str).collect();
             builder.shared_factor(entry.name.as_deref(), factor, &inputs, &outputs);
         }
-        let built = builder.build();
-        built.map_err(|e| self.error(0, "", e.to_string()))
+        let tree = builder.build();
+        let tree = tree.map_err(|e| self.error(0, "", e.to_string()))?;
+        self.check_beliefs(&tree)?;
+        Ok(tree)
+    }
+
+    /// A full belief is a square matrix of its own.
+    fn check_beliefs(&self, tree: &Tree) -> Result<(), SpecError> {
+        for (name, structure, line) in &self.beliefs {
+            let variable = tree.variables().iter().find(|v| v.name == *name);
+            let len = variable.map_or(0, |v| v.spec.len());
+            if *structure == Structure::Full && (len as f64).powi(2) > LARGEST_ARRAY {
+                let key = path(&path("variables", name), "belief");
+                let reason = format!("expected at most 31622 components for `full`, got {len}");
+                return Err(self.error(*line, &key, reason));
+            }
+        }
+        Ok(())
     }
 
     /// The factors, each made when the sizes of its inputs are known; `None` where they never are.

@@ -8,6 +8,7 @@ use treeamp::math::matrix::Matrix;
 use treeamp::prelude::{LinearEnsemble, Spectrum};
 
 use super::argument::locate;
+use super::resolve::LARGEST_ARRAY;
 use crate::{data, ensemble};
 
 /// The ensembles by name.
@@ -120,15 +121,12 @@ impl MatrixSource {
     }
 }
 
-/// More entries than this, 8 GB of them, are a mistake in the file.
-const LARGEST: f64 = 1e9;
-
 fn rows(alpha: f64, columns: usize) -> Result<usize, ModelError> {
     let rows = (alpha * columns as f64).round().max(1.0);
     if !(alpha > 0.0) {
         return Err(parameter("linear", "alpha", "positive", alpha));
     }
-    if !(rows * columns as f64 <= LARGEST) {
+    if !(rows * columns as f64 <= LARGEST_ARRAY) {
         let got = format!("{rows:e} x {columns}");
         return Err(parameter("linear", "matrix", "at most 1e9 entries", got));
     }
@@ -141,6 +139,11 @@ fn rows(alpha: f64, columns: usize) -> Result<usize, ModelError> {
 }
 
 fn draw(kind: &str, rows: usize, columns: usize, seed: u64) -> Result<Matrix, ModelError> {
+    // random features have a square matrix inside
+    if kind.starts_with("features") && (columns as f64).powi(2) > LARGEST_ARRAY {
+        let expected = "of at most 31622 columns for random features";
+        return Err(parameter("linear", "matrix", expected, columns));
+    }
     match kind {
         "gaussian" => ensemble::gaussian(rows, columns, seed),
         "binary" => ensemble::binary(rows, columns, seed),

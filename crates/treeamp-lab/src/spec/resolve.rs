@@ -27,18 +27,19 @@ impl ModelFile {
         for parameter in entry.module.parameters {
             let given = entry.arguments.iter().find(|e| e.key == parameter.name);
             let own = setting.get(&path(entry.label(), parameter.name));
+            let line = given.map_or(entry.line, |e| e.line);
+            let key = path(&path("factor", entry.label()), parameter.name);
             let value = match (own, given) {
-                (Some(x), _) => self.number_as(x, parameter, entry.line)?,
+                (Some(x), _) => self.number_as(x, parameter, line, &key)?,
                 (None, Some(e)) => self.argument(e, parameter, entry, setting)?,
                 (None, None) => parameter.default_argument().ok_or_else(|| {
-                    let key = path(&path("factor", entry.label()), parameter.name);
-                    self.error(
-                        entry.line,
-                        &key,
-                        format!("expected a {}, got nothing", parameter.kind),
-                    )
+                    let reason = format!("expected a {}, got nothing", parameter.kind);
+                    self.error(entry.line, &key, reason)
                 })?,
             };
+            if let Some(reason) = too_large(parameter.name, &value) {
+                return Err(self.error(line, &key, reason));
+            }
             values.push((parameter.name, value));
         }
         let seed = match scale {
@@ -56,7 +57,13 @@ impl ModelFile {
     }
 
     /// A number of the setting in place of a parameter.
-    fn number_as(&self, x: f64, parameter: &Parameter, line: usize) -> Result<Argument, SpecError> {
+    fn number_as(
+        &self,
+        x: f64,
+        parameter: &Parameter,
+        line: usize,
+        key: &str,
+    ) -> Result<Argument, SpecError> {
         match parameter.kind {
             ParameterKind::Number => Some(Argument::Number(x)),
             ParameterKind::Count => whole(x).map(Argument::Count),
@@ -65,7 +72,7 @@ impl ModelFile {
         }
         .ok_or_else(|| {
             let reason = format!("expected a {}, got {x}", parameter.kind);
-            self.error(line, parameter.name, reason)
+            self.error(line, key, reason)
         })
     }
 
@@ -198,6 +205,26 @@ impl ModelFile {
                 "expected rows per column, got nothing",
             )),
         }
+    }
+}
+
+/// More entries than this, 8 GB of them, are a mistake in the file.
+pub(super) const LARGEST_ARRAY: f64 = 1e9;
+/// More wires of one factor than this are a mistake in the file.
+const LARGEST_COUNT: usize = 10_000;
+
+/// What to say of a size or a count that no memory holds.
+fn too_large(name: &str, value: &Argument) -> Option<String> {
+    let entries =
+        |n: f64| (n > LARGEST_ARRAY).then(|| format!("expected at most 1e9 entries, got {n:e}"));
+    match value {
+        // the pieces of a split stand side by side
+        Argument::Shape(sizes) if name == "sizes" => entries(sizes.iter().map(|n| *n as f64).sum()),
+        Argument::Shape(shape) => entries(shape.iter().map(|n| *n as f64).product()),
+        Argument::Count(n) if *n > LARGEST_COUNT => {
+            Some(format!("expected at most {LARGEST_COUNT}, got {n}"))
+        }
+        _ => None,
     }
 }
 
