@@ -301,6 +301,14 @@ fn mistakes_are_named() {
         assert!(said.contains(complaint), "{arguments:?}: {said}");
         assert_eq!(said.lines().count(), 1, "{said}");
     }
+    // a file that never ends
+    if Path::new("/dev/zero").exists() {
+        let said = fails(3, &["check", "/dev/zero"]);
+        assert!(
+            said.contains("/dev/zero: expected at most 16777216 bytes"),
+            "{said}"
+        );
+    }
     // a full disk
     if Path::new("/dev/full").exists() {
         let said = fails(

@@ -4,7 +4,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use treeamp_lab::data::{
     Array, decode_csv, decode_npy, decode_npz, encode_csv, encode_npy, encode_npz, read,
-    write_whole,
+    read_at_most, write_whole,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -186,6 +186,32 @@ fn bad_files_say_what_is_wrong() {
     );
 }
 
+/// A member whose header claims another length than the archive states is refused by its header alone: its
+/// checksum, which is wrong here, is never reached.
+#[test]
+fn an_archive_is_refused_before_it_is_inflated() {
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (250000000,), }";
+    let bytes = archive_with(&npy(header, &vec![0; 1 << 20]), &[0; 4]);
+    let error = decode_npz(&bytes).expect_err("too short");
+    let expected = format!(
+        "expected {} bytes, as its header says, got {}",
+        2_000_000_000 + 10 + header.len(),
+        (1 << 20) + 10 + header.len()
+    );
+    assert!(error.contains(&expected), "{error}");
+}
+
+/// A device says that it is empty, and never ends.
+#[cfg(unix)]
+#[test]
+fn a_file_without_end_is_refused() {
+    let error = read_at_most("/dev/zero", 1000).expect_err("no end");
+    assert_eq!(error.to_string(), "expected at most 1000 bytes, got more");
+    assert!(read_at_most("/dev/null", 0).is_ok_and(|b| b.is_empty()));
+    let error = read_at_most("Cargo.toml", 3).expect_err("too long");
+    assert!(error.to_string().contains("at most 3 bytes, got "));
+}
+
 /// Damaged and invented files never panic and never claim more than they hold. The long version reads
 /// a million of each.
 #[test]
@@ -220,17 +246,21 @@ fn no_file_is_trusted() -> Outcome {
     Ok(())
 }
 
-/// An archive with one deflated member: the local header and directory as the format has them.
+/// An archive with one deflated member.
 fn miniz_oxide_archive(content: &[u8]) -> Vec<u8> {
     let stored = encode_npz_raw(content);
-    let packed = miniz_oxide::deflate::compress_to_vec(content, 6);
-    let name = b"x.npy";
     // the fixed part of the stored archive's directory gives the checksum
     let at = stored
         .windows(4)
         .position(|w| w == b"PK\x01\x02")
         .expect("a directory");
-    let crc = &stored[at + 16..at + 20];
+    archive_with(content, &stored[at + 16..at + 20])
+}
+
+/// An archive with one deflated member and a checksum: the local header and directory as the format has them.
+fn archive_with(content: &[u8], crc: &[u8]) -> Vec<u8> {
+    let packed = miniz_oxide::deflate::compress_to_vec(content, 6);
+    let name = b"x.npy";
     let len = |n: usize| u32::try_from(n).expect("small").to_le_bytes();
     let mut common = vec![20, 0, 0, 0, 8, 0, 0, 0, 33, 0];
     common.extend(crc);

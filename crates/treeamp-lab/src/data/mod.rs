@@ -5,6 +5,7 @@
 mod array;
 mod csv;
 mod error;
+mod limit;
 mod npy;
 mod whole;
 mod zip;
@@ -13,7 +14,11 @@ use std::path::Path;
 
 pub use array::Array;
 pub use error::DataError;
+pub use limit::read_at_most;
 pub use whole::write_whole;
+
+/// The largest file that is read, 16 GiB.
+const LARGEST: u64 = 1 << 34;
 
 /// Reads an array from a file by its extension. An array of an `.npz` file is named after a colon,
 /// `data.npz:y`, unless the file holds only one.
@@ -30,7 +35,7 @@ pub fn read(path: &str) -> Result<Array, DataError> {
         path: path.to_owned(),
         reason,
     };
-    let bytes = std::fs::read(file).map_err(|source| DataError::File {
+    let bytes = read_at_most(file, LARGEST).map_err(|source| DataError::File {
         path: file.to_owned(),
         source,
     })?;
@@ -64,11 +69,8 @@ pub fn decode_npz(bytes: &[u8]) -> Result<Vec<(String, Array)>, String> {
     members
         .iter()
         .map(|m| {
-            let array = npy::decode(&zip::content(bytes, m)?);
-            Ok((
-                m.array_name().to_owned(),
-                array.map_err(|e| format!("`{}`: {e}", m.name))?,
-            ))
+            let array = member_array(bytes, m).map_err(|e| format!("`{}`: {e}", m.name))?;
+            Ok((m.array_name().to_owned(), array))
         })
         .collect()
 }
@@ -125,7 +127,21 @@ fn pick(bytes: &[u8], member: Option<&str>) -> Result<Array, String> {
             ));
         }
     };
-    npy::decode(&zip::content(bytes, found)?)
+    member_array(bytes, found)
+}
+
+/// The array of a member. Its header is inflated first: a member that is not as long as its header says is refused
+/// before the rest is.
+fn member_array(bytes: &[u8], member: &zip::Member) -> Result<Array, String> {
+    let start = zip::start(bytes, member, npy::LONGEST_HEADER)?;
+    let claimed = npy::claimed(&start)?;
+    if claimed != member.len {
+        let got = member.len;
+        return Err(format!(
+            "expected {claimed} bytes, as its header says, got {got}"
+        ));
+    }
+    npy::decode(&zip::content(bytes, member)?)
 }
 
 fn has_extension(path: &Path, extension: &str) -> bool {

@@ -32,6 +32,18 @@ impl Kind {
     }
 }
 
+/// More than this is no header: a few axes take a hundred bytes.
+pub const LONGEST_HEADER: usize = 1 << 16;
+
+/// The length of a whole file, by its header alone.
+pub fn claimed(start: &[u8]) -> Result<usize, String> {
+    let (header, rest) = split(start)?;
+    let header = parse_header(header)?;
+    let data = count(&header.shape).and_then(|n| n.checked_mul(header.kind.size()));
+    let whole = data.and_then(|n| n.checked_add(start.len() - rest.len()));
+    whole.ok_or_else(|| format!("expected a shape that fits memory, got {:?}", header.shape))
+}
+
 /// Numbers of any ordinary type as `f64`. Integers that `f64` cannot hold exactly are refused.
 pub fn decode(bytes: &[u8]) -> Result<Array, String> {
     let (header, data) = split(bytes)?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
 
 /// Deflate makes nothing smaller than about a 1032nd of itself.
 const LARGEST_EXPANSION: usize = 1032;
@@ -12,7 +12,7 @@ pub struct Member {
     pub name: String,
     deflated: bool,
     packed: Range<usize>,
-    len: usize,
+    pub len: usize,
     crc: u32,
 }
 
@@ -115,6 +115,21 @@ fn wide_sizes(mut extra: &[u8]) -> Vec<usize> {
         extra = &extra[4 + len..];
     }
     Vec::new()
+}
+
+/// The first bytes of a file of the archive, `most` of them at most.
+pub fn start(bytes: &[u8], member: &Member, most: usize) -> Result<Vec<u8>, String> {
+    let packed = bytes.get(member.packed.clone()).unwrap_or_default();
+    let most = most.min(member.len);
+    if !member.deflated {
+        return Ok(packed[..most.min(packed.len())].to_vec());
+    }
+    match decompress_to_vec_with_limit(packed, most) {
+        Ok(all) => Ok(all),
+        // there is more: as was to be expected
+        Err(error) if error.status == TINFLStatus::HasMoreOutput => Ok(error.output),
+        Err(error) => Err(format!("expected deflated data: {error}")),
+    }
 }
 
 /// The bytes of a file of the archive.

@@ -7,6 +7,7 @@ use super::module::{Module, ParameterKind};
 use super::modules::{module, unknown_module};
 use super::nearest::unknown;
 use super::node::{Content, Entry, Node, parse};
+use crate::data;
 
 /// A model file.
 #[derive(Debug, Clone)]
@@ -89,14 +90,9 @@ impl ModelFile {
             reason,
             unreadable: true,
         };
-        let size = std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?;
-        if size.len() > LARGEST {
-            let got = size.len();
-            return Err(unreadable(format!(
-                "expected a text of at most 16 MB, got {got} bytes"
-            )));
-        }
-        let text = std::fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))?;
+        let bytes = data::read_at_most(path, LARGEST).map_err(|e| unreadable(e.to_string()))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| unreadable("expected a text, got bytes that are not UTF-8".to_owned()))?;
         Self::parse(&name, &text)
     }
 

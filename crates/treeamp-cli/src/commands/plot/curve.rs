@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use treeamp_lab::data::read_at_most;
 use treeamp_lab::sweep::Table;
 
 use super::Target;
@@ -55,7 +56,10 @@ impl CurveArgs {
 
 /// A table of comma-separated values, quotes and all.
 fn read_table(path: &Path) -> Result<Table, Failure> {
-    let text = std::fs::read_to_string(path)
+    /// A table of more than this, a gigabyte, cannot be drawn.
+    const LARGEST: u64 = 1 << 30;
+    let bytes = read_at_most(path, LARGEST)
         .map_err(|e| Failure::File(format!("{}: {e}", path.display())))?;
+    let text = String::from_utf8_lossy(&bytes);
     Table::from_csv(&text).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))
 }
