@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use treeamp_lab::data::read;
+use treeamp_lab::data::{Array, encode_npy, read};
 
 /// A folder of its own, removed at the end.
 struct Folder(PathBuf);
@@ -202,6 +202,10 @@ output = "y"
 [observe]
 y = "y.csv"
 "#;
+    folder.file("wide.csv", "1,0,0\n0,2,0\n1,1,0\n");
+    folder.file("holes.csv", "1,nan\n0,2\n1,1\n");
+    let complex = Array::new(vec![2], vec![1.0; 4], true).expect("an array");
+    fs::write(folder.path("complex.npy"), encode_npy(&complex)).expect("a file");
     let file = folder.file("m.toml", model);
     let out = folder.path("out.npz");
     let table = works(&["run", text(&file), "--output", text(&out)]);
@@ -215,10 +219,31 @@ y = "y.csv"
     }
     for (from, to, complaint) in [
         ("y.csv", "nowhere.csv", "m.toml:17: `observe.y`"),
-        ("w.csv", "y.csv", "two axes"),
+        ("w.csv", "nowhere.npy", "m.toml:8: `factor.linear.matrix`"),
+        (
+            "w.csv",
+            "y.csv",
+            "m.toml:8: `factor.linear.matrix`: y.csv: expected a matrix of two axes, got 1",
+        ),
+        (
+            "w.csv",
+            "wide.csv",
+            "m.toml:8: `factor.linear.matrix`: wide.csv: expected 2 columns, one per component of the input, got 3 x 3",
+        ),
+        (
+            "w.csv",
+            "holes.csv",
+            "m.toml:8: `factor.linear.matrix`: holes.csv: expected finite values, got NaN at index 1",
+        ),
+        (
+            "y.csv",
+            "complex.npy",
+            "m.toml:17: `observe.y`: complex.npy: expected real values, got complex ones",
+        ),
+        ("y = ", "q = ", "m.toml:17: `observe.q`: "),
     ] {
         let bad = folder.file("bad.toml", &model.replace(from, to));
-        let code = if to == "nowhere.csv" { 3 } else { 2 };
+        let code = if to.starts_with("nowhere") { 3 } else { 2 };
         let said = fails(code, &["check", text(&bad)]);
         assert!(
             said.contains(&complaint.replace("m.toml", "bad.toml")),
@@ -228,12 +253,15 @@ y = "y.csv"
     folder.file("y.csv", "1.0\nnan\n0.0\n");
     let said = fails(2, &["run", text(&file)]);
     assert!(
-        said.contains("expected finite values, got NaN at index 1"),
+        said.contains("m.toml:17: `observe.y`: y.csv: expected finite values, got NaN at index 1"),
         "{said}"
     );
     folder.file("y.csv", "1.0\n");
     let said = fails(2, &["run", text(&file)]);
-    assert!(said.contains("expected 3 values, got 1"), "{said}");
+    assert!(
+        said.contains("m.toml:17: `observe.y`: y.csv: expected 3 values, got 1"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -248,6 +276,16 @@ fn mistakes_are_named() {
             "did you mean `rho`?",
         ),
         (2, vec!["run", model, "--set", "rho=1.5"], "`rho` must be"),
+        (
+            2,
+            vec!["run", model, "--set", "n=0"],
+            "expected a size or list of sizes, got `n` = 0",
+        ),
+        (
+            2,
+            vec!["run", model, "--set", "noise=-1"],
+            "`factor.gaussian_noise.variance`: `variance` must be",
+        ),
         (2, vec!["run", model, "--set", "rho"], "expected name=value"),
         (2, vec!["run", model, "--output", "x.txt"], ".npz or .csv"),
         (

@@ -178,7 +178,22 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "rho = \"rho\"",
         "rho = 1.5",
-        "sparse.toml:10: `factor.gauss_bernoulli`: gauss_bernoulli: parameter `rho` must be",
+        "sparse.toml:12: `factor.gauss_bernoulli.rho`: `rho` must be",
+    ),
+    (
+        "n = 200",
+        "n = 0",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a size or list of sizes, got `n` = 0",
+    ),
+    (
+        "n = 200",
+        "n = 1e300",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a size or list of sizes, got `n` = 1e300",
+    ),
+    (
+        "noise = 0.01",
+        "noise = -1",
+        "sparse.toml:23: `factor.gaussian_noise.variance`: `variance` must be",
     ),
     (
         "rho = \"rho\"",
@@ -198,12 +213,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "alpha = \"alpha\", ",
         "alpha = -1, ",
-        "parameter `alpha` must be positive, got -1",
+        "sparse.toml:17: `factor.linear.matrix`: linear: parameter `alpha` must be positive, got -1",
     ),
     (
         "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",
         "\"nowhere.npy\"",
-        "nowhere.npy",
+        "sparse.toml:17: `factor.linear.matrix`: nowhere.npy: ",
     ),
     (
         "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",

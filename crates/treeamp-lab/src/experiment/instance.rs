@@ -1,9 +1,11 @@
 //! One instance of a model: a truth drawn from it, or data, and the posterior.
 
-use treeamp::belief::SignalSpec;
+use treeamp::ModelError;
+use treeamp::belief::{Element, SignalSpec};
 use treeamp::model::{Direction, Sample, Tree};
 
 use super::ExperimentError;
+use crate::data::Array;
 use crate::spec::{ModelFile, Scale, Setting};
 
 /// A model with its observations.
@@ -51,6 +53,16 @@ fn student_setting(file: &ModelFile, setting: &Setting) -> Setting {
     beliefs.fold(setting.clone(), |s, (name, value)| s.with(name, *value))
 }
 
+/// Complex data of a real variable would pass for twice as many real ones.
+fn fits(array: &Array, name: &str, tree: &Tree) -> Result<(), String> {
+    let variable = tree.variables().iter().find(|v| v.name == name);
+    let real = variable.is_some_and(|v| v.spec.element == Element::Real);
+    if array.complex && real {
+        return Err("expected real values, got complex ones".to_owned());
+    }
+    Ok(())
+}
+
 /// The instance of a seed: everything random in it follows from that.
 ///
 /// # Errors
@@ -77,14 +89,24 @@ pub fn instance(
     for name in names {
         let drawn = truth.as_ref().filter(|_| !from_data(&name));
         let values = match (file.observed_values(&name)?, drawn) {
-            (Some(array), None) => array.values,
+            (Some(array), None) => {
+                fits(&array, &name, &posterior)
+                    .map_err(|reason| file.observation_error(&name, &reason))?;
+                array.values
+            }
             (_, Some(sample)) => sample.get(&name)?.to_vec(),
             (None, None) => continue,
         };
-        let spec = posterior.variables()[posterior.variable(&name)?]
-            .spec
-            .clone();
-        posterior = posterior.condition(&name, &values)?;
+        let refuse = |e: ModelError| {
+            let reason = match e {
+                ModelError::Observation { reason, .. } => reason,
+                other => other.to_string(),
+            };
+            file.observation_error(&name, &reason)
+        };
+        let index = posterior.variable(&name).map_err(refuse)?;
+        let spec = posterior.variables()[index].spec.clone();
+        posterior = posterior.condition(&name, &values).map_err(refuse)?;
         observed.push(Observed {
             variable: name,
             spec,
@@ -113,7 +135,8 @@ pub fn theory(file: &ModelFile, setting: &Setting) -> Result<Tree, ExperimentErr
     };
     let mut tree = file.tree(setting, scale)?;
     for name in observed(file, &tree) {
-        tree = tree.expect(&name)?;
+        let expected = tree.expect(&name);
+        tree = expected.map_err(|e| file.observation_error(&name, &e.to_string()))?;
     }
     Ok(tree)
 }

@@ -7,8 +7,9 @@ use treeamp::error::{ModelError, parameter};
 use treeamp::math::matrix::Matrix;
 
 use super::build::Scale;
+use super::error::MakeError;
 use super::matrix::MatrixSource;
-use crate::data::{self, Array};
+use crate::data::{self, Array, DataError};
 
 /// A value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,25 +80,18 @@ impl Arguments<'_> {
     }
 
     /// The array of a data file.
-    pub fn data(&self, name: &'static str) -> Result<Array, ModelError> {
+    pub fn data(&self, name: &'static str) -> Result<Array, MakeError> {
         let Some(Argument::Data(path)) = self.get(name) else {
-            return Err(self.missing(name));
+            return Err(self.missing(name).into());
         };
-        let full = locate(self.folder, path);
-        let array = data::read(&full.to_string_lossy());
-        array.map_err(|error| parameter(self.kind, name, "a data file", error.to_string()))
+        read_finite(self.folder, path).map_err(|source| MakeError::Data { key: name, source })
     }
 
     /// A data file of truth values, or of zeros and others, with its shape.
-    pub fn mask(&self, name: &'static str) -> Result<(Vec<bool>, Vec<usize>), ModelError> {
+    pub fn mask(&self, name: &'static str) -> Result<(Vec<bool>, Vec<usize>), MakeError> {
         let array = self.data(name)?;
         if array.complex {
-            return Err(parameter(
-                self.kind,
-                name,
-                "truth values",
-                "complex numbers",
-            ));
+            return Err(parameter(self.kind, name, "truth values", "complex numbers").into());
         }
         let observed = array.values.iter().map(|x| *x != 0.0).collect();
         Ok((observed, array.shape))
@@ -115,8 +109,23 @@ impl Arguments<'_> {
     }
 
     /// The matrix that a source stands for, with as many columns as the input has components.
-    pub fn realise(&self, source: &MatrixSource) -> Result<Matrix, ModelError> {
+    pub fn realise(&self, source: &MatrixSource) -> Result<Matrix, MakeError> {
         source.realise(self.columns(), self.seed, self.folder)
+    }
+}
+
+/// The array of a file next to the model, without NaN and infinity.
+pub fn read_finite(folder: &Path, path: &str) -> Result<Array, DataError> {
+    let array = data::read(&locate(folder, path).to_string_lossy())?;
+    match array.values.iter().position(|x| !x.is_finite()) {
+        None => Ok(array),
+        Some(i) => Err(DataError::Content {
+            path: path.to_owned(),
+            reason: format!(
+                "expected finite values, got {} at index {i}",
+                array.values[i]
+            ),
+        }),
     }
 }
 

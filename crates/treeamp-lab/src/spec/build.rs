@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use treeamp::belief::{SignalSpec, Structure};
+use treeamp::error::ModelError;
 use treeamp::factor::Factor;
 use treeamp::model::{Tree, TreeBuilder};
 
 use super::argument::{Arguments, locate};
+use super::error::MakeError;
 use super::file::path;
+use super::module::ParameterKind;
 use super::nearest::unknown;
 use super::resolve::LARGEST_ARRAY;
-use super::{ModelFile, SpecError};
+use super::{FactorEntry, ModelFile, SpecError};
 use crate::data;
 
 /// How large a model is built.
@@ -127,9 +130,7 @@ impl ModelFile {
                 seed: arguments.seed.wrapping_add(k as u64),
                 ..arguments
             });
-            let factor = factor.map_err(|e| {
-                self.error(entry.line, &path("factor", entry.label()), e.to_string())
-            })?;
+            let factor = factor.map_err(|e| self.blame(entry, e))?;
             // where the wiring is wrong, the tree says so later
             let fits = factor.arity().inputs == inputs.len();
             let outputs = fits.then(|| factor.output_specs(&inputs).ok()).flatten();
@@ -142,6 +143,53 @@ impl ModelFile {
             made[k] = Some(factor);
         }
         Ok(made)
+    }
+
+    /// The key of a factor that an error is about, with its line.
+    fn blame(&self, entry: &FactorEntry, error: MakeError) -> SpecError {
+        let at = |key: &str, reason: String| {
+            let given = entry.arguments.iter().find(|e| e.key == key);
+            let line = given.map_or(entry.line, |e| e.line);
+            let key = path(&path("factor", entry.label()), key);
+            self.error(line, &key, reason)
+        };
+        let own = entry.module.parameters;
+        match error {
+            MakeError::Data { key, source } => SpecError {
+                unreadable: matches!(source, data::DataError::File { .. }),
+                ..at(key, source.to_string())
+            },
+            MakeError::Model(ModelError::Parameter {
+                name,
+                expected,
+                got,
+                ..
+            }) if own.iter().any(|p| names(name, p.name)) => {
+                // the library calls the variance of noise by a longer name than the file
+                let key = own.iter().find(|p| names(name, p.name));
+                let key = key.map_or(name, |p| p.name);
+                at(key, format!("`{key}` must be {expected}, got {got}"))
+            }
+            MakeError::Model(error) => match own.iter().find(|p| p.kind == ParameterKind::Matrix) {
+                Some(matrix) => at(matrix.name, error.to_string()),
+                None => {
+                    let key = path("factor", entry.label());
+                    self.error(entry.line, &key, error.to_string())
+                }
+            },
+        }
+    }
+
+    /// An error of an observed variable: its line and key, and its data file.
+    pub(crate) fn observation_error(&self, variable: &str, reason: &str) -> SpecError {
+        let found = self.observations.iter().find(|o| o.variable == variable);
+        let file = found.and_then(|o| o.data.as_deref());
+        let reason = match file {
+            Some(file) => format!("{file}: {reason}"),
+            None => reason.to_owned(),
+        };
+        let line = found.map_or(0, |o| o.line);
+        self.error(line, &path("observe", variable), reason)
     }
 
     /// The names of the variables, in the order in which factors mention them.
@@ -176,4 +224,10 @@ impl ModelFile {
         })?;
         Ok(Some(array))
     }
+}
+
+/// The library's name of a parameter is the file's, or ends in it.
+fn names(library: &str, file: &str) -> bool {
+    let front = library.strip_suffix(file);
+    front.is_some_and(|front| front.is_empty() || front.ends_with('_'))
 }

@@ -1,6 +1,35 @@
 //! What can be wrong with a model file.
 
 use thiserror::Error;
+use treeamp::error::{ModelError, parameter};
+
+use crate::data::DataError;
+
+/// Why a factor cannot be made: its parameters, or a data file of one of them.
+#[derive(Debug)]
+pub(super) enum MakeError {
+    Model(ModelError),
+    Data {
+        key: &'static str,
+        source: DataError,
+    },
+}
+
+impl From<ModelError> for MakeError {
+    fn from(error: ModelError) -> Self {
+        Self::Model(error)
+    }
+}
+
+impl MakeError {
+    /// As the error of a module on its own, outside a file.
+    pub fn of(self, kind: &str) -> ModelError {
+        match self {
+            Self::Model(error) => error,
+            Self::Data { key, source } => parameter(kind, key, "a data file", source),
+        }
+    }
+}
 
 /// A model file that cannot be used: which file, which line, which key.
 #[derive(Debug, Clone, PartialEq, Error)]

@@ -7,9 +7,11 @@ use treeamp::math::complex_matrix::ComplexMatrix;
 use treeamp::math::matrix::Matrix;
 use treeamp::prelude::{LinearEnsemble, Spectrum};
 
-use super::argument::locate;
+use super::argument::read_finite;
+use super::error::MakeError;
 use super::resolve::LARGEST_ARRAY;
-use crate::{data, ensemble};
+use crate::data::DataError;
+use crate::ensemble;
 
 /// The ensembles by name.
 pub const ENSEMBLES: [&str; 10] = [
@@ -69,37 +71,25 @@ impl MatrixSource {
     }
 
     /// The matrix itself.
-    pub fn realise(&self, columns: usize, seed: u64, folder: &Path) -> Result<Matrix, ModelError> {
-        let refuse = |expected: &str, got: String| parameter("linear", "matrix", expected, got);
+    pub fn realise(&self, columns: usize, seed: u64, folder: &Path) -> Result<Matrix, MakeError> {
         match self {
-            Self::File(path) => {
-                let full = locate(folder, path);
-                let array = data::read(&full.to_string_lossy())
-                    .map_err(|error| refuse("a data file", error.to_string()))?;
-                let [rows, columns] = array.shape[..] else {
-                    return Err(refuse(
-                        "two axes",
-                        format!("{} in {path}", array.shape.len()),
-                    ));
-                };
-                if array.complex {
-                    return Err(refuse("real", format!("complex numbers in {path}")));
-                }
-                Matrix::from_rows(rows, columns, &array.values)
-            }
+            Self::File(path) => from_file(folder, path, Some(columns)),
             Self::Ensemble {
                 kind,
                 alpha,
                 seed: own,
-            } => draw(kind, rows(*alpha, columns)?, columns, own.unwrap_or(seed)),
+            } => {
+                let rows = rows(*alpha, columns)?;
+                Ok(draw(kind, rows, columns, own.unwrap_or(seed))?)
+            }
         }
     }
 
     /// The spectrum in the limit, where the ensemble has one, for a real or complex input.
-    pub fn limit(&self, folder: &Path, complex: bool) -> Result<LinearEnsemble, ModelError> {
+    pub fn limit(&self, folder: &Path, complex: bool) -> Result<LinearEnsemble, MakeError> {
         match self {
-            Self::File(_) => {
-                let w = self.realise(0, 0, folder)?;
+            Self::File(path) => {
+                let w = from_file(folder, path, None)?;
                 let failed = |e: treeamp::FactorError| {
                     parameter("linear", "matrix", "one with a spectrum", e)
                 };
@@ -107,18 +97,50 @@ impl MatrixSource {
             }
             Self::Ensemble { kind, alpha, .. } => match kind.as_str() {
                 // independent entries of the same variance have the same spectrum in the limit
-                "complex_gaussian" if !complex => LinearEnsemble::complex_gaussian_on_real(*alpha),
-                "gaussian" | "binary" | "ternary" | "complex_gaussian" => {
-                    LinearEnsemble::gaussian(*alpha)
+                "complex_gaussian" if !complex => {
+                    Ok(LinearEnsemble::complex_gaussian_on_real(*alpha)?)
                 }
-                "orthogonal" | "unitary" => LinearEnsemble::orthogonal(*alpha),
+                "gaussian" | "binary" | "ternary" | "complex_gaussian" => {
+                    Ok(LinearEnsemble::gaussian(*alpha)?)
+                }
+                "orthogonal" | "unitary" => Ok(LinearEnsemble::orthogonal(*alpha)?),
                 other => {
                     let expected = "an ensemble with a known limit (gaussian, binary, ternary, orthogonal, complex_gaussian, unitary)";
-                    Err(parameter("linear", "matrix", expected, other))
+                    Err(parameter("linear", "matrix", expected, other).into())
                 }
             },
         }
     }
+}
+
+/// A real matrix of a data file, with as many columns as its input has components where that is known.
+fn from_file(folder: &Path, path: &str, inputs: Option<usize>) -> Result<Matrix, MakeError> {
+    let content = |reason: String| MakeError::Data {
+        key: "matrix",
+        source: DataError::Content {
+            path: path.to_owned(),
+            reason,
+        },
+    };
+    let array = read_finite(folder, path).map_err(|source| MakeError::Data {
+        key: "matrix",
+        source,
+    })?;
+    let [rows, columns] = array.shape[..] else {
+        let got = array.shape.len();
+        return Err(content(format!("expected a matrix of two axes, got {got}")));
+    };
+    if array.complex {
+        let reason = "expected real numbers, got complex ones";
+        return Err(content(reason.to_owned()));
+    }
+    if inputs.is_some_and(|n| n != columns) {
+        let n = inputs.unwrap_or_default();
+        let reason =
+            format!("expected {n} columns, one per component of the input, got {rows} x {columns}");
+        return Err(content(reason));
+    }
+    Ok(Matrix::from_rows(rows, columns, &array.values)?)
 }
 
 fn rows(alpha: f64, columns: usize) -> Result<usize, ModelError> {

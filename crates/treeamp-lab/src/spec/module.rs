@@ -9,6 +9,7 @@ use treeamp::factor::Factor;
 
 use super::argument::{Argument, Arguments};
 use super::build::Scale;
+use super::error::MakeError;
 use super::matrix::MatrixSource;
 
 /// The place of a module in a model.
@@ -109,7 +110,7 @@ impl Parameter {
 }
 
 /// Makes the factor.
-pub(super) type Make = fn(&Arguments<'_>) -> Result<Arc<dyn Factor>, ModelError>;
+pub(super) type Make = fn(&Arguments<'_>) -> Result<Arc<dyn Factor>, MakeError>;
 
 /// A module that a model file can name.
 #[derive(Debug, Clone, Copy)]
@@ -166,7 +167,8 @@ impl Module {
             scale: Scale::Finite { seed: 0 },
             folder: Path::new(""),
             seed: 0,
-        })?;
+        })
+        .map_err(|e| e.of(self.kind))?;
         let bound = factor.bind(&inputs[..factor.arity().inputs.min(2)]);
         let factor = bound.ok().flatten().unwrap_or(factor);
         let likelihood = matches!(factor.observe_unspecified(), Ok(Some(_)));

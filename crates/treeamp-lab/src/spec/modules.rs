@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use treeamp::error::ModelError;
 use treeamp::factor::Factor;
 use treeamp::operator::{Boundary, ComplexDense, ComplexOnReal, Filter};
 use treeamp::prelude::*;
@@ -11,10 +10,11 @@ use treeamp::separable::Penalty;
 
 use super::argument::Arguments;
 use super::build::Scale;
+use super::error::MakeError;
 use super::module::{Fallback, Module, Parameter, ParameterKind, Role};
 use super::nearest::unknown;
 
-type Made = Result<Arc<dyn Factor>, ModelError>;
+type Made = Result<Arc<dyn Factor>, MakeError>;
 
 /// A scalar law on every component, of the size asked for.
 fn prior<E: Elem, P: ScalarPrior<E>>(law: P, arguments: &Arguments<'_>) -> Made {

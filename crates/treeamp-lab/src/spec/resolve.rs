@@ -86,7 +86,19 @@ impl ModelFile {
     ) -> Result<Argument, SpecError> {
         let key = path(&path("factor", factor.label()), &entry.key);
         let refuse = |node: &Node| {
-            let reason = format!("expected a {}, got {}", parameter.kind, node.describe());
+            let mut reason = format!("expected a {}, got {}", parameter.kind, node.describe());
+            // a text that names a number: say which
+            if let Ok(Some(x)) = self.number(node, &key, setting)
+                && let Content::Text(name) = &node.content
+            {
+                // all digits of a large number say less than its exponent
+                let x = if x.abs() < 1e15 {
+                    x.to_string()
+                } else {
+                    format!("{x:e}")
+                };
+                reason = format!("expected a {}, got `{name}` = {x}", parameter.kind);
+            }
             self.error(node.line, &key, reason)
         };
         let number = |node: &Node| {
