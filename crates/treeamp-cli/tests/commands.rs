@@ -116,6 +116,31 @@ fn every_model_can_be_checked_described_and_predicted() {
 }
 
 #[test]
+fn a_journal_of_other_data_is_refused() {
+    let folder = Folder::new("digest");
+    let model = fs::read_to_string(models().join("sparse_gradient.toml")).expect("the model");
+    let model = folder.file("m.toml", &model);
+    let steps = fs::read_to_string(models().join("steps.csv")).expect("the data");
+    folder.file("steps.csv", &steps);
+    let table = folder.path("t.csv");
+    let grid = [
+        "--grid",
+        "rho=0.04,0.1",
+        "--by",
+        "ep",
+        "--output",
+        text(&table),
+    ];
+    let arguments = [&["sweep", text(&model)][..], &grid].concat();
+    works(&arguments);
+    works(&arguments);
+    folder.file("steps.csv", &steps.replacen('0', "1", 1));
+    let said = fails(2, &arguments);
+    assert!(said.contains("another configuration: `data`"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
 fn a_run_leaves_its_results() {
     let folder = Folder::new("run");
     let model = small(&folder);

@@ -184,7 +184,7 @@ impl Plan {
             By::Both => &[Source::Ep, Source::Se],
             By::All => &[Source::Ep, Source::Se, Source::BayesOptimal],
         };
-        let configuration = json!({
+        let mut configuration = json!({
             "model": file.text,
             "set": sweep.model.set,
             "grid": sweep.grid,
@@ -193,6 +193,11 @@ impl Plan {
             "sources": sources.iter().map(|s| s.name()).collect::<Vec<_>>(),
             "options": format!("{:?}", sweep.how.options()),
         });
+        // the same text with other data is another sweep
+        let data = file.data_files();
+        if !data.is_empty() {
+            configuration["data"] = json!(data);
+        }
         let configuration = configuration.as_object().cloned().unwrap_or_default();
         let grid = grid_of(&configuration)?;
         let known = file.adjustable();

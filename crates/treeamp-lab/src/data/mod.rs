@@ -26,10 +26,7 @@ const LARGEST: u64 = 1 << 34;
 /// # Errors
 /// [`DataError`], naming the file and the place in it.
 pub fn read(path: &str) -> Result<Array, DataError> {
-    let (file, member) = match path.rsplit_once(':') {
-        Some((file, member)) if has_extension(Path::new(file), "npz") => (file, Some(member)),
-        _ => (path, None),
-    };
+    let (file, member) = split(path);
     let file = Path::new(file);
     let fail = |reason: String| DataError::Content {
         path: path.to_owned(),
@@ -50,6 +47,28 @@ pub fn read(path: &str) -> Result<Array, DataError> {
             "expected a name that ends in .npy, .npz or .csv".to_owned(),
         ))
     }
+}
+
+/// The file of a path, and the array behind its colon.
+fn split(path: &str) -> (&str, Option<&str>) {
+    match path.rsplit_once(':') {
+        Some((file, member)) if has_extension(Path::new(file), "npz") => (file, Some(member)),
+        _ => (path, None),
+    }
+}
+
+/// A number that changes with the content of a data file: FNV-1a of 64 bits, as 16 hexadecimal digits. It tells
+/// another file from the same one, not a forged one.
+///
+/// # Errors
+/// [`DataError`] when the file cannot be read.
+pub fn digest(path: &str) -> Result<String, DataError> {
+    let file = Path::new(split(path).0);
+    let fail = |source| DataError::File {
+        path: file.to_owned(),
+        source,
+    };
+    limit::digest(file, LARGEST).map_err(fail)
 }
 
 /// Decodes the bytes of an `.npy` file.

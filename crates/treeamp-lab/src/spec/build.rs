@@ -13,6 +13,7 @@ use super::error::MakeError;
 use super::file::path;
 use super::module::ParameterKind;
 use super::nearest::unknown;
+use super::node::{Content, Entry};
 use super::resolve::LARGEST_ARRAY;
 use super::{FactorEntry, ModelFile, SpecError};
 use crate::data;
@@ -190,6 +191,32 @@ impl ModelFile {
         };
         let line = found.map_or(0, |o| o.line);
         self.error(line, &path("observe", variable), reason)
+    }
+
+    /// The data files that the model names, each once, with a [`digest`](data::digest) of the content; `None` for one
+    /// that cannot be read.
+    #[must_use]
+    pub fn data_files(&self) -> BTreeMap<String, Option<String>> {
+        let observed = self.observations.iter().filter_map(|o| o.data.clone());
+        let arguments = self.factors.iter().flat_map(|f| {
+            let of_file = |e: &&Entry| {
+                let kind = f.module.parameter(&e.key).map(|p| p.kind);
+                matches!(kind, Some(ParameterKind::Matrix | ParameterKind::Data))
+            };
+            f.arguments
+                .iter()
+                .filter(of_file)
+                .filter_map(|e| match &e.node.content {
+                    Content::Text(file) => Some(file.clone()),
+                    _ => None,
+                })
+        });
+        let folder = self.folder();
+        let digest = |file: String| {
+            let digest = data::digest(&locate(&folder, &file).to_string_lossy()).ok();
+            (file, digest)
+        };
+        observed.chain(arguments).map(digest).collect()
     }
 
     /// The names of the variables, in the order in which factors mention them.
