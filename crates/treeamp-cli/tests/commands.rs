@@ -102,6 +102,10 @@ fn every_model_can_be_checked_described_and_predicted() {
         assert!(works(&["describe", text(file), "--observed"]).contains("observed:"));
         assert!(works(&["describe", text(file), "--form", "svg"]).contains("</svg>"));
         assert!(works(&["describe", text(file), "--form", "dot"]).contains("graph"));
+        // penalties have no theory as a teacher
+        if !file.ends_with("total_variation.toml") {
+            predictions_make_sense(file);
+        }
     }
     let table = works(&[
         "predict",
@@ -138,6 +142,38 @@ fn a_journal_of_other_data_is_refused() {
     let said = fails(2, &arguments);
     assert!(said.contains("another configuration: `data`"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+/// Errors do not exceed the second moments, and an information is not negative, or there is a reason.
+fn predictions_make_sense(file: &Path) {
+    let json = works(&["predict", text(file), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let number = |v: &serde_json::Value| v.as_f64().unwrap_or(f64::NAN);
+    for (name, row) in json["variables"].as_object().expect("variables") {
+        let (mse, power) = (number(&row["mse"]), number(&row["second_moment"]));
+        // a student who is wrong can do worse than the prior, but these do not
+        assert!(
+            mse >= 0.0 && mse <= power,
+            "{}: {name}: {row}",
+            file.display()
+        );
+    }
+    let information = &json["mutual_information"];
+    let reason = &json["reasons"]["mutual_information"];
+    assert!(
+        information.as_f64().is_some_and(|i| i >= 0.0) || reason.is_string(),
+        "{}: {json}",
+        file.display()
+    );
+}
+
+/// Two priors that meet in one variable: the law has a constant that no factor knows.
+#[test]
+fn a_model_that_is_not_a_bayesian_network_has_no_entropy() {
+    let said = works(&["predict", text(&models().join("sparse_gradient.toml"))]);
+    let reason = "not defined: the model is not a Bayesian network: `z` comes from `gradient` and `gauss_bernoulli`";
+    assert_eq!(said.matches(reason).count(), 2, "{said}");
+    assert!(!said.contains("nats"), "{said}");
 }
 
 #[test]

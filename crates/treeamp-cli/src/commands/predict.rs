@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
-use treeamp_lab::experiment::{Forecast, predict, theory};
+use treeamp_lab::experiment::{Forecast, not_a_bayesian_network, predict, theory};
 
 use super::run::How;
 use crate::common::Common;
@@ -53,6 +53,8 @@ impl Predict {
         let phase = phase.map(|p| p.map_err(|e| e.to_string()));
         let information = if mismatched {
             Err("a mismatched student has a cross-entropy only".to_owned())
+        } else if let Some(reason) = not_a_bayesian_network(&tree) {
+            Err(reason)
         } else {
             mutual_information(&tree, &signal)
                 .map(|i| i.value)
@@ -94,15 +96,14 @@ fn as_text(
             ]
         })
         .collect();
-    let said =
-        |value: &Result<f64, String>| value.as_ref().map_or_else(String::clone, |x| short(*x));
+    let said = |value: &Result<f64, String>| match value {
+        Ok(x) => short(*x) + " nats per component",
+        Err(reason) => reason.clone(),
+    };
     let about = format!("information about {signal}");
     let of = format!("phase of {signal}");
     let mut lines = vec![
-        (
-            "entropy of the measurements",
-            said(&forecast.entropy) + " nats per component",
-        ),
+        ("entropy of the measurements", said(&forecast.entropy)),
         (about.as_str(), said(information)),
     ];
     match phase {
@@ -147,7 +148,17 @@ fn as_json(
             "mmse": number(report.mmse),
         }),
     };
+    // what is null has a reason
+    let reasons = [
+        ("entropy", &forecast.entropy),
+        ("mutual_information", information),
+    ];
+    let reasons = reasons.into_iter().filter_map(|(name, value)| {
+        let reason = value.as_ref().err()?;
+        Some((name.to_owned(), json!(reason)))
+    });
     json!({
+        "reasons": serde_json::Value::Object(reasons.collect()),
         "variables": serde_json::Value::Object(variables.collect()),
         "entropy": value(&forecast.entropy),
         "mutual_information": value(information),

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use treeamp::algorithms::state_evolution::{BayesOptimal, ReplicaSymmetric};
 use treeamp::engine::Termination;
+use treeamp::model::{Direction, Tree};
 use treeamp::prelude::{MismatchedEvolution, StateEvolution, SweepView};
 
 use super::{ExperimentError, RunOptions, theory, theory_student};
@@ -76,6 +77,23 @@ pub fn predict_by_sweep(
     Ok(errors)
 }
 
+/// Why a tree has no entropy: a variable that two factors produce. The law is then the product of both divided by a
+/// constant that no factor knows, and entropies and informations would be off by its logarithm.
+#[must_use]
+pub fn not_a_bayesian_network(tree: &Tree) -> Option<String> {
+    tree.variables().iter().find_map(|v| {
+        let edges = v.edges.iter().map(|e| tree.edges()[*e]);
+        let producers = edges.filter(|e| e.direction == Direction::Forward);
+        let names: Vec<String> = producers
+            .map(|e| format!("`{}`", tree.factors()[e.factor].name))
+            .collect();
+        let (name, both) = (&v.name, names.join(" and "));
+        (names.len() > 1).then(|| {
+            format!("not defined: the model is not a Bayesian network: `{name}` comes from {both}")
+        })
+    })
+}
+
 /// Bayes-optimal state evolution, or the mismatched one when the file has a student.
 ///
 /// # Errors
@@ -110,9 +128,14 @@ pub fn predict(
                     variable,
                 })
             });
+            let variables = rows.collect::<Result<_, treeamp::ModelError>>()?;
+            let entropy = match not_a_bayesian_network(&teacher) {
+                Some(reason) => Err(reason),
+                None => evolution.entropy().map_err(|e| e.to_string()),
+            };
             Ok(Forecast {
-                variables: rows.collect::<Result<_, treeamp::ModelError>>()?,
-                entropy: evolution.entropy().map_err(|e| e.to_string()),
+                variables,
+                entropy,
                 termination: evolution.termination().clone(),
                 sweeps: evolution.report.sweeps,
             })
