@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treeamp::{ModelError, RunError};
+use treeamp::{FactorError, ModelError, RunError};
 use treeamp_lab::data::DataError;
 use treeamp_lab::experiment::ExperimentError;
 use treeamp_lab::spec::SpecError;
@@ -29,6 +29,22 @@ impl Failure {
     /// The failure to write a file.
     pub fn writing(path: &Path, error: &io::Error) -> Self {
         Self::File(format!("cannot write {}: {error}", path.display()))
+    }
+
+    /// The same, with the file in front unless it is named already.
+    pub fn in_file(self, file: &str) -> Self {
+        let named = |text: String| {
+            if text.starts_with(file) {
+                text
+            } else {
+                format!("{file}: {text}")
+            }
+        };
+        match self {
+            Self::Run(text) => Self::Run(named(text)),
+            Self::Usage(text) => Self::Usage(named(text)),
+            other => other,
+        }
     }
 
     /// What to say about it.
@@ -70,6 +86,11 @@ impl From<ModelError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
+            // a factor without the rule is a wrong model; one whose rule failed is not
+            RunError::Factor {
+                source: FactorError::Unsupported(_),
+                ..
+            } => Self::Usage(error.to_string()),
             RunError::Factor { .. } | RunError::NotReached { .. } => Self::Run(error.to_string()),
             _ => Self::Usage(error.to_string()),
         }

@@ -329,6 +329,8 @@ y = "y.csv"
 fn mistakes_are_named() {
     let model = models().join("sparse_regression.toml");
     let model = text(&model);
+    let penalties = models().join("total_variation.toml");
+    let penalties = text(&penalties);
     for (code, arguments, complaint) in [
         (3, vec!["run", "nowhere.toml"], "nowhere.toml"),
         (
@@ -374,6 +376,41 @@ fn mistakes_are_named() {
             2,
             vec!["predict", model, "--signal", "q"],
             "there is no variable `q`",
+        ),
+        (
+            2,
+            vec!["predict", penalties],
+            "total_variation.toml: factor `quadratic`: a penalty is no law",
+        ),
+        (
+            2,
+            vec![
+                "plot",
+                "phases",
+                model,
+                "--x",
+                "rho=0.1:1.9:3",
+                "--y",
+                "alpha=0.1:0.9:3",
+                "-o",
+                "x.svg",
+            ],
+            "`rho` must be",
+        ),
+        (
+            2,
+            vec![
+                "plot",
+                "phases",
+                model,
+                "--x",
+                "rho=0.1,0.2",
+                "--y",
+                "rho=0.1,0.2",
+                "-o",
+                "x.svg",
+            ],
+            "expected two parameters, got `rho` twice",
         ),
         (
             2,

@@ -55,8 +55,20 @@ impl PhaseArgs {
         }
         let (file, setting) = self.model.read()?;
         let (x, y) = (numbers(&self.x)?, numbers(&self.y)?);
-        let first = setting.clone().with(&x.0, x.1[0]).with(&y.0, y.1[0]);
-        let tree = theory(&file, &first)?;
+        if x.0 == y.0 {
+            let text = format!("expected two parameters, got `{}` twice", x.0);
+            return Err(Failure::Usage(text));
+        }
+        let at = |a: f64, b: f64| {
+            let setting = setting.clone().with(&x.0, a).with(&y.0, b);
+            theory(&file, &setting)
+        };
+        let tree = at(x.1[0], y.1[0])?;
+        // a value out of its range is a wrong option, wherever it stands
+        for a in &x.1 {
+            at(*a, y.1[0])?;
+        }
+        at(x.1[0], y.1[y.1.len() - 1])?;
         let signal = match &self.signal {
             Some(name) => name.clone(),
             None => tree.variables()[0].name.clone(),
@@ -64,7 +76,7 @@ impl PhaseArgs {
         tree.variable(&signal)?;
         let columns = self.columns(&file, &setting, &signal, (&x, &y), common)?;
         if let Some(path) = &self.table {
-            save(path, table_of(&columns, &x, &y)?.to_csv().as_bytes())?;
+            save(path, table_of(&columns, &x, &y).to_csv().as_bytes())?;
         }
         let title = if file.title.is_empty() {
             "Phases"
@@ -139,13 +151,7 @@ impl PhaseArgs {
 }
 
 /// The phase of every point.
-fn table_of(columns: &[Column], x: &Values, y: &Values) -> Result<Table, Failure> {
-    if x.0 == y.0 {
-        return Err(Failure::Usage(format!(
-            "expected two parameters, got `{}` twice",
-            x.0
-        )));
-    }
+fn table_of(columns: &[Column], x: &Values, y: &Values) -> Table {
     let names = [&x.0, &y.0, "phase", "information", "algorithmic"];
     let mut rows = Vec::new();
     for column in columns {
@@ -160,10 +166,10 @@ fn table_of(columns: &[Column], x: &Values, y: &Values) -> Result<Table, Failure
             ]);
         }
     }
-    Ok(Table {
+    Table {
         columns: names.iter().map(ToString::to_string).collect(),
         rows,
-    })
+    }
 }
 
 /// A parameter and its numbers, in rising order.
