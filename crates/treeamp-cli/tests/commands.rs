@@ -102,8 +102,9 @@ fn every_model_can_be_checked_described_and_predicted() {
         assert!(works(&["describe", text(file), "--observed"]).contains("observed:"));
         assert!(works(&["describe", text(file), "--form", "svg"]).contains("</svg>"));
         assert!(works(&["describe", text(file), "--form", "dot"]).contains("graph"));
-        // penalties have no theory as a teacher
-        if !file.ends_with("total_variation.toml") {
+        // penalties have no theory as a teacher; the committee takes ten seconds
+        let long = file.ends_with("committee.toml") && std::env::var_os("TREEAMP_FULL").is_none();
+        if !file.ends_with("total_variation.toml") && !long {
             predictions_make_sense(file);
         }
     }
