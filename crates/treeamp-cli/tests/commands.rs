@@ -718,6 +718,40 @@ fn every_command_teaches() {
             "{name}"
         );
     }
+    for name in [
+        "curve",
+        "run",
+        "signals",
+        "images",
+        "convergence",
+        "landscape",
+        "phases",
+    ] {
+        let help = works(&["plot", name, "--help"]);
+        let taught = help.contains("Examples:") && help.contains("Exit codes:");
+        assert!(taught, "plot {name}");
+        assert!(help.contains(&format!("treeamp plot {name} ")), "{help}");
+    }
+    // what the examples name exists
+    for name in [
+        "run",
+        "predict",
+        "threshold",
+        "sweep",
+        "plot",
+        "describe",
+        "check",
+    ] {
+        let help = works(&[name, "--help"]);
+        let words = help
+            .split_whitespace()
+            .filter_map(|w| w.strip_prefix("models/"));
+        for model in words.filter(|w| w.ends_with(".toml")) {
+            assert!(models().join(model).exists(), "{name}: {model}");
+        }
+    }
+    let list = works(&["modules"]);
+    assert!(list.contains("circular_gauss_bernoulli  prior"), "{list}");
     let schema: serde_json::Value =
         serde_json::from_str(&works(&["modules", "--schema"])).expect("JSON");
     assert!(schema["properties"]["factor"].is_object());

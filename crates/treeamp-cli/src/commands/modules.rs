@@ -55,7 +55,8 @@ impl Modules {
 
 fn line(module: &Module) -> String {
     let role = module.role.to_string();
-    format!("  {:<18}{role:<9}{}\n", module.kind, module.formula)
+    let width = MODULES.iter().map(|m| m.kind.len()).max().unwrap_or(0) + 2;
+    format!("  {:<width$}{role:<9}{}\n", module.kind, module.formula)
 }
 
 fn details(module: &Module) -> String {

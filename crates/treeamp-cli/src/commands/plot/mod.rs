@@ -20,7 +20,7 @@ Examples:
   treeamp plot curve sweep.csv --x alpha --y mse_x --log --output curve.svg
   treeamp plot run models/sparse_regression.toml --output run.png
   treeamp plot signals models/sparse_gradient.toml --output signals.svg
-  treeamp plot images models/deconvolution.toml --output images.png
+  treeamp plot images models/star_field.toml --output images.png
   treeamp plot convergence models/sparse_regression.toml --seeds 5 --output sweeps.svg
   treeamp plot landscape models/perceptron.toml --set alpha=1.35 --output landscape.svg
   treeamp plot phases models/compressed_sensing.toml --x rho=0.05:0.95:64 --y alpha=0.02:0.98:64 -o phases.svg
@@ -36,18 +36,61 @@ pub struct Plot {
 enum What {
     /// An error against a parameter, from the table of a sweep: runs with error bars, theory as lines, the
     /// hard phase shaded
+    #[command(after_help = "\
+Examples:
+  treeamp plot curve sweep.csv --x alpha --y mse_x --log --output curve.svg
+  treeamp plot curve sweep.csv --by rho --output curves.png      one panel for every rho
+
+Exit codes:
+  0 done, 2 bad input, 3 something could not be read or written")]
     Curve(curve::CurveArgs),
     /// The signal and the convergence of one run
+    #[command(after_help = "\
+Examples:
+  treeamp plot run models/sparse_regression.toml --output run.png
+
+Exit codes:
+  0 done, 2 bad input, 3 something could not be read or written")]
     Run(run::RunArgs),
     /// A signal of one run: true, observed, recovered
+    #[command(after_help = "\
+Examples:
+  treeamp plot signals models/sparse_gradient.toml --output signals.svg
+
+Exit codes:
+  0 done, 2 bad input, 3 something could not be read or written")]
     Signals(run::SignalArgs),
     /// An image of one run: true, observed, recovered
+    #[command(after_help = "\
+Examples:
+  treeamp plot images models/star_field.toml --output images.png
+
+Exit codes:
+  0 done, 2 bad input, 3 something could not be read or written")]
     Images(run::SignalArgs),
     /// The error of runs after every sweep, next to the predicted one
+    #[command(after_help = "\
+Examples:
+  treeamp plot convergence models/sparse_regression.toml --seeds 5 --output sweeps.svg
+
+Exit codes:
+  0 done, 2 bad input, 3 something could not be read or written")]
     Convergence(run::ConvergenceArgs),
     /// The free entropy against the error of a signal, with the fixed points
+    #[command(after_help = "\
+Examples:
+  treeamp plot landscape models/perceptron.toml --set alpha=1.35 --output landscape.svg
+
+Exit codes:
+  0 done, 2 bad input, 3 something could not be read or written")]
     Landscape(landscape::LandscapeArgs),
     /// Where a signal is impossible, hard or easy to recover, with boundaries from the threshold routines
+    #[command(after_help = "\
+Examples:
+  treeamp plot phases models/compressed_sensing.toml --x rho=0.05:0.95:64 --y alpha=0.02:0.98:64 -o phases.svg
+
+Exit codes:
+  0 done, 2 bad input, 3 something could not be read or written")]
     Phases(phases::PhaseArgs),
 }
 
