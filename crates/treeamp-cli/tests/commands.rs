@@ -120,6 +120,43 @@ fn every_model_can_be_checked_described_and_predicted() {
     );
 }
 
+/// A signal that is known exactly through a noiseless output: JSON has no infinity.
+#[test]
+fn an_infinite_evidence_is_null_with_a_reason() {
+    let folder = Folder::new("evidence");
+    let model = folder.file(
+        "m.toml",
+        "[[factor]]\nkind = \"binary\"\nsize = 50\noutput = \"x\"\n[[factor]]\nkind = \"linear\"\n\
+         matrix = { ensemble = \"gaussian\", alpha = 2.0 }\ninput = \"x\"\noutput = \"y\"\n",
+    );
+    let output = treeamp(&["run", text(&model), "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(json["log_evidence"].is_null(), "{json}");
+    assert!(json["log_evidence_reason"].is_string(), "{json}");
+}
+
+#[test]
+fn a_sweep_report_tells_what_was_swept() {
+    let folder = Folder::new("report");
+    let (model, table, html) = (small(&folder), folder.path("t.csv"), folder.path("t.html"));
+    let grid = [
+        "--grid",
+        "alpha=0.4,0.8",
+        "--set",
+        "rho=0.125",
+        "--seeds",
+        "2",
+        "--seed",
+        "7",
+    ];
+    let files = ["--output", text(&table), "--report", text(&html)];
+    works(&[&["sweep", text(&model)][..], &grid, &files].concat());
+    let page = fs::read_to_string(&html).expect("the report");
+    for cell in ["rho = 0.125", "alpha=0.4,0.8", "2, from 7"] {
+        assert!(page.contains(&format!("<td>{cell}</td>")), "{cell}");
+    }
+}
+
 #[test]
 fn a_journal_of_other_data_is_refused() {
     let folder = Folder::new("digest");

@@ -115,7 +115,7 @@ impl Sweep {
             let table = Table::of(&plan.grid, &records);
             save(&self.output, table.to_csv().as_bytes())?;
             if let Some(path) = &self.report {
-                save(path, page(&file, &plan, &table).as_bytes())?;
+                save(path, self.page(&file, &plan, &table).as_bytes())?;
             }
         }
         report(
@@ -130,13 +130,31 @@ impl Sweep {
     }
 }
 
-/// The page: a curve of the first variable's error along the first axis, and the table.
-fn page(file: &ModelFile, plan: &Plan, table: &Table) -> String {
-    let mut page = Page::new(&file.title);
+impl Sweep {
+    /// What was asked for on the command line.
+    fn settings(&self) -> Vec<Vec<String>> {
+        let line = |name: &str, value: String| vec![name.to_owned(), value];
+        let set = self.model.set.iter();
+        let set = set.map(|(name, x)| line("set", format!("{name} = {x}")));
+        let grid = self.grid.iter().map(|g| line("grid", g.clone()));
+        let seeds = format!("{}, from {}", self.seeds, self.seed);
+        set.chain(grid).chain([line("seeds", seeds)]).collect()
+    }
+
+    fn page(&self, file: &ModelFile, plan: &Plan, table: &Table) -> String {
+        let mut page = Page::new(&file.title);
+        page.paragraph(&file.description)
+            .section("Sweep")
+            .table(&["", ""], &self.settings());
+        fill(page, file, plan, table)
+    }
+}
+
+/// The rest of the page: a curve of the first variable's error along the first axis, and the table.
+fn fill(mut page: Page, file: &ModelFile, plan: &Plan, table: &Table) -> String {
     let axes = plan.grid.axes();
     let names: Vec<String> = axes.iter().map(|a| a.name.clone()).collect();
     let error = table.columns.iter().find(|c| c.starts_with("mse_"));
-    page.paragraph(&file.description);
     if let (Some(x), Some(y)) = (names.first(), error) {
         let curve = Curve {
             x: x.clone(),

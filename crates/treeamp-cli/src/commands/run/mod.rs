@@ -36,7 +36,7 @@ Examples:
   treeamp run models/sparse_regression.toml --json | jq .variables.x.mse
 
 The .npz holds x_mean and x_variance for every variable x; a .csv has the columns variable, index, mean,
-variance.
+variance. With --map there is x_minimiser, and the column minimiser.
 
 Exit codes:
   0 done, 1 the run did not converge, 2 bad input, 3 something could not be read or written")]
@@ -51,7 +51,7 @@ pub struct Run {
     /// The mode of the posterior (MAP) in place of its means: penalties, Gaussian factors and linear channels
     #[arg(long, conflicts_with = "restarts")]
     map: bool,
-    /// Means and variances into a .npz or .csv file
+    /// Means and variances into a .npz or .csv file; with --map, the minimisers
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Model, table and pictures in one HTML file
@@ -217,6 +217,7 @@ impl Run {
             }
             variables.insert(name.clone(), entry);
         }
+        let evidence = finite_evidence(report);
         let trace = report
             .trace
             .iter()
@@ -225,7 +226,8 @@ impl Run {
             "title": title,
             "seed": seed,
             "variables": variables,
-            "log_evidence": report.log_evidence().ok().map(number),
+            "log_evidence": evidence.as_ref().ok().copied().map(number),
+            "log_evidence_reason": evidence.err(),
             "sweeps": report.sweeps,
             "converged": report.termination.is_converged(),
             "ended": report.termination.to_string(),
@@ -280,14 +282,24 @@ fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
     Ok(rows)
 }
 
+/// The log-evidence, or why it is no number: a noiseless output whose signal is known exactly has a density without
+/// bound.
+fn finite_evidence(report: &Posterior) -> Result<f64, String> {
+    match report.log_evidence() {
+        Ok(x) if x.is_finite() => Ok(x),
+        Ok(x) => Err(format!("it diverges ({x}): a density without bound")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// How the run went.
 fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
     let report = &run.report;
-    let evidence = report.log_evidence();
+    let evidence = finite_evidence(report);
     let mut lines = vec![
         (
             "log-evidence",
-            evidence.map_or_else(|e| e.to_string(), |x| format!("{x:.3}")),
+            evidence.map_or_else(|reason| reason, |x| format!("{x:.3}")),
         ),
         ("sweeps", report.sweeps.to_string()),
         ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
