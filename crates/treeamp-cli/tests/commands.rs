@@ -369,6 +369,11 @@ fn mistakes_are_named() {
     let model = text(&model);
     let penalties = models().join("total_variation.toml");
     let penalties = text(&penalties);
+    let committee = models().join("committee.toml");
+    let committee = text(&committee);
+    let folder = Folder::new("mistakes");
+    let header = folder.file("header.csv", "alpha,mse_x,source\n");
+    let header = text(&header);
     for (code, arguments, complaint) in [
         (3, vec!["run", "nowhere.toml"], "nowhere.toml"),
         (
@@ -414,6 +419,16 @@ fn mistakes_are_named() {
             2,
             vec!["predict", model, "--signal", "q"],
             "there is no variable `q`",
+        ),
+        (
+            2,
+            vec!["run", committee, "--set", "binary.p_plus=0.3"],
+            "2 factors are called `binary`: give each a `name` of its own",
+        ),
+        (
+            2,
+            vec!["plot", "curve", header, "--output", "x.svg"],
+            "header.csv: expected rows, got only a header",
         ),
         (
             2,

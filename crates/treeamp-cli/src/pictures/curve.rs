@@ -27,6 +27,9 @@ impl Curve {
     /// The figure: one panel for every combination of the other parameters.
     pub fn figure(&self, table: &Table, others: &[String]) -> Result<Figure, String> {
         let (x, y) = (column(table, &self.x)?, column(table, &self.y)?);
+        if table.rows.is_empty() {
+            return Err("expected rows, got only a header".to_owned());
+        }
         let others: Vec<usize> = others
             .iter()
             .map(|n| column(table, n))
@@ -83,7 +86,7 @@ impl Curve {
             Vec::new()
         };
         for (low, high) in hard_ranges(table, rows, x) {
-            panel = panel.band("hard phase", low, high);
+            panel = panel.band("hard phase, to half a step of the grid", low, high);
         }
         if !theory.is_empty() {
             panel = panel.series(Series::line("state evolution", sorted(theory)).ink(Ink::Blue));

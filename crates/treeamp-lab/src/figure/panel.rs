@@ -131,7 +131,7 @@ impl Panel {
             .y
             .scale(points().map(|p| p.1).chain(others).chain(behind_y));
         let rows = self.legend_rows(size.0);
-        let head = 14.0 + LEGEND_ROW * rows.len() as f64 + GAP;
+        let head = self.title_height() + LEGEND_ROW * rows.len() as f64 + GAP;
         let height = (size.1 - head - 44.0).max(40.0);
         let y_ticks = y.ticks(whole(height / 45.0));
         let widest = y_ticks.iter().map(label_width).fold(0.0, f64::max);
@@ -147,7 +147,7 @@ impl Panel {
 
         let title = Text::new(TITLE_SIZE).bold();
         svg.text(area.left, origin.1 + 10.0, &title, &self.title);
-        self.draw_legend(svg, &rows, area.left, origin.1 + 14.0);
+        self.draw_legend(svg, &rows, area.left, origin.1 + self.title_height());
         self.draw_background(svg, &area, x, y);
         self.draw_bands(svg, &area, x);
         draw_grid(svg, &area, &x_ticks, &y_ticks);
@@ -167,6 +167,11 @@ impl Panel {
             &label.vertical(),
             &self.y.label,
         );
+    }
+
+    /// No title takes no room.
+    fn title_height(&self) -> f64 {
+        if self.title.is_empty() { 0.0 } else { 14.0 }
     }
 
     /// The corners of the background, which the axes must reach.

@@ -68,6 +68,15 @@ impl ModelFile {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             return Err(self.error(0, name, unknown("parameter", name, &known)));
         }
+        let named = |name: &&String| known.iter().filter(|k| k == name).count();
+        if let Some(name) = setting.values.keys().find(|n| named(n) > 1) {
+            let label = name.split('.').next().unwrap_or(name);
+            let reason = format!(
+                "{} factors are called `{label}`: give each a `name` of its own",
+                named(&name)
+            );
+            return Err(self.error(0, name, reason));
+        }
         let variables = self.variables();
         let stray =
             |(name, _, _): &&(String, Structure, usize)| !variables.contains(&name.as_str());
