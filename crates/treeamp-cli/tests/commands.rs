@@ -363,18 +363,20 @@ y = "y.csv"
     );
 }
 
+/// Each fails with its code, and one line that says why.
+fn complain(cases: &[(i32, Vec<&str>, &str)]) {
+    for (code, arguments, complaint) in cases {
+        let said = fails(*code, arguments);
+        assert!(said.contains(complaint), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
 #[test]
 fn mistakes_are_named() {
     let model = models().join("sparse_regression.toml");
     let model = text(&model);
-    let penalties = models().join("total_variation.toml");
-    let penalties = text(&penalties);
-    let committee = models().join("committee.toml");
-    let committee = text(&committee);
-    let folder = Folder::new("mistakes");
-    let header = folder.file("header.csv", "alpha,mse_x,source\n");
-    let header = text(&header);
-    for (code, arguments, complaint) in [
+    complain(&[
         (3, vec!["run", "nowhere.toml"], "nowhere.toml"),
         (
             2,
@@ -382,16 +384,6 @@ fn mistakes_are_named() {
             "did you mean `rho`?",
         ),
         (2, vec!["run", model, "--set", "rho=1.5"], "`rho` must be"),
-        (
-            2,
-            vec!["run", model, "--set", "n=0"],
-            "expected a size or list of sizes, got `n` = 0",
-        ),
-        (
-            2,
-            vec!["run", model, "--set", "noise=-1"],
-            "`factor.gaussian_noise.variance`: `variance` must be",
-        ),
         (2, vec!["run", model, "--set", "rho"], "expected name=value"),
         (2, vec!["run", model, "--output", "x.txt"], ".npz or .csv"),
         (
@@ -419,6 +411,48 @@ fn mistakes_are_named() {
             2,
             vec!["predict", model, "--signal", "q"],
             "there is no variable `q`",
+        ),
+        (
+            2,
+            vec!["plot", "run", model, "--output", "x.pdf"],
+            ".svg or .png",
+        ),
+        (
+            3,
+            vec!["plot", "curve", "nowhere.csv", "--output", "x.svg"],
+            "nowhere.csv",
+        ),
+        (
+            3,
+            vec!["merge", "nowhere.journal", "--output", "x.csv"],
+            "nowhere.journal",
+        ),
+        (
+            3,
+            vec!["describe", model, "--output", "/nowhere/x.svg"],
+            "/nowhere/x.svg",
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_values_and_models_are_named() {
+    let folder = Folder::new("mistakes");
+    let header = folder.file("header.csv", "alpha,mse_x,source\n");
+    let header = text(&header);
+    let [model, penalties, committee] = ["sparse_regression", "total_variation", "committee"]
+        .map(|m| models().join(format!("{m}.toml")));
+    let [model, penalties, committee] = [&model, &penalties, &committee].map(|m| text(m));
+    complain(&[
+        (
+            2,
+            vec!["run", model, "--set", "n=0"],
+            "expected a size or list of sizes, got `n` = 0",
+        ),
+        (
+            2,
+            vec!["run", model, "--set", "noise=-1"],
+            "`factor.gaussian_noise.variance`: `variance` must be",
         ),
         (
             2,
@@ -465,31 +499,13 @@ fn mistakes_are_named() {
             ],
             "expected two parameters, got `rho` twice",
         ),
-        (
-            2,
-            vec!["plot", "run", model, "--output", "x.pdf"],
-            ".svg or .png",
-        ),
-        (
-            3,
-            vec!["plot", "curve", "nowhere.csv", "--output", "x.svg"],
-            "nowhere.csv",
-        ),
-        (
-            3,
-            vec!["merge", "nowhere.journal", "--output", "x.csv"],
-            "nowhere.journal",
-        ),
-        (
-            3,
-            vec!["describe", model, "--output", "/nowhere/x.svg"],
-            "/nowhere/x.svg",
-        ),
-    ] {
-        let said = fails(code, &arguments);
-        assert!(said.contains(complaint), "{arguments:?}: {said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-    }
+    ]);
+}
+
+#[test]
+fn files_without_an_end_and_full_disks() {
+    let model = models().join("sparse_regression.toml");
+    let model = text(&model);
     // a file that never ends
     if Path::new("/dev/zero").exists() {
         let said = fails(3, &["check", "/dev/zero"]);
@@ -798,7 +814,7 @@ fn every_command_teaches() {
         let words = help
             .split_whitespace()
             .filter_map(|w| w.strip_prefix("models/"));
-        for model in words.filter(|w| w.ends_with(".toml")) {
+        for model in words {
             assert!(models().join(model).exists(), "{name}: {model}");
         }
     }

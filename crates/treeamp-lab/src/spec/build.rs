@@ -63,20 +63,7 @@ impl ModelFile {
     /// # Errors
     /// [`SpecError`] with file, line and key.
     pub fn tree(&self, setting: &Setting, scale: Scale) -> Result<Tree, SpecError> {
-        let known = self.adjustable();
-        if let Some(name) = setting.values.keys().find(|n| !known.contains(n)) {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            return Err(self.error(0, name, unknown("parameter", name, &known)));
-        }
-        let named = |name: &&String| known.iter().filter(|k| k == name).count();
-        if let Some(name) = setting.values.keys().find(|n| named(n) > 1) {
-            let label = name.split('.').next().unwrap_or(name);
-            let reason = format!(
-                "{} factors are called `{label}`: give each a `name` of its own",
-                named(&name)
-            );
-            return Err(self.error(0, name, reason));
-        }
+        self.check_setting(setting)?;
         let variables = self.variables();
         let stray =
             |(name, _, _): &&(String, Structure, usize)| !variables.contains(&name.as_str());
@@ -102,6 +89,25 @@ impl ModelFile {
         let tree = tree.map_err(|e| self.error(0, "", e.to_string()))?;
         self.check_beliefs(&tree)?;
         Ok(tree)
+    }
+
+    /// Every value that is set has one place in the file.
+    fn check_setting(&self, setting: &Setting) -> Result<(), SpecError> {
+        let known = self.adjustable();
+        if let Some(name) = setting.values.keys().find(|n| !known.contains(n)) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(self.error(0, name, unknown("parameter", name, &known)));
+        }
+        let named = |name: &&String| known.iter().filter(|k| k == name).count();
+        if let Some(name) = setting.values.keys().find(|n| named(n) > 1) {
+            let label = name.split('.').next().unwrap_or(name);
+            let reason = format!(
+                "{} factors are called `{label}`: give each a `name` of its own",
+                named(&name)
+            );
+            return Err(self.error(0, name, reason));
+        }
+        Ok(())
     }
 
     /// A full belief is a square matrix of its own.
@@ -180,13 +186,13 @@ impl ModelFile {
                 let key = key.map_or(name, |p| p.name);
                 at(key, format!("`{key}` must be {expected}, got {got}"))
             }
-            MakeError::Model(error) => match own.iter().find(|p| p.kind == ParameterKind::Matrix) {
-                Some(matrix) => at(matrix.name, error.to_string()),
-                None => {
-                    let key = path("factor", entry.label());
-                    self.error(entry.line, &key, error.to_string())
+            MakeError::Model(error) => {
+                if let Some(matrix) = own.iter().find(|p| p.kind == ParameterKind::Matrix) {
+                    return at(matrix.name, error.to_string());
                 }
-            },
+                let key = path("factor", entry.label());
+                self.error(entry.line, &key, error.to_string())
+            }
         }
     }
 
