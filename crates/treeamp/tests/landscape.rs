@@ -76,5 +76,7 @@ fn a_landscape_is_refused_where_there_is_none() -> Outcome {
     let missing = landscape(&tree, "z", 10).expect_err("z has no prior");
     assert!(missing.to_string().contains("`z`"), "{missing}");
     assert!(landscape(&tree, "w", 10).is_err());
+    let gaussian = landscape(&tree, "x", 10).expect_err("nothing varies");
+    assert!(gaussian.to_string().contains("not Gaussian"), "{gaussian}");
     Ok(())
 }

@@ -377,3 +377,56 @@ fn a_fallback_can_be_forbidden() {
         DoubleLoopEnd::Stationary
     );
 }
+
+/// Beyond the components by which a run is watched.
+#[test]
+fn large_signals_have_a_mode() {
+    let n = 10_000;
+    let y: Vec<f64> = common::normals(n, 3);
+    let like = GaussianLikelihood::new(1.0)
+        .unwrap()
+        .observed(y.clone())
+        .unwrap();
+    let model = source(L1::new(0.7).unwrap().iid(n)) >> var("x") >> like;
+    let tree = model.build().unwrap();
+    let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+    let solution = report.solution(&tree).unwrap();
+    for (x, y) in solution.place("x").unwrap().iter().zip(&y) {
+        let soft = (y.abs() - 0.7).max(0.0).copysign(*y);
+        assert!((x - soft).abs() < 1e-9, "{x} {soft}");
+    }
+}
+
+/// Constraints that cannot hold together have no minimiser.
+#[test]
+fn infeasible_problems_are_said_to_be() {
+    let w = Matrix::from_fn(4, 3, |i, j| 1.0 + (i * j) as f64).unwrap();
+    let model = source(NonNegative::new().unwrap().iid(3))
+        >> var("x")
+        >> Linear::new(w).unwrap()
+        >> var("z")
+        >> GaussianNoise::new(0.0).unwrap()
+        >> var("y");
+    let tree = model.build().unwrap().condition("y", &[-1.0; 4]).unwrap();
+    let said = match MaximumAPosteriori.on(&tree).unwrap().run(&mut ()) {
+        Ok(report) => report.solution(&tree).unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(said.to_string().contains("constraint"), "{said}");
+}
+
+/// The mode takes isotropic beliefs only, and says so before the first sweep.
+#[test]
+fn other_beliefs_are_refused() {
+    let like = GaussianLikelihood::new(1.0)
+        .unwrap()
+        .observed(vec![1.0; 5])
+        .unwrap();
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(5)) >> var("x").full() >> like;
+    let tree = model.build().unwrap();
+    let refused = MaximumAPosteriori.on(&tree).unwrap_err();
+    assert!(
+        matches!(refused, RunError::AlgorithmBelief { .. }),
+        "{refused}"
+    );
+}

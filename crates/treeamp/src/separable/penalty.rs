@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::prior::listed;
 use super::proximal::message_from_mode;
-use super::{chunked_sum, fill_moments};
-use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
+use super::{chunked_sum, fill_moments, gaussian_message, law_structures};
+use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{Arity, EnsembleRule, FEASIBLE, Factor, Incoming, PosteriorRule, ProximalRule};
 use crate::scalar::{ScalarPenalty, ScalarView, Tilt, Tilted};
@@ -262,6 +262,14 @@ impl<P: Penalty> Factor for Penalised<P> {
         })))
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        if self.law.as_gaussian().is_some() {
+            law_structures::<f64>(true)
+        } else {
+            &[Structure::Isotropic]
+        }
+    }
+
     /// How many updates in a row had no active coordinate.
     fn workspace_len(&self, _: &[SignalSpec]) -> usize {
         1
@@ -294,7 +302,19 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         incoming: Incoming<'_, Gaussian>,
         work: &mut [f64],
     ) -> Result<f64, FactorError> {
-        Ok(self.envelope(incoming, work)?.0)
+        let x = incoming.get(0);
+        if x.structure() == Structure::Isotropic {
+            return Ok(self.envelope(incoming, work)?.0);
+        }
+        let mut total = gaussian_message::<f64>(x, |_| self.law.as_gaussian())?;
+        total.add_assign(x);
+        let spec = SignalSpec {
+            structure: x.structure(),
+            ..SignalSpec::real([x.len()])
+        };
+        let mut mode = Moments::zeros(&spec);
+        total.moments_into(&mut mode)?;
+        Ok(x.log_value(&mode.mean) - self.law.energy(self.shape(), &mode.mean))
     }
 
     fn message(
@@ -308,7 +328,7 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         let constant = self.law.as_gaussian();
         if let Some(own) = constant.or_else(|| x.is_flat().then(|| self.law.nominal(self.shape())))
         {
-            out.precision.set_scalar(own.a);
+            out.set_precision(own.a);
             out.linear.fill(own.b);
             return Ok(());
         }
@@ -327,7 +347,13 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         out: &mut Moments,
         work: &mut [f64],
     ) -> Result<(), FactorError> {
-        self.mode(incoming, target, out, work)
+        let x = incoming.get(0);
+        if x.structure() == Structure::Isotropic {
+            return self.mode(incoming, target, out, work);
+        }
+        let mut total = gaussian_message::<f64>(x, |_| self.law.as_gaussian())?;
+        total.add_assign(x);
+        total.moments_into(out)
     }
 }
 

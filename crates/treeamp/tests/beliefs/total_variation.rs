@@ -1,110 +1,14 @@
 //! TV-VAMP: a full belief on x, isotropic ones elsewhere.
 
 use super::*;
-use treeamp::factor::{Arity, Incoming, PosteriorRule, message_from_moments};
 use treeamp::operator::{Boundary, FiniteDifference, applied};
 
-/// A variable about which nothing is known beforehand.
-#[derive(Debug)]
-struct Unknown(usize);
-
-impl Factor for Unknown {
-    fn name(&self) -> &'static str {
-        "unknown"
-    }
-    fn arity(&self) -> Arity {
-        Arity {
-            inputs: 0,
-            outputs: 1,
-        }
-    }
-    fn output_specs(
-        &self,
-        _: &[SignalSpec],
-    ) -> Result<Vec<SignalSpec>, treeamp::error::ShapeError> {
-        Ok(vec![SignalSpec::real([self.0])])
-    }
-    fn structures(&self) -> &'static [Structure] {
-        &[Structure::Full]
-    }
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-}
-
-impl PosteriorRule for Unknown {
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
-    ) -> Result<f64, FactorError> {
-        Ok(incoming.get(0).log_partition())
-    }
-    fn message(
-        &self,
-        _: Incoming<'_, Gaussian>,
-        _: usize,
-        out: &mut Gaussian,
-        _: &mut [f64],
-    ) -> Result<(), FactorError> {
-        out.set_flat();
-        Ok(())
-    }
-}
-
-/// The penalty $\lambda\|z\|_1$ at zero temperature: mean $\eta(b/a)$ and variance $\langle\eta'\rangle/a$ of the soft threshold.
-#[derive(Debug)]
-struct SoftThreshold(f64);
-
+/// Mean $\eta(b/a)$ and variance $\langle\eta'\rangle/a$ of the soft threshold.
 fn soft(strength: f64, a: f64, b: &[f64]) -> (Vec<f64>, f64) {
     let eta = |b: &f64| (b.abs() - strength).max(0.0).copysign(*b) / a;
     let active = b.iter().filter(|b| b.abs() > strength).count();
     let v = active as f64 / b.len() as f64 / a;
     (b.iter().map(eta).collect(), v)
-}
-
-impl Factor for SoftThreshold {
-    fn name(&self) -> &'static str {
-        "l1"
-    }
-    fn arity(&self) -> Arity {
-        Arity {
-            inputs: 1,
-            outputs: 0,
-        }
-    }
-    fn output_specs(
-        &self,
-        _: &[SignalSpec],
-    ) -> Result<Vec<SignalSpec>, treeamp::error::ShapeError> {
-        Ok(vec![])
-    }
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-}
-
-impl PosteriorRule for SoftThreshold {
-    fn log_partition(&self, _: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
-        Err(FactorError::Unsupported("not asked for here".to_owned()))
-    }
-    fn message(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        _: usize,
-        out: &mut Gaussian,
-        _: &mut [f64],
-    ) -> Result<(), FactorError> {
-        let z = incoming.get(0);
-        let a = z.precision.scalar();
-        if a <= 0.0 {
-            return Err(FactorError::Improper("nothing is known yet".to_owned()));
-        }
-        let (r, v) = soft(self.0, a, &z.linear);
-        out.linear = r;
-        out.precision.set_scalar(v);
-        message_from_moments(z, out)
-    }
 }
 
 /// One step of TV-VAMP (section 2.9 of the paper) from $a_{z\to K}, b_{z\to K}$: the messages $K\to z$ and $f\to z$, and
@@ -167,9 +71,11 @@ fn full_beliefs_on_x_make_tv_vamp() {
         };
         let columns: Vec<Vec<f64>> = (0..n).map(|j| applied(&operator, &unit(j))).collect();
         let k = Mat::from_fn(columns[0].len(), n, |i, j| columns[j][i]);
-        let tree = (source(Unknown(n))
+        let tree = (source(Quadratic::free().iid(n))
             >> var("x").full()
-            >> ((named("K", Linear::of(operator)) >> var("z") >> SoftThreshold(strength))
+            >> ((named("K", Linear::of(operator))
+                >> var("z")
+                >> L1::new(strength).unwrap().at_end())
                 + (named("A", Linear::new(a.clone()).unwrap())
                     >> var("a")
                     >> gaussian(delta, &y))))

@@ -14,7 +14,7 @@ mod pace;
 mod solution;
 mod splitting;
 
-use crate::belief::{Gaussian, Message as _, Moments, SignalSpec};
+use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::engine::{Algorithm, DoubleLoop, Engine, MissingRule, Options, Potential, Report};
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Factor, Incoming, ProximalRule, cold_excess, log_value};
@@ -91,6 +91,11 @@ impl Algorithm for MaximumAPosteriori {
     const ON_DATA: bool = true;
     const RECOVERS: bool = false;
     const FALLS_BACK_FROM_ANYWHERE: bool = true;
+
+    /// The mode needs no more than an isotropic belief; expectation propagation takes penalties among other ones.
+    fn takes(&self, _: Structure) -> bool {
+        false
+    }
 
     fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
         let rule = factor.proximal().map(|_| ());

@@ -45,7 +45,7 @@ impl Report<MaximumAPosteriori> {
     /// sparse signal are zeros, and constraints hold. The output of a channel without noise is computed from its inputs.
     ///
     /// # Errors
-    /// Another tree, or a penalty without a mode at the final messages.
+    /// Another tree, a penalty without a mode at the final messages, or constraints that cannot hold together.
     pub fn solution(&self, tree: &Tree) -> Result<Solution, RunError> {
         let mut places: Vec<Option<Vec<f64>>> = vec![None; tree.variables().len()];
         for f in tree.order() {
@@ -63,6 +63,16 @@ impl Report<MaximumAPosteriori> {
             let ports: Vec<&[f64]> = node.edges.iter().map(at).collect();
             let rule = node.factor.proximal();
             let energy = rule.map_or(f64::NAN, |r| r.energy(&ports));
+            if !energy.is_finite() {
+                return Err(RunError::NotDefined {
+                    what: "the minimiser".to_owned(),
+                    why: format!(
+                        "expected a point of finite energy, got {energy} at factor `{}`: its constraint does not hold together \
+                         with the others",
+                        node.name
+                    ),
+                });
+            }
             energies.push((node.name.clone(), energy));
         }
         Ok(Solution {

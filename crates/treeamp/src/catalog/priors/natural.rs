@@ -66,7 +66,7 @@ impl NaturalPrior {
         Interval::new(lower, upper, b / a, 1.0 / a)
     }
 
-    /// A variable $x \ge 0$: $e^{-\frac12 a x^2 + b x}$ there.
+    /// A variable $x \ge 0$: $e^{-\frac12 a x^2 + b x}$ there. With $a = 0$ and $b < 0$ that is [`Exponential`](super::Exponential).
     ///
     /// # Errors
     /// Unless $a$ is positive and both are finite.
