@@ -176,6 +176,18 @@ fn acceleration_saves_sweeps() {
     );
 }
 
+/// Some of these are improper from the first sweep on, and settle with smaller steps from the start.
+#[test]
+fn phase_retrieval_settles_for_every_seed() {
+    for seed in 0..20 {
+        let case = suite::case("phase retrieval", seed);
+        let report = run(&case.posterior, Damping::default());
+        let ended = &report.termination;
+        println!("seed {seed}: {ended} after {} sweeps", report.sweeps);
+        assert!(ended.is_converged(), "seed {seed}: {ended}");
+    }
+}
+
 /// Models that settle with default options and for no seed without damping.
 #[test]
 fn hard_models_settle() {

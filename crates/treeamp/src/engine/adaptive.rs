@@ -49,6 +49,12 @@ impl Step {
         }
     }
 
+    /// Starts with steps of this size.
+    pub fn begin_with(&mut self, size: f64) {
+        self.size = size;
+        self.cap = BELOW_FAILURE.min(2.0 * size);
+    }
+
     /// A step that could not be taken.
     pub fn halve(&mut self) {
         self.cap = BELOW_FAILURE * self.size;

@@ -153,6 +153,19 @@ impl<A: Algorithm> State<A> {
         }
     }
 
+    /// An adaptive run without a single proper sweep.
+    pub fn never_settled(&self) -> bool {
+        self.step.is_some() && !self.has_good
+    }
+
+    /// Starts with steps of this size.
+    pub fn begin_with(&mut self, size: f64) {
+        if let Some(step) = &mut self.step {
+            step.begin_with(size);
+            self.damping.fill(1.0 - size);
+        }
+    }
+
     /// The residual that a full step would have had.
     pub fn full_residual(&self, residual: f64) -> f64 {
         residual / self.step.as_ref().map_or(1.0, |s| s.size)

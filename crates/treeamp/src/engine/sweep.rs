@@ -15,6 +15,8 @@ const GROWTH_LIMIT: f64 = 1000.0;
 const GROWTH_FLOOR: f64 = 1e-3;
 /// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
 const IMPROPER_LIMIT: usize = 10;
+/// Times that an adaptive run which has been improper from its first sweep on starts again.
+const ATTEMPTS: i32 = 2;
 
 /// Runs an algorithm on a tree.
 ///
@@ -169,6 +171,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         let mut variances: Vec<f64> = Vec::with_capacity(capacity * width);
         let mut smallest = f64::INFINITY;
         let mut improper_run = 0;
+        let mut attempts = 0;
         let mut termination = Termination::SweepLimit;
         for sweep in 1..=self.sweep_limit() {
             if let Damping::Steps(steps) = &self.options.damping {
@@ -203,6 +206,14 @@ impl<'t, A: Algorithm> Engine<'t, A> {
                 continue;
             }
             improper_run = if improper > 0 { improper_run + 1 } else { 0 };
+            if improper_run >= IMPROPER_LIMIT && attempts < ATTEMPTS && state.never_settled() {
+                // there is nothing to go back to: once more from the start, with smaller steps
+                attempts += 1;
+                state = self.start()?;
+                state.begin_with(0.5_f64.powi(attempts));
+                improper_run = 0;
+                continue;
+            }
             if let Some(mut divergence) = first.filter(|_| improper_run >= IMPROPER_LIMIT) {
                 divergence.reason =
                     format!("improper for {improper_run} sweeps: {}", divergence.reason);
