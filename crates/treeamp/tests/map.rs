@@ -430,3 +430,25 @@ fn other_beliefs_are_refused() {
         "{refused}"
     );
 }
+
+/// A report belongs to the tree that was run on.
+#[test]
+fn another_tree_is_refused() {
+    let tree = |n: usize| {
+        let like = GaussianLikelihood::new(1.0)
+            .unwrap()
+            .observed(vec![1.0; n])
+            .unwrap();
+        let model = source(L1::new(0.5).unwrap().iid(n)) >> var("x") >> like;
+        model.build().unwrap()
+    };
+    let (run, other) = (tree(8), tree(3));
+    let report = MaximumAPosteriori.on(&run).unwrap().run(&mut ()).unwrap();
+    let refused = report.solution(&other).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("`x` has 3 numbers in place of 8"),
+        "{refused}"
+    );
+}

@@ -137,3 +137,28 @@ fn a_penalty_is_no_teacher() {
     assert!(MismatchedEvolution::new(&s, &s).is_err());
     assert!(StateEvolution::new(&s).is_err());
 }
+
+/// A student whose penalty starts without an active coordinate is sure of zero, and wrong: that is no recovery.
+#[test]
+fn a_sure_and_wrong_student_has_recovered_nothing() {
+    for (strength, alpha) in [(0.05, 0.8), (0.3, 0.4), (0.1, 0.6)] {
+        let t = in_the_limit(teacher(0.1).limit(), alpha, 0.01);
+        let s = in_the_limit(L1::new(strength).unwrap().limit(), alpha, 1.0);
+        let evolution = MismatchedEvolution::new(&t, &s).unwrap();
+        if let Ok(end) = evolution.run() {
+            let recovered = Termination::Converged {
+                perfect_recovery: true,
+            };
+            assert!(*end.termination() != recovered, "{strength} {alpha}");
+        }
+        // from some knowledge it finds the lasso's error, which is smaller than that of knowing nothing
+        let start = Initial::Constant {
+            precision: 1.0,
+            linear: 0.0,
+        };
+        let informed = evolution.initial(start).fixed_point().unwrap();
+        let error = informed.mse("x").unwrap();
+        println!("{strength} {alpha}: {error:.5}");
+        assert!(error > 1e-3 && error < 0.06);
+    }
+}

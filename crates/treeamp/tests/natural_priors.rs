@@ -114,3 +114,17 @@ fn parameters_out_of_range_are_refused() {
     ];
     assert_eq!(refused, [true; 7]);
 }
+
+/// A field that probabilities cannot hold still loses to stronger evidence.
+#[test]
+fn strong_fields_are_no_certainty() {
+    for (field, b) in [(20.0, -50.0), (17.0, -17.0), (300.0, -400.0), (-20.0, 50.0)] {
+        let t = NaturalPrior::binary(field).unwrap().tilted(1.0, b);
+        let c: f64 = field + b;
+        assert!((t.mean - c.tanh()).abs() < 1e-15, "{field} {b}: {}", t.mean);
+        // A = ln(2 cosh c) - ln(2 cosh h) - a/2
+        let log_cosh = |x: f64| x.abs() + (-2.0 * x.abs()).exp().ln_1p();
+        let exact = log_cosh(c) - log_cosh(field) - 0.5;
+        assert!((t.log_z - exact).abs() < 1e-12 * exact.abs().max(1.0));
+    }
+}

@@ -30,6 +30,10 @@ pub trait Marginal: Clone + Send + Sync + std::fmt::Debug {
     fn second_moment(&self) -> f64;
     /// Its average variance.
     fn variance(&self) -> f64;
+    /// It is known to be wrong, however sure: a theory knows the error of its student.
+    fn errs(&self) -> bool {
+        false
+    }
     /// Copies some components, evenly spread, into a marginal of fewer.
     fn thin_into(&self, out: &mut Self) {
         out.copy_from(self);

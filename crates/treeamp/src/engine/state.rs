@@ -171,11 +171,11 @@ impl<A: Algorithm> State<A> {
         residual / self.step.as_ref().map_or(1.0, |s| s.size)
     }
 
-    /// Every variance is below this fraction of the second moment.
+    /// Every variance is below this fraction of the second moment, and no error is known to be left.
     pub fn perfect(&self, fraction: f64) -> bool {
         self.marginals
             .iter()
-            .all(|m| m.variance() <= fraction * m.second_moment())
+            .all(|m| m.variance() <= fraction * m.second_moment() && !m.errs())
     }
 
     pub fn keep(&mut self) {

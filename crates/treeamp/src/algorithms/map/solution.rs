@@ -47,6 +47,18 @@ impl Report<MaximumAPosteriori> {
     /// # Errors
     /// Another tree, a penalty without a mode at the final messages, or constraints that cannot hold together.
     pub fn solution(&self, tree: &Tree) -> Result<Solution, RunError> {
+        for variable in tree.variables() {
+            let (expected, got) = (variable.spec.len(), self.minimiser(&variable.name)?.len());
+            if expected != got {
+                return Err(RunError::NotDefined {
+                    what: "the solution".to_owned(),
+                    why: format!(
+                        "expected the tree of the run, got one where `{}` has {expected} numbers in place of {got}",
+                        variable.name
+                    ),
+                });
+            }
+        }
         let mut places: Vec<Option<Vec<f64>>> = vec![None; tree.variables().len()];
         for f in tree.order() {
             self.place_outputs(tree, *f, &mut places)?;

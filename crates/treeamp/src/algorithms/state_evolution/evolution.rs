@@ -29,6 +29,11 @@ impl Marginal for Prediction {
         self.0.v
     }
 
+    /// A thousandth of the signal is no rounding.
+    fn errs(&self) -> bool {
+        self.0.mse() > 1e-3 * self.0.tau0
+    }
+
     /// Relative, so that a fixed point with a small error is reached as well as one with a large one.
     fn change(&self, previous: &Self, _: f64) -> f64 {
         let relative = |x: f64, y: f64| {

@@ -43,6 +43,28 @@ impl Binary {
             offset: 0.5 * (plus + minus),
         })
     }
+
+    /// $p(x) \propto e^{hx}$: half log-odds $h$, also where $p_+$ would round to 0 or 1.
+    ///
+    /// # Errors
+    /// Unless $h$ is finite.
+    pub fn with_field(field: f64) -> Result<Self, ModelError> {
+        if !field.is_finite() {
+            return Err(parameter(Self::NAME, "field", "finite", field));
+        }
+        let e = (-2.0 * field.abs()).exp();
+        let smaller = e / (1.0 + e);
+        Ok(Self {
+            p_plus: if field < 0.0 {
+                smaller
+            } else {
+                1.0 / (1.0 + e)
+            },
+            field,
+            // ln(2 cosh h), less
+            offset: -field.abs() - e.ln_1p(),
+        })
+    }
 }
 
 impl ScalarPrior for Binary {

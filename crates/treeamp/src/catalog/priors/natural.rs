@@ -40,7 +40,7 @@ impl NaturalPrior {
     /// Unless $b$ is finite.
     pub fn binary(b: f64) -> Result<Binary, ModelError> {
         check(1.0, b)?;
-        Binary::new(sigmoid(2.0 * b))
+        Binary::with_field(b)
     }
 
     /// A sparse variable: weight $e^\eta$ at zero and $e^{-\frac12 a x^2 + b x}$ elsewhere; its log-odds of being non-zero are
