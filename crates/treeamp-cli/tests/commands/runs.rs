@@ -1,0 +1,399 @@
+//! Runs, predictions, and what every command has in common.
+
+use super::*;
+
+#[test]
+fn every_model_can_be_checked_described_and_predicted() {
+    let folder = fs::read_dir(models()).expect("the models");
+    let mut files: Vec<PathBuf> = folder.map(|f| f.expect("a file").path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "toml"));
+    files.sort();
+    assert!(files.len() >= 10);
+    for file in &files {
+        assert!(works(&["check", text(file)]).contains("good"));
+        assert!(works(&["describe", text(file), "--observed"]).contains("observed:"));
+        assert!(works(&["describe", text(file), "--form", "svg"]).contains("</svg>"));
+        assert!(works(&["describe", text(file), "--form", "dot"]).contains("graph"));
+        // penalties have no theory as a teacher; the committee takes ten seconds
+        let long = file.ends_with("committee.toml") && std::env::var_os("TREEAMP_FULL").is_none();
+        if !file.ends_with("total_variation.toml") && !long {
+            predictions_make_sense(file);
+        }
+    }
+    let table = works(&[
+        "predict",
+        text(&models().join("perceptron.toml")),
+        "--set",
+        "alpha=1.35",
+    ]);
+    assert!(
+        table.contains("phase of x") && table.contains("hard"),
+        "{table}"
+    );
+}
+
+/// A signal that is known exactly through a noiseless output: JSON has no infinity.
+#[test]
+fn an_infinite_evidence_is_null_with_a_reason() {
+    let folder = Folder::new("evidence");
+    let model = folder.file(
+        "m.toml",
+        "[[factor]]\nkind = \"binary\"\nsize = 50\noutput = \"x\"\n[[factor]]\nkind = \"linear\"\n\
+         matrix = { ensemble = \"gaussian\", alpha = 2.0 }\ninput = \"x\"\noutput = \"y\"\n",
+    );
+    let output = treeamp(&["run", text(&model), "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(json["log_evidence"].is_null(), "{json}");
+    assert!(json["log_evidence_reason"].is_string(), "{json}");
+}
+
+/// Errors do not exceed the second moments, and an information is not negative, or there is a reason.
+fn predictions_make_sense(file: &Path) {
+    let json = works(&["predict", text(file), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let number = |v: &serde_json::Value| v.as_f64().unwrap_or(f64::NAN);
+    for (name, row) in json["variables"].as_object().expect("variables") {
+        let (mse, power) = (number(&row["mse"]), number(&row["second_moment"]));
+        // a student who is wrong can do worse than the prior, but these do not
+        assert!(
+            mse >= 0.0 && mse <= power,
+            "{}: {name}: {row}",
+            file.display()
+        );
+    }
+    let information = &json["mutual_information"];
+    let reason = &json["reasons"]["mutual_information"];
+    assert!(
+        information.as_f64().is_some_and(|i| i >= 0.0) || reason.is_string(),
+        "{}: {json}",
+        file.display()
+    );
+}
+
+/// Two priors that meet in one variable: the law has a constant that no factor knows.
+#[test]
+fn a_model_that_is_not_a_bayesian_network_has_no_entropy() {
+    let said = works(&["predict", text(&models().join("sparse_gradient.toml"))]);
+    let reason = "not defined: the model is not a Bayesian network: `z` comes from `gradient` and `gauss_bernoulli`";
+    assert_eq!(said.matches(reason).count(), 2, "{said}");
+    assert!(!said.contains("nats"), "{said}");
+}
+
+#[test]
+fn a_run_leaves_its_results() {
+    let folder = Folder::new("run");
+    let model = small(&folder);
+    let (npz, csv) = (folder.path("r.npz"), folder.path("r.csv"));
+    let html = folder.path("r.html");
+    let table = works(&[
+        "run",
+        text(&model),
+        "--output",
+        text(&npz),
+        "--report",
+        text(&html),
+    ]);
+    assert!(
+        table.contains("log-evidence") && table.contains("converged"),
+        "{table}"
+    );
+    works(&["run", text(&model), "--output", text(&csv)]);
+    let mean = read(&format!("{}:x_mean", npz.display())).expect("the mean");
+    let variance = read(&format!("{}:x_variance", npz.display())).expect("the variance");
+    assert_eq!((mean.shape, variance.shape), (vec![100], vec![100]));
+    let lines = fs::read_to_string(&csv).expect("the table");
+    // x has 100 components, z 50
+    assert_eq!(lines.lines().count(), 151);
+    let first: Vec<&str> = lines.lines().nth(1).expect("a line").split(',').collect();
+    assert_eq!(first[2].parse(), Ok(mean.values[0]));
+    let page = fs::read_to_string(&html).expect("the report");
+    assert!(page.contains("gauss_bernoulli") && page.matches("<svg").count() == 2);
+    assert!(
+        !page.contains("http://")
+            || page.matches("http://").count()
+                == page.matches("http://www.w3.org/2000/svg").count()
+    );
+
+    let json = works(&["run", text(&model), "--json", "--seed", "-3"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["converged"], true);
+    assert!(
+        json["variables"]["x"]["mse"]
+            .as_f64()
+            .is_some_and(|x| x > 0.0 && x < 0.1)
+    );
+
+    // what exists is kept
+    let kept = fs::read(&npz).expect("the results");
+    let complaint = fails(
+        2,
+        &["run", text(&model), "--seed", "9", "--output", text(&npz)],
+    );
+    assert!(complaint.contains("exists already; --force"), "{complaint}");
+    assert_eq!(kept, fs::read(&npz).expect("the results"));
+    works(&[
+        "run",
+        text(&model),
+        "--seed",
+        "9",
+        "--output",
+        text(&npz),
+        "--force",
+    ]);
+    assert_ne!(kept, fs::read(&npz).expect("the results"));
+}
+
+#[test]
+fn data_come_from_files() {
+    let folder = Folder::new("data");
+    folder.file("w.csv", "1,0\n0,2\n1,1\n");
+    folder.file("y.csv", "1.0\n-2.0\n0.0\n");
+    let model = r#"
+[[factor]]
+kind = "gaussian"
+size = 2
+output = "x"
+[[factor]]
+kind = "linear"
+matrix = "w.csv"
+input = "x"
+output = "z"
+[[factor]]
+kind = "gaussian_noise"
+variance = 0.5
+input = "z"
+output = "y"
+[observe]
+y = "y.csv"
+"#;
+    folder.file("wide.csv", "1,0,0\n0,2,0\n1,1,0\n");
+    folder.file("holes.csv", "1,nan\n0,2\n1,1\n");
+    let complex = Array::new(vec![2], vec![1.0; 4], true).expect("an array");
+    fs::write(folder.path("complex.npy"), encode_npy(&complex)).expect("a file");
+    let file = folder.file("m.toml", model);
+    let out = folder.path("out.npz");
+    let table = works(&["run", text(&file), "--output", text(&out)]);
+    assert!(table.contains("unknown"), "the truth is not known: {table}");
+    // (1 + W'W/0.5) x = W'y/0.5, by hand: [[5, 2], [2, 11]] x = [2, -8]
+    let mean = read(&format!("{}:x_mean", out.display()))
+        .expect("the mean")
+        .values;
+    for (x, exact) in mean.iter().zip([38.0 / 51.0, -44.0 / 51.0]) {
+        assert!((x - exact).abs() < 1e-9, "{mean:?}");
+    }
+    for (from, to, complaint) in [
+        ("y.csv", "nowhere.csv", "m.toml:17: `observe.y`"),
+        ("w.csv", "nowhere.npy", "m.toml:8: `factor.linear.matrix`"),
+        (
+            "w.csv",
+            "y.csv",
+            "m.toml:8: `factor.linear.matrix`: y.csv: expected a matrix of two axes, got 1",
+        ),
+        (
+            "w.csv",
+            "wide.csv",
+            "m.toml:8: `factor.linear.matrix`: wide.csv: expected 2 columns, one per component of the input, got 3 x 3",
+        ),
+        (
+            "w.csv",
+            "holes.csv",
+            "m.toml:8: `factor.linear.matrix`: holes.csv: expected finite values, got NaN at index 1",
+        ),
+        (
+            "y.csv",
+            "complex.npy",
+            "m.toml:17: `observe.y`: complex.npy: expected real values, got complex ones",
+        ),
+        ("y = ", "q = ", "m.toml:17: `observe.q`: "),
+    ] {
+        let bad = folder.file("bad.toml", &model.replace(from, to));
+        let code = if to.starts_with("nowhere") { 3 } else { 2 };
+        let said = fails(code, &["check", text(&bad)]);
+        assert!(
+            said.contains(&complaint.replace("m.toml", "bad.toml")),
+            "{said}"
+        );
+    }
+    folder.file("y.csv", "1.0\nnan\n0.0\n");
+    let said = fails(2, &["run", text(&file)]);
+    assert!(
+        said.contains("m.toml:17: `observe.y`: y.csv: expected finite values, got NaN at index 1"),
+        "{said}"
+    );
+    folder.file("y.csv", "1.0\n");
+    let said = fails(2, &["run", text(&file)]);
+    assert!(
+        said.contains("m.toml:17: `observe.y`: y.csv: expected 3 values, got 1"),
+        "{said}"
+    );
+}
+
+#[test]
+fn every_command_teaches() {
+    for name in [
+        "demo",
+        "run",
+        "predict",
+        "threshold",
+        "sweep",
+        "merge",
+        "plot",
+        "describe",
+        "modules",
+        "check",
+    ] {
+        let help = works(&[name, "--help"]);
+        assert!(
+            help.contains("Examples:") && help.contains("Exit codes:"),
+            "{name}"
+        );
+    }
+    for name in [
+        "curve",
+        "run",
+        "signals",
+        "images",
+        "convergence",
+        "landscape",
+        "phases",
+    ] {
+        let help = works(&["plot", name, "--help"]);
+        let taught = help.contains("Examples:") && help.contains("Exit codes:");
+        assert!(taught, "plot {name}");
+        assert!(help.contains(&format!("treeamp plot {name} ")), "{help}");
+    }
+    // what the examples name exists
+    for name in [
+        "run",
+        "predict",
+        "threshold",
+        "sweep",
+        "plot",
+        "describe",
+        "check",
+    ] {
+        let help = works(&[name, "--help"]);
+        let words = help
+            .split_whitespace()
+            .filter_map(|w| w.strip_prefix("models/"));
+        for model in words {
+            assert!(models().join(model).exists(), "{name}: {model}");
+        }
+    }
+    let list = works(&["modules"]);
+    assert!(list.contains("circular_gauss_bernoulli  prior"), "{list}");
+    let schema: serde_json::Value =
+        serde_json::from_str(&works(&["modules", "--schema"])).expect("JSON");
+    assert!(schema["properties"]["factor"].is_object());
+    let modules: serde_json::Value =
+        serde_json::from_str(&works(&["modules", "--json"])).expect("JSON");
+    assert!(modules.as_array().is_some_and(|m| m.len() > 20));
+}
+
+#[test]
+fn every_command_speaks_json() {
+    let folder = Folder::new("json");
+    let model = small(&folder);
+    let (model, picture) = (text(&model), folder.path("p.svg"));
+    let demo = folder.path("d.svg");
+    for arguments in [
+        &["demo", "--n", "100", "--output", text(&demo)][..],
+        &["run", model][..],
+        &["predict", model][..],
+        &["check", model][..],
+        &["describe", model][..],
+        &["modules"][..],
+        &["modules", "sign"][..],
+        &["plot", "run", model, "--output", text(&picture)][..],
+        &["threshold", model, "--of", "alpha", "--between", "0.1:0.9"][..],
+    ] {
+        let mut all = arguments.to_vec();
+        all.extend(["--json", "--threads", "1"]);
+        let output = treeamp(&all);
+        let parsed: Result<serde_json::Value, _> = serde_json::from_slice(&output.stdout);
+        assert!(
+            parsed.is_ok(),
+            "{all:?}: {}{}",
+            stdout(&output),
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn restarts_are_told_apart() {
+    let folder = Folder::new("restarts");
+    let model = fs::read_to_string(models().join("phase_retrieval.toml")).expect("the model");
+    let model = model
+        .replace("n = 1000", "n = 200")
+        .replace("mean = 0.01", "mean = 0.0")
+        .replace("alpha = 1.2", "alpha = 2.0");
+    let model = folder.file("pr.toml", &model);
+    let told = works(&["run", text(&model), "--restarts", "3", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let starts = told["starts"].as_array().expect("a list");
+    let all: usize = starts
+        .iter()
+        .map(|s| s["starts"].as_array().map_or(0, Vec::len))
+        .sum();
+    assert_eq!(all, 4, "{told}");
+    // the signal is found up to its sign, and that is the best
+    let error = told["variables"]["x"]["sign_mse"]
+        .as_f64()
+        .expect("a number");
+    assert!(error < 1e-8, "{error}");
+    let table = works(&["run", text(&model), "--restarts", "3"]);
+    assert!(
+        table.contains("starts") && table.contains("push, seed"),
+        "{table}"
+    );
+}
+
+/// Total variation of a piecewise constant signal: its mode has few steps, and the energy of the report is that of the
+/// minimiser; a law without a mode is named.
+#[test]
+fn the_mode_of_a_model() {
+    let folder = Folder::new("mode");
+    let model = models().join("total_variation.toml");
+    let output = folder.path("mode.npz");
+    let told = works(&[
+        "run",
+        text(&model),
+        "--map",
+        "--json",
+        "--output",
+        text(&output),
+    ]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let energies = told["energies"].as_object().expect("a table");
+    let sum: f64 = energies
+        .values()
+        .filter_map(serde_json::Value::as_f64)
+        .sum();
+    let energy = told["energy"].as_f64().expect("a number");
+    assert!((sum - energy).abs() < 1e-9 * energy.abs());
+    let x = read(&format!("{}:x_minimiser", text(&output))).expect("an array");
+    let y = read(text(&models().join("steps.csv"))).expect("an array");
+    assert_eq!((x.values.len(), y.values.len()), (200, 200));
+    // the energy of the minimiser, term by term: noise 0.04, strength 4, periodic differences
+    let fit: f64 = x
+        .values
+        .iter()
+        .zip(&y.values)
+        .map(|(x, y)| (x - y).powi(2))
+        .sum();
+    let next = x.values.iter().cycle().skip(1);
+    let steps: f64 = x.values.iter().zip(next).map(|(x, y)| (x - y).abs()).sum();
+    assert!(
+        (fit / 0.08 + 4.0 * steps - energy).abs() < 1e-6 * energy,
+        "{energy}"
+    );
+    let table = works(&["run", text(&model), "--map"]);
+    assert!(
+        table.contains("energy") && table.contains("not zero"),
+        "{table}"
+    );
+    let law = models().join("sparse_regression.toml");
+    let complaint = fails(2, &["run", text(&law), "--map"]);
+    assert!(complaint.contains("gauss_bernoulli"), "{complaint}");
+}
