@@ -18,6 +18,7 @@ mod options;
 mod penalty;
 mod ports;
 mod posterior;
+mod run;
 mod starts;
 mod sweep;
 mod tree;
