@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import json
 import os
+import pickle
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +22,7 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import check_seed, count
+from ..errors import TreeampError
 from ._pandas import pandas
 
 __all__ = ["ExecutorError", "log_on_progress", "run_experiments", "save_experiments", "simple_run_experiments"]
@@ -29,8 +31,12 @@ __all__ = ["ExecutorError", "log_on_progress", "run_experiments", "save_experime
 _WINDOW = 1000
 
 
-class ExecutorError(RuntimeError):
+class ExecutorError(TreeampError, RuntimeError):
     """The executor died. What was finished is in the journal, and the same call goes on from there."""
+
+
+#: What a future tells when its executor is gone, whatever the cell.
+_DEATHS = (futures.BrokenExecutor, futures.CancelledError, EOFError, OSError)
 
 
 def log_on_progress(i: int, total: int) -> None:
@@ -50,17 +56,31 @@ def _is_axis(x: Any) -> bool:
     return isinstance(x, (list, tuple, range)) or getattr(x, "ndim", 0) == 1
 
 
-def _fixed(x: Any) -> Any:
+def _fixed(name: str, x: Any) -> Any:
     """A fixed parameter in the configuration of a journal: its value, or a digest of it."""
     x = _scalar(x)
     if x is None or isinstance(x, (bool, int, float, str)):
         return x
-    if isinstance(x, np.ndarray):
-        digest = hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
-        return f"array {x.dtype} {x.shape} {digest}"
-    if callable(x):
+    if isinstance(x, np.ndarray) and x.dtype != object:
+        return f"array {x.dtype} {x.shape} {_digest(np.ascontiguousarray(x).tobytes())}"
+    if inspect.isroutine(x) or inspect.isclass(x):
         return _name(x)
-    return repr(x)
+    if isinstance(x, Mapping):
+        return {str(key): _fixed(name, value) for key, value in x.items()}
+    if isinstance(x, (set, frozenset)):
+        return sorted(map(repr, x))
+    try:
+        # by value: a default repr is an address, which is never the same again
+        return f"{type(x).__module__}.{type(x).__qualname__} {_digest(pickle.dumps(x, protocol=4))}"
+    except Exception as error:
+        raise TypeError(
+            f"`{name}` cannot be told apart from other values of {type(x).__name__} in a journal, since it cannot be pickled: "
+            f"{_reason(error)}"
+        ) from error
+
+
+def _digest(bytes_of_it: bytes) -> str:
+    return hashlib.sha256(bytes_of_it).hexdigest()
 
 
 def _name(run: Callable[..., Any]) -> str:
@@ -150,7 +170,7 @@ class _Plan:
         return found
 
     def configuration(self) -> str:
-        fixed = {name: _fixed(value) for name, value in sorted(self.fixed.items())}
+        fixed = {name: _fixed(name, value) for name, value in sorted(self.fixed.items())}
         seeds = "literal" if self.literal else "streams" if self.seeded else "none"
         axes = sorted(self.axes)
         return json.dumps({"run": _name(self.run), "fixed": fixed, "axes": axes, "seeds": seeds})
@@ -211,7 +231,7 @@ def _carry_out(
     try:
         while True:
             for key, kwargs in left:
-                waiting[executor.submit(_timed, plan.run, kwargs)] = key
+                waiting[_submitted(executor, plan.run, kwargs, progress)] = key
                 if len(waiting) >= _WINDOW:
                     break
             if not waiting:
@@ -219,18 +239,39 @@ def _carry_out(
             done, _ = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
             for future in done:
                 key = waiting.pop(future)
-                note(key, future.result())
-    except (futures.BrokenExecutor, futures.CancelledError, EOFError, ConnectionError, OSError) as error:
-        text = f"the executor died: {_reason(error)}; {progress.done} of {progress.total} cells are finished"
-        raise ExecutorError(text) from error
+                note(key, _returned(future, progress))
     finally:
         for future in waiting:
             future.cancel()
 
 
+def _died(error: BaseException, progress: _Progress) -> ExecutorError:
+    return ExecutorError(f"the executor died: {_reason(error)}; {progress.done} of {progress.total} cells are finished")
+
+
+def _submitted(executor: Any, run: Callable[..., Any], kwargs: dict[str, Any], progress: _Progress) -> Any:
+    """The future of a cell."""
+    try:
+        return executor.submit(_timed, run, kwargs)
+    except Exception as error:  # one that was shut down says so in words of its own
+        raise _died(error, progress) from error
+
+
+def _returned(future: Any, progress: _Progress) -> tuple[Any, str | None, float]:
+    """What a cell returned. Errors of the run are in it; others are those of the way to the worker and back."""
+    try:
+        return future.result()  # type: ignore[no-any-return]
+    except _DEATHS as error:
+        raise _died(error, progress) from error
+    except Exception as error:  # its worker was lost too often, or something cannot be pickled
+        return None, f"the executor lost the cell: {_reason(error)}", 0.0
+
+
 def _table(plan: _Plan, journal: _lib.Journal) -> Any:
     columns, rows = plan.sweep.table(journal)
     table = pandas().DataFrame(rows, columns=columns)
+    if (table["status"] != "failed").all():
+        table = table.drop(columns=["status", "reason"])
     for name, value in reversed(plan.fixed.items()):
         if name not in table and (value is None or isinstance(_scalar(value), (bool, int, float, str))):
             table.insert(0, name, _scalar(value))
@@ -274,19 +315,24 @@ def run_experiments(
     Returns
     -------
     pandas.DataFrame
-        One row for every line of results, in the order of the grid; a cell that failed is a row with ``status``
-        ``"failed"`` and its ``reason``.
+        One row for every line of results, in the order of the grid. Where cells failed, two more columns tell: ``status``,
+        ``"ok"`` or ``"failed"``, and its ``reason``. A repeated call with a journal tries them again.
 
     Examples
     --------
     >>> table = run_experiments(lambda a, b: {"product": a * b}, a=[1, 2], b=10)
-    >>> table[["a", "b", "product", "status"]].values.tolist()
-    [[1, 10, 10, 'ok'], [2, 10, 20, 'ok']]
+    >>> table[["a", "b", "product"]].values.tolist()
+    [[1, 10, 10], [2, 10, 20]]
+    >>> table = run_experiments(lambda a: {"inverse": 1 / a}, a=[0, 2])
+    >>> table.status.tolist(), table.reason[0]
+    (['failed', 'ok'], 'ZeroDivisionError: division by zero')
     """
     pandas()
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {type(executor).__name__}")
     plan = _Plan(run, seeds, kwargs)
     path = None if journal is None else os.fspath(journal)
-    opened = _lib.Journal(path, plan.configuration())
+    opened = _lib.Journal() if path is None else _lib.Journal(path, plan.configuration())
     try:
         _fill(plan, opened, executor, threads, on_progress, progress)
         return _table(plan, opened)
