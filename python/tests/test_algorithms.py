@@ -131,10 +131,14 @@ def test_trackers() -> None:
     last = errors.get_dataframe().query("id == 'x'").iloc[-1]
     assert last["mse"] == ta.mean_squared_error(sample["x"], report.mean("x"))
     assert overlaps.records[-1]["mse"] == last["mse"]
-    assert {r["direction"] for r in messages.records} == {"fwd", "bwd"} and "a" in messages.records[0]
-    # the objective after the last sweep is that of the report
-    totals = [r["A"] for r in objective.records if r["node"] == "model"]
-    assert totals[-1] == pytest.approx(ep.log_evidence(), rel=1e-12)
+    assert {r["direction"] for r in messages.records} == {"fwd", "bwd"}
+    assert set(messages.records[0]) == {"iter", "x_id", "f_id", "a", "n_iter", "direction"}
+    # the objective after the last sweep is that of the report, and the sum of its terms
+    edges, nodes, whole = objective.get_dataframe()
+    assert whole["A"].iloc[-1] == pytest.approx(ep.log_evidence(), rel=1e-12) and len(whole) == report.sweeps
+    last_nodes, last_edges = nodes[nodes.n_iter == report.sweeps], edges[edges.n_iter == report.sweeps]
+    forward = last_edges[last_edges.direction == "fwd"]
+    assert last_nodes["A"].sum() - forward["A"].sum() == pytest.approx(ep.A_model, rel=1e-9)
 
 
 def test_objective_in_a_callback_of_state_evolution() -> None:
@@ -142,8 +146,7 @@ def test_objective_in_a_callback_of_state_evolution() -> None:
     track = ta.TrackObjective()
     se = ta.StateEvolution(model)
     se.iterate(max_iter=20, callback=track)
-    totals = [r["A"] for r in track.records if r["node"] == "model"]
-    assert totals[-1] == pytest.approx(se.free_entropy(), rel=1e-12)
+    assert track.model_records[-1]["A"] == pytest.approx(se.free_entropy(), rel=1e-12)
 
 
 def test_early_stopping() -> None:

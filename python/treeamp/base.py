@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_memory, count
+from ._arrays import array, check_memory, count
+from ._shapes import check_shapes
 from .errors import ModelError
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ class ReprMixin:
     #: Names of the parameters shown.
     repr_parameters: tuple[str, ...] = ()
 
+    def repr_init(self, pad: str | None = None) -> None:
+        """Shows the attributes that there are now; for classes of one's own, at the end of ``__init__``."""
+        del pad
+        self.repr_parameters = tuple(name for name in self.__dict__ if not name.startswith("_") and name != "repr_parameters")
+
     def __repr__(self) -> str:
         def shown(name: str) -> str:
             value = getattr(self, name)
@@ -63,6 +69,10 @@ class Piece:
         if not isinstance(other, Piece):
             return NotImplemented
         return self.to_fragment()._beside(other.to_fragment())
+
+    def to_model_dag(self) -> Fragment:
+        """It as a piece of a model, as tramp calls that."""
+        return self.to_fragment()
 
     def to_model(self) -> Model:
         """The validated model."""
@@ -144,6 +154,14 @@ class Variable(Piece, ReprMixin):
         return float(-0.5 * np.log(2 * np.pi * (tau_x - mx)))
 
 
+class _NativeTwin:
+    """The native twin of a module, made when it is first asked for where the constructor did not make it."""
+
+    def __get__(self, module: Any, owner: Any = None) -> Any:
+        module._native = module._make()
+        return module._native
+
+
 class Factor(Piece, ReprMixin):
     """A module: a prior, a likelihood or a channel. It holds its parameters and its native twin."""
 
@@ -154,13 +172,15 @@ class Factor(Piece, ReprMixin):
     isotropic: bool = True
     #: A name in the model; that of the module otherwise.
     label: str | None = None
+    #: Its name in the model that was built with it last, as in edges and messages.
+    id: str | None = None
 
     #: Whether inputs and outputs are complex; None where the factor follows its neighbours.
     _complex: tuple[bool | None, bool | None] = (None, None)
     #: Its output has not the shape of its input.
     _reduces: bool = False
 
-    _native: _lib.Factor
+    _native: _lib.Factor = _NativeTwin()  # type: ignore[assignment]
 
     def _complex_native(self) -> _lib.Factor:
         """The native twin on complex signals, whose parts are on the first axis."""
@@ -176,6 +196,14 @@ class Factor(Piece, ReprMixin):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._native = self._make()
+
+    def compute_a_new(self, v: Any, a: Any) -> Any:
+        r"""The outgoing precision :math:`1/v - a`."""
+        return inv(v) - a
+
+    def compute_ab_new(self, r: Any, v: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        r"""The outgoing message :math:`(1/v - a,\; r/v - b)`, without bounds."""
+        return inv(v) - a, r * inv(v) - b
 
     def named(self, label: str) -> Factor:
         """The same factor under a name of its own in models and messages."""
@@ -347,24 +375,13 @@ class Fragment(Piece):
         tree = _lib.build(list(zip(ids, beliefs)), nodes)
         for name, shape, _ in tree.variables:
             check_memory(shape, f"variable `{name}`")
-        self._check_observed_shapes(tree)
+        check_shapes(self, tree)
         return tree
 
-    def _check_observed_shapes(self, tree: _lib.Tree) -> None:
-        shapes = {name: tuple(shape) for name, shape, ratio in tree.variables if ratio is None}
-        for module, inputs, _ in self.factors:
-            y: Array | None = getattr(module, "y", None)
-            if y is None or not inputs or inputs[0] is None:
-                continue
-            name = self.variables[inputs[0]].id
-            expected = shapes.get(name)
-            if expected is not None and module._reduces:
-                expected = expected[1:]
-            if expected is not None and y.ndim > 1 and y.shape != expected:
-                raise ModelError(
-                    f"shape mismatch at factor `{type(module).__name__}`, variable `{name}`: "
-                    f"expected {expected}, got observations of shape {y.shape}"
-                )
+    def _name_factors(self, tree: _lib.Tree) -> None:
+        """Tells every module its name in the tree."""
+        for (module, _, _), (name, _, _) in zip(self.factors, tree.factors):
+            module.id = name
 
 
 def _described(ends: list[End], port: str) -> str:

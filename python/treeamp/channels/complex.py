@@ -10,7 +10,7 @@ import numpy as np
 from .. import _lib
 from .._arrays import complex_matrix
 from ..errors import ModelError
-from .base import Channel
+from .base_channel import Channel
 from .operators import _Shaped
 
 __all__ = [

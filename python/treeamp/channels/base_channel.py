@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_seed, number
+from .._arrays import Array, array, belief, check_seed, number
 from ..base import Factor
+from ..errors import NotAvailable
 
 __all__ = [
     "Channel",
@@ -22,6 +23,8 @@ class Channel(Factor):
     n_next = 1
     _complex: tuple[bool | None, bool | None] = (False, False)
 
+    #: The only shape that its input may have, where it knows one.
+    _input_shape: tuple[int, ...] | None = None
     #: Catalogue name of the channel, and its parameters.
     _law: str = ""
     _native_parameters: tuple[str, ...] = ()
@@ -30,6 +33,11 @@ class Channel(Factor):
         self._native = self._make()
 
     def _make(self) -> _lib.Factor:
+        if not self._law:
+            raise NotAvailable(
+                f"{type(self).__name__}: channels written in Python are not available; LinearOperatorChannel makes one of a "
+                "linear map, PiecewiseLinearChannel of an activation, and a teacher may be any object with a method sample"
+            )
         values = [np.ravel(getattr(self, name)).tolist() for name in self._native_parameters]
         return _lib.channel(self._law, values)
 
@@ -55,8 +63,7 @@ class Channel(Factor):
         return a, b.reshape(linear[port].shape)[()]
 
     def _scalar(self, az: Any, bz: Any, ax: Any, bx: Any) -> list[Array]:
-        given = array(az, "az"), array(bz, "bz"), array(ax, "ax"), array(bx, "bx")
-        full = np.broadcast_arrays(*given)
+        full = np.broadcast_arrays(*belief(az, bz, "z"), *belief(ax, bx, "x"))
         return [x.reshape(full[0].shape) for x in self._native.channel_law(*map(np.ravel, full))]
 
     def scalar_log_partition(self, az: Any, bz: Any, ax: Any, bx: Any) -> Any:
@@ -134,6 +141,8 @@ class Channel(Factor):
     def sample(self, Z: Any, seed: int | None = None) -> Array:
         """Outputs drawn given ``Z``."""
         inputs = [array(z, "Z") for z in (Z if self.n_prev > 1 else [Z])]
+        if self._input_shape is not None and inputs[0].shape != self._input_shape:
+            raise ValueError(f"`Z` must have shape {self._input_shape}, got {inputs[0].shape}")
         shape = self._output_shape(inputs[0].shape)
         lengths = [int(np.prod(shape))] * self.n_next
         drawn = self._native.sample([np.ravel(z) for z in inputs], lengths, check_seed(seed))
@@ -155,4 +164,5 @@ def _listed(n: int, a: Any, b: Any, side: str) -> list[tuple[float, Array]]:
         a, b = [a], [b]
     if len(a) != n or len(b) != n:
         raise ValueError(f"expected {n} precisions and linear parts for `{side}`, got {len(a)} and {len(b)}")
-    return [(number(x, f"a{side}"), array(y, f"b{side}")) for x, y in zip(a, b)]
+    beliefs = [belief(number(x, f"a{side}"), y, side) for x, y in zip(a, b)]
+    return [(float(x), y) for x, y in beliefs]

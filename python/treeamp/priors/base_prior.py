@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_memory, check_seed, number, size_to_shape
+from .._arrays import Array, array, belief, check_memory, check_seed, number, size_to_shape
+from .._written import overrides, written_prior
 from ..base import Factor
 from ..errors import ModelError
 
@@ -18,6 +19,21 @@ class Prior(Factor):
     """A prior :math:`p(x)`, the same for every component.
 
     ``size`` is a number of components, a shape, or ``None`` for the limit of large sizes (state evolution only).
+
+    A subclass of your own sets ``size`` and has some of these methods: ``sample()`` to be drawn from;
+    ``scalar_forward_mean(ax, bx)`` and ``scalar_forward_variance(ax, bx)``, or ``compute_forward_posterior(ax, bx)``, or
+    ``compute_forward_message(ax, bx)``, for expectation propagation; ``scalar_log_partition(ax, bx)`` besides the first
+    two for evidences and state evolution. A ``sample`` without a ``seed`` draws from numpy's global generator, seeded for it.
+    :class:`treeamp.CustomPrior` makes one from functions, or from a log-density.
+
+    >>> class Constant(Prior):
+    ...     def __init__(self, x):
+    ...         self.size, self.x = len(x), x
+    ...     def sample(self):
+    ...         return self.x
+    >>> from treeamp import GaussianChannel, V
+    >>> (Constant([1.0, 2.0]) @ V("x") @ GaussianChannel(var=0.1) @ V("y")).to_model().sample(seed=0)["x"]
+    array([1., 2.])
     """
 
     n_next = 1
@@ -32,7 +48,14 @@ class Prior(Factor):
         self.isotropic = bool(isotropic)
         self._native = self._make()
 
+    @property
+    def _is_written(self) -> bool:
+        """Whether this is a class of somebody's own, made of the methods it overrides."""
+        return not self._law and type(self)._make is Prior._make
+
     def _make(self) -> _lib.Factor:
+        if self._is_written:
+            return written_prior(self, Prior)
         values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
         return _lib.prior(self._law, size_to_shape(self.size), values)
 
@@ -49,9 +72,20 @@ class Prior(Factor):
     # --- expectation propagation
 
     def _scalar(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:
-        a, b = np.broadcast_arrays(array(ax, "ax"), array(bx, "bx"))
+        a, b = np.broadcast_arrays(*belief(ax, bx, "x"))
+        if self._is_written:
+            return self._written_scalar(a, b)
         law = self._native.prior_law(np.ravel(a), np.ravel(b))
         log_z, mean, variance = (x.reshape(b.shape) for x in law)
+        return log_z, mean, variance
+
+    def _written_scalar(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
+        """The scalar functions of a subclass; a log-partition that it does not give is NaN."""
+        if not overrides(self, Prior, "scalar_forward_mean", "scalar_forward_variance"):
+            raise ModelError(f"{type(self).__name__}: expected methods scalar_forward_mean and scalar_forward_variance")
+        known = overrides(self, Prior, "scalar_log_partition")
+        found = (self.scalar_log_partition(a, b) if known else np.nan), self.scalar_forward_mean(a, b), self.scalar_forward_variance(a, b)
+        log_z, mean, variance = (np.array(np.broadcast_to(x, b.shape), dtype=np.float64) for x in found)
         return log_z, mean, variance
 
     def scalar_forward_mean(self, ax: Any, bx: Any) -> Any:
@@ -73,7 +107,7 @@ class Prior(Factor):
 
     def compute_forward_message(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`x` at the second."""
-        b = array(bx, "bx")
+        _, b = belief(ax, bx, "x")
         if self.isotropic and np.ndim(ax) == 0 and size_to_shape(self.size) == list(b.shape):
             a_new, b_new = self._native.message([(number(ax, "ax"), b)], 0)
             return a_new, b_new.reshape(b.shape)
