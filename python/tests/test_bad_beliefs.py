@@ -40,6 +40,11 @@ def test_a_belief_is_finite(name: str) -> None:
             asked(a, b)
 
 
+def test_a_belief_is_not_empty() -> None:
+    with pytest.raises(ValueError, match="`bx` must have at least one component"):
+        ta.GaussBernoulliPrior(2).compute_forward_posterior(1.0, [])
+
+
 TABLE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "masked entries of a matrix": (lambda: ta.LinearChannel(MASKED), ValueError, "`W` must be known everywhere"),
     "masked entries of a complex matrix": (lambda: ta.ComplexLinearChannel(MASKED), ValueError, "`W` must be known everywhere"),

@@ -234,6 +234,7 @@ def test_check_factor_tells_what_is_wrong() -> None:
         with pytest.raises(FactorCheckError, match=sentence.replace("/", "/")):
             check_factor(factor)
     assert check_factor(ta.CustomPrior(5, None, good_r, good_v), raises=False) == []
+    check_factor(ta.ModulusLikelihood([1.0, 2.0]))
 
 
 def test_divergence_of_a_run_is_told() -> None:

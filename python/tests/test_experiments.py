@@ -332,6 +332,10 @@ def test_results_that_no_table_holds_are_failures() -> None:
     table = run_experiments(lambda a: {"x": object()} if a == 1 else 7, a=[1, 2])
     assert (table.status == "failed").all()
     assert "`x` must be a number" in table.reason[0] and "must return a dict" in table.reason[1]
+    table = run_experiments(lambda a: {"status": "mine"} if a == 1 else {"a": 7, "b": 8}, a=[1, 2])
+    assert "`status` is a column" in table.reason[0]
+    # a parameter is what it was set to, as in tramp
+    assert list(table.columns) == ["a", "b", "status", "reason"] and table.a.tolist() == [1, 2]
 
 
 # --- scenarios

@@ -71,6 +71,8 @@ def belief(a: Any, b: Any, port: str) -> tuple[Array, Array]:
     """
     given = array(a, f"a{port}"), array(b, f"b{port}")
     for name, values in zip((f"a{port}", f"b{port}"), given):
+        if values.size == 0:
+            raise ValueError(f"`{name}` must have at least one component, got an empty array")
         if not np.isfinite(values).all():
             wrong = values[~np.isfinite(values)].ravel()[0]
             raise ValueError(f"`{name}` must be finite, got {wrong}")

@@ -10,7 +10,7 @@ from . import _lib
 from .errors import ModelError
 
 if TYPE_CHECKING:
-    from .base import Fragment
+    from .fragment import Fragment
 
 __all__ = ["check_shapes"]
 

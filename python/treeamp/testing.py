@@ -40,7 +40,8 @@ def _shape_of(factor: Any) -> tuple[int, ...]:
     shape = list(y.shape) if y is not None else size_to_shape(getattr(factor, "size", None))
     if shape is None:
         raise TypeError("check_factor needs a prior with a size or a likelihood with observations")
-    return tuple(shape)
+    # what an output is made of may have parts
+    return (2, *shape) if factor._reduces else tuple(shape)
 
 
 def check_factor(

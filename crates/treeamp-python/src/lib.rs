@@ -15,6 +15,7 @@ mod factor;
 mod minimum;
 mod operator;
 mod options;
+mod paired;
 mod penalty;
 mod ports;
 mod posterior;

@@ -10,9 +10,11 @@ from .. import _lib
 from .._arrays import Array, array, belief, check_seed, number, owned
 from .._written import overrides, written_likelihood
 from ..base import Factor
-from ..errors import ModelError
+from ..errors import ModelError, NotAvailable
 
 __all__ = ["Likelihood"]
+
+_INSIDE = "{} has no measures of its own to average with: call compute_backward_vmq_RS, compute_potential_RS or the like"
 
 
 class Likelihood(Factor):
@@ -179,8 +181,26 @@ class Likelihood(Factor):
         r""":math:`\bar A` at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
         return self.compute_free_energy(az, 1 / number(tz0_hat, "tz0_hat"))
 
+    def compute_backward_state_evolution_BO(self, az: float, tz0_hat: float) -> float:
+        r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""
+        v = self.compute_backward_v_BO(az, tz0_hat)
+        return 1 / v - az if v > 0 else float("inf")
+
+    def compute_backward_state_evolution_RS(
+        self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float, tz0: float
+    ) -> tuple[float, float, float]:
+        r"""The outgoing fields :math:`(a, \hat m, \hat q)` of this student on outputs of ``teacher``."""
+        v, m, q = self.compute_backward_vmq_RS(az, mz_hat, qz_hat, teacher, tz0_hat)
+        return self.compute_a_mhat_qhat_new(v, m, q, az, mz_hat, qz_hat, tz0)
+
+    def b_measure(self, *args: Any, **kwargs: Any) -> Any:
+        """Not available: averages over a teacher's data are taken inside the methods that need them."""
+        raise NotAvailable(_INSIDE.format(type(self).__name__))
+
+    bz_measure = beliefs_measure = b_measure
+
     def compute_backward_vmq_RS(
-        self, teacher: Likelihood, az: float, mz_hat: float, qz_hat: float, tz0_hat: float
+        self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float
     ) -> tuple[float, float, float]:
         r""":math:`(v, m, q)` of this student on outputs of ``teacher``; :math:`a = \hat q + \hat\tau`."""
         fields = (float(mz_hat), float(qz_hat), number(az, "az") - float(qz_hat))
@@ -188,7 +208,7 @@ class Likelihood(Factor):
         return v, m, q
 
     def compute_potential_RS(
-        self, teacher: Likelihood, az: float, mz_hat: float, qz_hat: float, tz0_hat: float
+        self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float
     ) -> float:
         r""":math:`\bar A` of this student on outputs of ``teacher``."""
         fields = (float(mz_hat), float(qz_hat), number(az, "az") - float(qz_hat))

@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import Array, array, check_seed, owned
-from ..base import Factor, Fragment, Piece, Variable
+from ..base import Factor, Piece, Variable
 from ..errors import ModelError
+from ..fragment import Fragment
 
 __all__ = ["FactorModel", "Model", "MultiLayerModel", "Sample"]
 

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_memory, check_seed, number, size_to_shape
+from .._arrays import Array, belief, check_memory, check_seed, number, size_to_shape
 from .._written import overrides, written_prior
 from ..base import Factor
-from ..errors import ModelError
+from ..errors import ModelError, NotAvailable
 
 __all__ = ["Prior"]
+
+_INSIDE = "{} has no measures of its own to average with: call compute_forward_vmq_RS, compute_potential_RS or the like"
 
 
 class Prior(Factor):
@@ -181,8 +183,26 @@ class Prior(Factor):
         m_hat, t = number(ax, "ax") - number(tx0_hat, "tx0_hat"), float(tx0_hat)
         return self._native.potential([(m_hat, m_hat, t)], [t])
 
+    def compute_forward_state_evolution_BO(self, ax: float, tx0_hat: float) -> float:
+        r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""
+        v = self.compute_forward_v_BO(ax, tx0_hat)
+        return 1 / v - ax if v > 0 else float("inf")
+
+    def compute_forward_state_evolution_RS(
+        self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float, tx0: float
+    ) -> tuple[float, float, float]:
+        r"""The outgoing fields :math:`(a, \hat m, \hat q)` of this student on signals of ``teacher``."""
+        v, m, q = self.compute_forward_vmq_RS(ax, mx_hat, qx_hat, teacher, tx0_hat)
+        return self.compute_a_mhat_qhat_new(v, m, q, ax, mx_hat, qx_hat, tx0)
+
+    def b_measure(self, *args: Any, **kwargs: Any) -> Any:
+        """Not available: averages over a teacher's data are taken inside the methods that need them."""
+        raise NotAvailable(_INSIDE.format(type(self).__name__))
+
+    bx_measure = beliefs_measure = b_measure
+
     def compute_forward_vmq_RS(
-        self, teacher: Prior, ax: float, mx_hat: float, qx_hat: float, tx0_hat: float
+        self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float
     ) -> tuple[float, float, float]:
         r""":math:`(v, m, q)` of this student on signals of ``teacher``; :math:`a = \hat q + \hat\tau`."""
         fields = (float(mx_hat), float(qx_hat), number(ax, "ax") - float(qx_hat))
@@ -190,7 +210,7 @@ class Prior(Factor):
         return v, m, q
 
     def compute_potential_RS(
-        self, teacher: Prior, ax: float, mx_hat: float, qx_hat: float, tx0_hat: float
+        self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float
     ) -> float:
         r""":math:`\bar A` of this student on signals of ``teacher``."""
         fields = (float(mx_hat), float(qx_hat), number(ax, "ax") - float(qx_hat))
