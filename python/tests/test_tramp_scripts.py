@@ -180,6 +180,13 @@ def test_a_signal_from_a_file_is_a_prior_of_a_teacher() -> None:
         ta.ExpectationPropagation(teacher.to_observed({"y": scenario.observations["y"]})).iterate()
 
 
+def test_a_class_is_on_real_signals() -> None:
+    W = ta.ComplexGaussianEnsemble(M=4, N=3).generate(seed=0)
+    for prior in (ShiftedPrior((2, 3)), ta.CustomPrior((2, 3), mean=lambda a, b: b / (1 + a))):
+        with pytest.raises(ta.ModelError, match="on a real signal"):
+            (prior @ ta.V("x") @ ta.ComplexLinearChannel(W) @ ta.V("z")).to_model()
+
+
 def test_a_channel_of_ones_own_says_what_there_is_instead() -> None:
     class Cube(ta.channels.Channel):
         def sample(self, Z: Any, seed: int | None = None) -> Any:
@@ -345,22 +352,27 @@ class FourierTeacher:
         return {"x": x, "z": z, "y": x + np.sqrt(self.noise_var) * np.random.standard_normal(x.shape)}
 
 
-def test_any_object_teaches() -> None:
-    from treeamp.algos import EarlyStoppingEP
+def sparse_fourier(N: int) -> ta.Model:
     from treeamp.channels import DFTChannel, GaussianChannel
-    from treeamp.experiments import TeacherStudentScenario
     from treeamp.priors import GaussBernoulliPrior, GaussianPrior
     from treeamp.variables import MILeafVariable, SIMOVariable
     from treeamp.variables import SILeafVariable as O  # noqa: E741
 
-    N = 100
-    student = (
+    return (
         GaussianPrior(size=(N,), var=1) @ SIMOVariable(id="x", n_next=2) @ (
             GaussianChannel(var=0.1) @ O("y")
             + (DFTChannel(real=True) + GaussBernoulliPrior(size=(2, N), var=18.75, rho=0.02))
             @ MILeafVariable(id="z", n_prev=2)
         )
     ).to_model()
+
+
+def test_any_object_teaches() -> None:
+    from treeamp.algos import EarlyStoppingEP
+    from treeamp.experiments import TeacherStudentScenario
+
+    N = 100
+    student = sparse_fourier(N)
     scenario = TeacherStudentScenario(FourierTeacher(N, 0.1), student, x_ids=["x", "z"])
     scenario.setup(seed=1)
     data = scenario.run_ep(max_iter=1000, damping=0.1, callback=EarlyStoppingEP(tol=1e-2))
@@ -389,6 +401,26 @@ def test_seeds_of_scenarios() -> None:
     assert np.array_equal(again.x_true["x"], draws[0].x_true["x"])
     zero = [BayesOptimalScenario(model).setup(seed=0).x_true["x"] for _ in range(2)]
     assert np.array_equal(*zero)
+
+
+def test_numpys_seed_repeats_a_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    from treeamp import _arrays
+
+    def script() -> list[Any]:
+        np.random.seed(42)
+        model = sparse(N=20)
+        x = ta.GaussianPrior(size=(3,)).sample()
+        return [model.sample()["y"], x, ta.GaussianChannel(var=0.1).sample(x), ta.GaussianEnsemble(M=2, N=3).generate()]
+
+    one, two = script(), script()
+    assert all(np.array_equal(a, b) for a, b in zip(one, two))
+    # a forked worker has its parent's generator: the system's is asked instead
+    monkeypatch.setattr(_arrays, "_PROCESS", -1)
+    three, four = script(), script()
+    assert not any(np.array_equal(a, b) for a, b in zip(three, four))
+    # a teacher of tramp's kind gets a seed that numpy takes
+    drawn = ta.experiments.TeacherStudentScenario(FourierTeacher(20, 0.1), sparse_fourier(20), x_ids=["x"]).setup()
+    assert drawn.seed is not None and drawn.seed < 2**32
 
 
 def test_grids_of_experiments(tmp_path: Any) -> None:
@@ -456,6 +488,26 @@ def test_modules_are_asked_alone() -> None:
     relu = ReluChannel()
     assert relu.compute_forward_error(2.0, 1.0, 1.0) > 0 and relu.compute_mutual_information(2.0, 1.0, 1.0) > 0
     assert relu.second_moment(2.0) == pytest.approx(1.0)
+
+
+def test_mismatched_averages_take_a_teacher() -> None:
+    teacher, student = ta.GaussianPrior(None, var=1.0), ta.GaussianPrior(None, var=2.0)
+    # a = q_hat + tau_hat; the student is linear: r = b / (a + 1/2)
+    ax, m_hat, q_hat = 1.5, 1.2, 1.3
+    v, m, q = student.compute_forward_vmq_RS(ax, m_hat, q_hat, teacher, 0.0)
+    assert (v, m, q) == pytest.approx((0.5, 0.5 * m_hat, 0.25 * (m_hat**2 + q_hat)))
+    a_new, m_hat_new, q_hat_new = student.compute_forward_state_evolution_RS(ax, m_hat, q_hat, teacher, 0.0, 1.0)
+    # the prior says nothing that depends on the data
+    assert a_new == pytest.approx(0.5) and m_hat_new == pytest.approx(0.0) and q_hat_new == pytest.approx(0.0)
+    assert student.compute_forward_state_evolution_BO(ax, 0.0) == pytest.approx(0.5)
+    for module in (teacher, ta.SgnLikelihood(None)):
+        with pytest.raises(ta.NotAvailable, match="call compute_"):
+            module.b_measure(1.0, 1.0, 0.0, abs)
+    with pytest.raises(ta.NotAvailable, match="check_factor"):
+        _ = ta.checks.check_prior_grad_BO
+    message = [("f", "x", {"a": 1.0, "b": 2.0}), ("g", "x", {"a": 3.0, "b": 0.0})]
+    x = ta.Variable("x", 1, 1)
+    assert (x.posterior_ab(message), x.posterior_a(message), x.posterior_v(message)) == ((4.0, 2.0), 4.0, 0.25)
 
 
 def test_beliefs_and_measures() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "number", "array", "belief", "check_memory", "complex_matrix", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
+__all__ = ["Array", "number", "array", "belief", "check_memory", "complex_matrix", "known", "matrix", "owned", "positive", "size_to_shape", "count", "new_seed", "check_seed"]
 
 #: An array of 64-bit floats.
 Array = npt.NDArray[np.float64]
@@ -61,6 +61,22 @@ def number(x: Any, name: str) -> float:
     if found.ndim != 0:
         raise TypeError(f"`{name}` must be a number, got an array of shape {found.shape}")
     return float(found)
+
+
+def known(x: Any, name: str) -> float:
+    """``x`` as a float that is not NaN; what averages and beliefs take."""
+    found = number(x, name)
+    if np.isnan(found):
+        raise ValueError(f"`{name}` must be a number, got NaN")
+    return found
+
+
+def positive(x: Any, name: str) -> float:
+    """``x`` as a float that is positive and finite."""
+    found = number(x, name)
+    if not 0 < found < np.inf:
+        raise ValueError(f"`{name}` must be positive and finite, got {found}")
+    return found
 
 
 def belief(a: Any, b: Any, port: str) -> tuple[Array, Array]:

@@ -25,7 +25,7 @@ def overrides(module: Any, base: type, *names: str) -> bool:
 def _seeded(seed: int) -> Iterator[None]:
     """numpy's global generator from a seed, and as it was afterwards."""
     state = np.random.get_state()
-    np.random.seed(seed % 2**32)
+    np.random.seed(seed % 2**32)  # it takes no larger ones
     try:
         yield
     finally:
@@ -96,7 +96,7 @@ def written_prior(module: Any, base: type) -> _lib.Factor:
     moments, log_partition = _native_calls(_way(module, base, "forward"), module, base)
 
     def sample(seed: int) -> Array:
-        values = array(drawn(module.sample, seed), f"sample of {name}")
+        values = array(drawn(module.sample, seed % 2**32), f"sample of {name}")
         if list(values.shape) != shape:
             raise ValueError(f"`sample` of {name} must return shape {tuple(shape or ())}, got {values.shape}")
         return values.ravel()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _lib
-from ._arrays import array, count
+from ._arrays import belief, count, positive
 
 if TYPE_CHECKING:
     from .fragment import Fragment
@@ -154,26 +154,27 @@ class Variable(Piece, ReprMixin):
         >>> round(Variable("x").compute_log_partition(2.0, [1.0, 1.0]), 6)
         1.64473
         """
-        b = array(bx, "bx")
-        if not ax > 0:
+        a, b = belief(ax, bx, "x")
+        if not a > 0:
             return float("inf")
         return float(0.5 * np.sum(b * b) / ax + 0.5 * b.size * np.log(2 * np.pi / ax))
 
     def compute_free_energy(self, ax: float, tau_x: float) -> float:
         r"""Its average, :math:`\frac12 a\tau - \frac12\ln a\tau + \frac12\ln\frac{2\pi\tau}{e}`."""
-        return float(0.5 * ax * tau_x - 0.5 * np.log(ax * tau_x) + 0.5 * np.log(2 * np.pi * tau_x / np.e))
+        a, tau = positive(ax, "ax"), positive(tau_x, "tau_x")
+        return float(0.5 * a * tau - 0.5 * np.log(a * tau) + 0.5 * np.log(2 * np.pi * tau / np.e))
 
     def compute_mutual_information(self, ax: float, tau_x: float) -> float:
         r""":math:`\frac12\ln a\tau`."""
-        return float(0.5 * np.log(ax * tau_x))
+        return float(0.5 * np.log(positive(ax, "ax") * positive(tau_x, "tau_x")))
 
     def compute_dual_mutual_information(self, vx: float, tau_x: float) -> float:
         r""":math:`\frac12\ln\frac\tau v - \frac12`."""
-        return float(0.5 * np.log(tau_x / vx) - 0.5)
+        return float(0.5 * np.log(positive(tau_x, "tau_x") / positive(vx, "vx")) - 0.5)
 
     def compute_dual_free_energy(self, mx: float, tau_x: float) -> float:
         r"""The Legendre transform :math:`\frac12 a m - \bar A = -\frac12\ln 2\pi(\tau - m)`, as of factors."""
-        return float(-0.5 * np.log(2 * np.pi * (tau_x - mx)))
+        return float(-0.5 * np.log(2 * np.pi * positive(tau_x - mx, "tau_x - mx")))
 
 
 class _NativeTwin:

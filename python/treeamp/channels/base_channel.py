@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, number
+from .._arrays import Array, array, belief, check_seed, known
 from ..base import Factor
-from ..errors import NotAvailable
+from ..errors import FactorError, NotAvailable
 
 __all__ = [
     "Channel",
@@ -93,15 +93,15 @@ class Channel(Factor):
     # --- state evolution
 
     def _average(self, az: Any, ax: Any, tau_z: Any) -> tuple[list[tuple[float, float, float]], list[float]]:
-        taus = [number(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
-        precisions = [number(a, "az") for a in _repeated(self.n_prev, az)]
+        taus = [known(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
+        precisions = [known(a, "az") for a in _repeated(self.n_prev, az)]
         inputs = [(a - 1 / t, a - 1 / t, 1 / t) for a, t in zip(precisions, taus)]
-        outputs = [(number(a, "ax"), number(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
+        outputs = [(known(a, "ax"), known(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
         return inputs + outputs, [1 / t for t in taus] + [0.0] * self.n_next
 
     def second_moment(self, tau_z: Any) -> float:
         r""":math:`\tau_x = E\,x^2` for :math:`z \sim N(0, \tau_z)`."""
-        tau0_hat = [1 / number(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
+        tau0_hat = [1 / known(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
         return self._native.second_moment(tau0_hat, self.n_prev)
 
     def compute_forward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
@@ -114,7 +114,7 @@ class Channel(Factor):
 
     def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`\bar A` per component of ``z``, Bayes-optimal."""
-        return self._native.potential(*self._average(az, ax, tau_z))
+        return self._defined(self._native.potential(*self._average(az, ax, tau_z)))
 
     def compute_mutual_information(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`I(z, x; b_z, b_x)` per component of ``z``, Bayes-optimal."""
@@ -123,17 +123,22 @@ class Channel(Factor):
         spectrum = self._native.spectrum
         ratio = spectrum[1] if spectrum else 1.0
         ports += [(ratio, self._native.second_moment(tau0_hat, self.n_prev + k)) for k in range(self.n_next)]
-        return self._native.entropic_potential(fields, tau0_hat, ports)
+        return self._defined(self._native.entropic_potential(fields, tau0_hat, ports))
+
+    def _defined(self, value: float) -> float:
+        if np.isnan(value):
+            raise FactorError(f"{type(self).__name__}: not defined at these precisions, infinities cancel")
+        return value
 
     def compute_forward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> float:
         r"""The outgoing precision :math:`1/v_x - a_x`."""
         v = self.compute_forward_error(az, ax, tau_z)
-        return 1 / v - number(ax, "ax") if v > 0 else float("inf")
+        return 1 / v - known(ax, "ax") if v > 0 else float("inf")
 
     def compute_backward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> float:
         r"""The outgoing precision :math:`1/v_z - a_z`."""
         v = self.compute_backward_error(az, ax, tau_z)
-        return 1 / v - number(az, "az") if v > 0 else float("inf")
+        return 1 / v - known(az, "az") if v > 0 else float("inf")
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
@@ -164,5 +169,5 @@ def _listed(n: int, a: Any, b: Any, side: str) -> list[tuple[float, Array]]:
         a, b = [a], [b]
     if len(a) != n or len(b) != n:
         raise ValueError(f"expected {n} precisions and linear parts for `{side}`, got {len(a)} and {len(b)}")
-    beliefs = [belief(number(x, f"a{side}"), y, side) for x, y in zip(a, b)]
+    beliefs = [belief(known(x, f"a{side}"), y, side) for x, y in zip(a, b)]
     return [(float(x), y) for x, y in beliefs]

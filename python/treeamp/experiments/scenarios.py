@@ -126,6 +126,8 @@ class TeacherStudentScenario:
             meant the same there, and is a seed as any other here.
         """
         chosen = check_seed(seed)
+        if seed is None and not isinstance(self.teacher, Model):
+            chosen %= 2**32  # it may be meant for numpy's global generator, which takes no larger ones
         values = drawn(self.teacher.sample, chosen)
         if not isinstance(values, Mapping):
             raise TypeError(f"`sample` of the teacher must return a dict of arrays, got {type(values).__name__}")

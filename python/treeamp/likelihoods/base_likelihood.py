@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, number, owned
+from .._arrays import Array, array, belief, check_seed, known, owned
 from .._written import overrides, written_likelihood
 from ..base import Factor
 from ..errors import ModelError, NotAvailable
@@ -113,7 +113,7 @@ class Likelihood(Factor):
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`z` at the second."""
         _, b = belief(az, bz, "z")
         if self.isotropic and np.ndim(az) == 0 and y is None and self.size == b.shape:
-            a_new, b_new = self._native.message([(number(az, "az"), b)], 0)
+            a_new, b_new = self._native.message([(known(az, "az"), b)], 0)
             return a_new, b_new.reshape(b.shape)
         _, rz, vz = self._scalar(az, bz, y)
         if self.isotropic:
@@ -129,8 +129,8 @@ class Likelihood(Factor):
     # --- state evolution; a = m_hat + 1 / tau_z
 
     def _fields(self, az: float, tau_z: float) -> tuple[tuple[float, float, float], float]:
-        t = 1 / number(tau_z, "tau_z")
-        m_hat = number(az, "az") - t
+        t = 1 / known(tau_z, "tau_z")
+        m_hat = known(az, "az") - t
         return (m_hat, m_hat, t), t
 
     def compute_backward_error(self, az: float, tau_z: float) -> float:
@@ -155,18 +155,18 @@ class Likelihood(Factor):
 
     def compute_precision(self, vz: float, tau_z: float) -> float:
         """The precision at which the average variance is ``vz``."""
-        t = 1 / number(tau_z, "tau_z")
-        return self._native.gibbs(t, number(vz, "vz"))[0] + t
+        t = 1 / known(tau_z, "tau_z")
+        return self._native.gibbs(t, known(vz, "vz"))[0] + t
 
     def compute_dual_mutual_information(self, vz: float, tau_z: float) -> float:
         r""":math:`H - \frac12\hat m v - \frac12 v/\tau_z` at the precision where the average variance is :math:`v`."""
-        t = 1 / number(tau_z, "tau_z")
-        return self._native.gibbs(t, number(vz, "vz"))[1] - 0.5 * float(vz) * t
+        t = 1 / known(tau_z, "tau_z")
+        return self._native.gibbs(t, known(vz, "vz"))[1] - 0.5 * float(vz) * t
 
     def compute_dual_free_energy(self, mz: float, tau_z: float) -> float:
         r""":math:`\frac12 a m - \bar A` at the precision where the overlap is :math:`m`."""
-        t = 1 / number(tau_z, "tau_z")
-        return self._native.gibbs(t, tau_z - number(mz, "mz"))[2] + 0.5 * float(mz) * t
+        t = 1 / known(tau_z, "tau_z")
+        return self._native.gibbs(t, tau_z - known(mz, "mz"))[2] + 0.5 * float(mz) * t
 
     def compute_backward_state_evolution(self, az: float, tau_z: float) -> float:
         r"""The outgoing precision :math:`1/v - a`."""
@@ -175,11 +175,11 @@ class Likelihood(Factor):
 
     def compute_backward_v_BO(self, az: float, tz0_hat: float) -> float:
         r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
-        return self.compute_backward_error(az, 1 / number(tz0_hat, "tz0_hat"))
+        return self.compute_backward_error(az, 1 / known(tz0_hat, "tz0_hat"))
 
     def compute_potential_BO(self, az: float, tz0_hat: float) -> float:
         r""":math:`\bar A` at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
-        return self.compute_free_energy(az, 1 / number(tz0_hat, "tz0_hat"))
+        return self.compute_free_energy(az, 1 / known(tz0_hat, "tz0_hat"))
 
     def compute_backward_state_evolution_BO(self, az: float, tz0_hat: float) -> float:
         r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""
@@ -203,7 +203,7 @@ class Likelihood(Factor):
         self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float
     ) -> tuple[float, float, float]:
         r""":math:`(v, m, q)` of this student on outputs of ``teacher``; :math:`a = \hat q + \hat\tau`."""
-        fields = (float(mz_hat), float(qz_hat), number(az, "az") - float(qz_hat))
+        fields = (float(mz_hat), float(qz_hat), known(az, "az") - float(qz_hat))
         m, v, q, _ = self._native.overlaps([fields], [float(tz0_hat)], 0, teacher._native)
         return v, m, q
 
@@ -211,7 +211,7 @@ class Likelihood(Factor):
         self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float
     ) -> float:
         r""":math:`\bar A` of this student on outputs of ``teacher``."""
-        fields = (float(mz_hat), float(qz_hat), number(az, "az") - float(qz_hat))
+        fields = (float(mz_hat), float(qz_hat), known(az, "az") - float(qz_hat))
         return self._native.potential([fields], [float(tz0_hat)], teacher._native)
 
     def sample(self, Z: Any, seed: int | None = None) -> Array:

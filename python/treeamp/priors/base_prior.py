@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, belief, check_memory, check_seed, number, size_to_shape
+from .._arrays import Array, belief, check_memory, check_seed, known, size_to_shape
 from .._written import overrides, written_prior
 from ..base import Factor
 from ..errors import ModelError, NotAvailable
@@ -62,6 +62,8 @@ class Prior(Factor):
         return _lib.prior(self._law, size_to_shape(self.size), values)
 
     def _complex_native(self) -> _lib.Factor:
+        if not self._law:
+            raise ModelError(f"{type(self).__name__}: a prior of one's own is on a real signal, got a complex one")
         shape = size_to_shape(self.size)
         if shape is not None and (not shape or shape[0] != 2):
             raise ModelError(
@@ -111,7 +113,7 @@ class Prior(Factor):
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`x` at the second."""
         _, b = belief(ax, bx, "x")
         if self.isotropic and np.ndim(ax) == 0 and size_to_shape(self.size) == list(b.shape):
-            a_new, b_new = self._native.message([(number(ax, "ax"), b)], 0)
+            a_new, b_new = self._native.message([(known(ax, "ax"), b)], 0)
             return a_new, b_new.reshape(b.shape)
         _, rx, vx = self._scalar(ax, bx)
         if self.isotropic:
@@ -132,11 +134,11 @@ class Prior(Factor):
 
     def forward_second_moment_FG(self, tx_hat: float) -> float:
         r""":math:`E\,x^2` under :math:`p(x)\,e^{-\frac12\hat\tau x^2}`."""
-        return self._native.second_moment([number(tx_hat, "tx_hat")], 0)
+        return self._native.second_moment([known(tx_hat, "tx_hat")], 0)
 
     def prior_log_partition_FG(self, tx_hat: float) -> float:
         r""":math:`\ln\int p(x)\,e^{-\frac12\hat\tau x^2}\,dx`."""
-        return self._native.prior_potential([number(tx_hat, "tx_hat")])
+        return self._native.prior_potential([known(tx_hat, "tx_hat")])
 
     def compute_forward_error(self, ax: float) -> float:
         r"""Average variance :math:`v` when :math:`b \sim N(a x, a)`, Bayes-optimal."""
@@ -144,7 +146,7 @@ class Prior(Factor):
 
     def compute_forward_overlap(self, ax: float) -> float:
         r""":math:`m = E\,x r = \tau - v`, Bayes-optimal."""
-        a = number(ax, "ax")
+        a = known(ax, "ax")
         return self._native.overlaps([(a, a, 0.0)], [0.0], 0)[0]
 
     def compute_free_energy(self, ax: float) -> float:
@@ -153,20 +155,20 @@ class Prior(Factor):
 
     def compute_mutual_information(self, ax: float) -> float:
         r""":math:`I = \frac12 a\tau - \bar A` between :math:`x` and :math:`x + \xi/\sqrt a`, in nats."""
-        a = number(ax, "ax")
+        a = known(ax, "ax")
         return self._native.entropic_potential([(a, a, 0.0)], [0.0], [(1.0, self.second_moment())])
 
     def compute_precision(self, vx: float) -> float:
         """The precision at which the average variance is ``vx``."""
-        return self._native.gibbs(0.0, number(vx, "vx"))[0]
+        return self._native.gibbs(0.0, known(vx, "vx"))[0]
 
     def compute_dual_mutual_information(self, vx: float) -> float:
         r""":math:`I - \frac12 a v` at the precision where the average variance is :math:`v`."""
-        return self._native.gibbs(0.0, number(vx, "vx"))[1]
+        return self._native.gibbs(0.0, known(vx, "vx"))[1]
 
     def compute_dual_free_energy(self, mx: float) -> float:
         r""":math:`\frac12 a m - \bar A` at the precision where the overlap is :math:`m`."""
-        return self._native.gibbs(0.0, self.second_moment() - number(mx, "mx"))[2]
+        return self._native.gibbs(0.0, self.second_moment() - known(mx, "mx"))[2]
 
     def compute_forward_state_evolution(self, ax: float) -> float:
         r"""The outgoing precision :math:`1/v - a`."""
@@ -175,12 +177,12 @@ class Prior(Factor):
 
     def compute_forward_v_BO(self, ax: float, tx0_hat: float) -> float:
         r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
-        m_hat, t = number(ax, "ax") - number(tx0_hat, "tx0_hat"), float(tx0_hat)
+        m_hat, t = known(ax, "ax") - known(tx0_hat, "tx0_hat"), float(tx0_hat)
         return self._native.overlaps([(m_hat, m_hat, t)], [t], 0)[1]
 
     def compute_potential_BO(self, ax: float, tx0_hat: float) -> float:
         r""":math:`\bar A` at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
-        m_hat, t = number(ax, "ax") - number(tx0_hat, "tx0_hat"), float(tx0_hat)
+        m_hat, t = known(ax, "ax") - known(tx0_hat, "tx0_hat"), float(tx0_hat)
         return self._native.potential([(m_hat, m_hat, t)], [t])
 
     def compute_forward_state_evolution_BO(self, ax: float, tx0_hat: float) -> float:
@@ -205,7 +207,7 @@ class Prior(Factor):
         self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float
     ) -> tuple[float, float, float]:
         r""":math:`(v, m, q)` of this student on signals of ``teacher``; :math:`a = \hat q + \hat\tau`."""
-        fields = (float(mx_hat), float(qx_hat), number(ax, "ax") - float(qx_hat))
+        fields = (float(mx_hat), float(qx_hat), known(ax, "ax") - float(qx_hat))
         m, v, q, _ = self._native.overlaps([fields], [float(tx0_hat)], 0, teacher._native)
         return v, m, q
 
@@ -213,7 +215,7 @@ class Prior(Factor):
         self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float
     ) -> float:
         r""":math:`\bar A` of this student on signals of ``teacher``."""
-        fields = (float(mx_hat), float(qx_hat), number(ax, "ax") - float(qx_hat))
+        fields = (float(mx_hat), float(qx_hat), known(ax, "ax") - float(qx_hat))
         return self._native.potential([fields], [float(tx0_hat)], teacher._native)
 
     def sample(self, seed: int | None = None) -> Array:
