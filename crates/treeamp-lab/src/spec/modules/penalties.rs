@@ -7,19 +7,14 @@ use treeamp::separable::Penalty;
 
 use super::Made;
 use super::parameters::{SIZE, number};
-use crate::spec::argument::Arguments;
-use crate::spec::build::Scale;
+use crate::spec::argument::{Arguments, Size};
 use crate::spec::module::{Module, Role};
 
 /// A penalty on a variable, of the size asked for.
 fn penalty<P: Penalty>(law: P, arguments: &Arguments<'_>) -> Made {
-    let shape = arguments.shape("size")?;
-    Ok(match arguments.scale {
-        Scale::Finite { .. } => Arc::new(law.shaped(shape)),
-        Scale::Limit => {
-            let size: f64 = shape.iter().map(|n| *n as f64).product();
-            Arc::new(law.limit_of(size))
-        }
+    Ok(match arguments.size()? {
+        Size::Finite(shape) => Arc::new(law.shaped(shape)),
+        Size::Limit(ratio) => Arc::new(law.limit_of(ratio)),
     })
 }
 

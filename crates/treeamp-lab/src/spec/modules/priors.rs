@@ -7,19 +7,14 @@ use treeamp::scalar::Elem;
 
 use super::Made;
 use super::parameters::{SIZE, number, numbers};
-use crate::spec::argument::Arguments;
-use crate::spec::build::Scale;
+use crate::spec::argument::{Arguments, Size};
 use crate::spec::module::{Module, Role};
 
 /// A scalar law on every component, of the size asked for.
 fn prior<E: Elem, P: ScalarPrior<E>>(law: P, arguments: &Arguments<'_>) -> Made {
-    let shape = arguments.shape("size")?;
-    Ok(match arguments.scale {
-        Scale::Finite { .. } => Arc::new(law.shaped(shape)),
-        Scale::Limit => {
-            let size: f64 = shape.iter().map(|n| *n as f64).product();
-            Arc::new(law.limit_of(size))
-        }
+    Ok(match arguments.size()? {
+        Size::Finite(shape) => Arc::new(law.shaped(shape)),
+        Size::Limit(ratio) => Arc::new(law.limit_of(ratio)),
     })
 }
 
