@@ -133,7 +133,6 @@ fn deconvolution(side: usize) -> Outcome {
 fn main() -> Outcome {
     heading("Operators (8 sweeps, one thread)");
     subsampled_fourier("subsampled Fourier, 1024 x 1024", &[1024, 1024])?;
-    // the tables of a transform that long are three arrays more
     subsampled_fourier("subsampled Fourier, one axis of 2^20", &[1 << 20])?;
     deconvolution(2048)
 }
