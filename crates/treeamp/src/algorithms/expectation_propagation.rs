@@ -5,7 +5,8 @@ use num_complex::Complex;
 
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 use crate::engine::{
-    Algorithm, DoubleLoop, Engine, Marginal, Message, MissingRule, Options, Potential, Report,
+    Algorithm, Engine, FallbackReport, Marginal, Message, MissingRule, Options, Potential, Report,
+    Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Factor, Incoming, PosteriorRule};
@@ -248,13 +249,14 @@ impl Algorithm for ExpectationPropagation {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
 
-    fn double_loop(
+    fn fall_back(
         &self,
         tree: &Tree,
         messages: &mut [Gaussian],
         options: &Options,
-    ) -> Result<DoubleLoop, RunError> {
-        super::double_loop::double_loop(tree, messages, options)
+        watch: &mut dyn Watch<Gaussian>,
+    ) -> Result<FallbackReport, RunError> {
+        super::double_loop::double_loop(tree, messages, options, watch)
     }
 
     fn factor_potential(

@@ -1,6 +1,6 @@
 //! An algorithm: the meaning of messages, and what a factor must offer.
 
-use super::{DoubleLoop, Message, Options};
+use super::{FallbackReport, Message, Options, Watch};
 use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Factor, Incoming};
@@ -131,19 +131,20 @@ pub trait Algorithm: Sync {
     }
 
     /// The certain way to a fixed point, from the messages of a run and into them, by edge: for expectation propagation
-    /// a double loop that minimises the Bethe free energy.
+    /// a double loop that minimises the Bethe free energy. It tells `watch` after every step, which may end it.
     ///
     /// # Errors
     /// A factor that cannot compute its log-partition; by default, that there is no such way.
-    fn double_loop(
+    fn fall_back(
         &self,
         tree: &Tree,
         messages: &mut [Self::Message],
         options: &Options,
-    ) -> Result<DoubleLoop, RunError> {
-        let _ = (tree, messages, options);
+        watch: &mut dyn Watch<Self::Message>,
+    ) -> Result<FallbackReport, RunError> {
+        let _ = (tree, messages, options, watch);
         Err(RunError::NotDefined {
-            what: "a double loop".to_owned(),
+            what: "a fallback".to_owned(),
             why: format!("{} has none", Self::NAME),
         })
     }

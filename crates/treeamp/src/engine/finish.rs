@@ -9,8 +9,8 @@ const CONFIRMING_SWEEPS: usize = 2;
 use super::state::State;
 use super::sweep::Pass;
 use super::{
-    Algorithm, Engine, Marginal, Messages, Objective, Potential, Report, SweepRecord, Term,
-    Termination,
+    Algorithm, Engine, Marginal, Messages, Objective, Observer, Potential, Report, SweepRecord,
+    Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -23,8 +23,9 @@ impl<A: Algorithm> Engine<'_, A> {
         trace: Vec<SweepRecord>,
         variances: &[f64],
         mut termination: Termination,
+        observer: &mut impl Observer<A>,
     ) -> Result<Report<A>, RunError> {
-        let double_loop = self.fall_back(&mut state, trace.len(), &mut termination)?;
+        let fallback = self.fall_back(&mut state, trace.len(), &mut termination, observer)?;
         state.release();
         let objective = if state.has_good || trace.iter().any(|r| r.improper == 0) {
             let perfect = Termination::Converged {
@@ -69,7 +70,7 @@ impl<A: Algorithm> Engine<'_, A> {
             trace,
             variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
             messages: Messages { edges },
-            double_loop,
+            fallback,
             objective,
         })
     }
