@@ -10,11 +10,13 @@
 //! of $\rho$, so that $w - u \to 0$ for any convex energies that have a minimiser. Precisions change a few times to balance
 //! both residuals, and Anderson acceleration may take a step only while residuals fall fast enough to be summed.
 
+use std::ops::ControlFlow;
+
 use super::links::{End, Link, hold_together, links};
 use super::pace::Pace;
 use super::rule;
 use crate::belief::{Gaussian, Message as _, Moments, mean_square};
-use crate::engine::{DoubleLoop, DoubleLoopEnd, Options};
+use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Incoming, ProximalRule};
 use crate::model::Tree;
@@ -59,7 +61,8 @@ pub(super) fn split(
     tree: &Tree,
     messages: &mut [Gaussian],
     options: &Options,
-) -> Result<DoubleLoop, RunError> {
+    watch: &mut dyn Watch<Gaussian>,
+) -> Result<FallbackReport, RunError> {
     for node in tree.factors() {
         if !node.factor.proximal().is_some_and(ProximalRule::is_convex) {
             return Err(RunError::NotDefined {
@@ -69,10 +72,10 @@ pub(super) fn split(
         }
     }
     let mut splitting = Splitting::new(tree, messages);
-    let (end, residual, steps) = splitting.run(options.tolerance)?;
-    splitting.messages_into(messages)?;
-    Ok(DoubleLoop {
-        outer_steps: steps,
+    let (end, residual, steps) = splitting.run(messages, options.tolerance, watch)?;
+    Ok(FallbackReport {
+        method: "splitting",
+        steps,
         evaluations: splitting.evaluations,
         residual,
         free_energy: Vec::new(),
@@ -198,7 +201,13 @@ impl<'t> Splitting<'t> {
         self.links.iter().flat_map(each).collect()
     }
 
-    fn run(&mut self, tolerance: f64) -> Result<(DoubleLoopEnd, f64, usize), RunError> {
+    /// Leaves the messages of its last step, and tells who watches about each.
+    fn run(
+        &mut self,
+        messages: &mut [Gaussian],
+        tolerance: f64,
+        watch: &mut dyn Watch<Gaussian>,
+    ) -> Result<(FallbackEnd, f64, usize), RunError> {
         let mut pace = Pace::new(self.weights(), &self.w);
         while self.evaluations < LIMIT && self.evaluations < pace.since + STALLED {
             let (norm, worst) = self.evaluate()?;
@@ -207,8 +216,12 @@ impl<'t> Splitting<'t> {
                 continue;
             }
             pace.steps += 1;
+            self.messages_into(messages)?;
+            if let ControlFlow::Break(reason) = watch.after_step(messages, worst) {
+                return Ok((FallbackEnd::Stopped(reason), worst, pace.steps));
+            }
             if worst <= FRACTION * tolerance {
-                return Ok((DoubleLoopEnd::Stationary, worst, pace.steps));
+                return Ok((FallbackEnd::Stationary, worst, pace.steps));
             }
             if worst < PROGRESS * pace.best {
                 (pace.best, pace.since) = (worst, self.evaluations);
@@ -224,9 +237,9 @@ impl<'t> Splitting<'t> {
             self.s = pace.next(&self.s, &g, step, norm);
         }
         let end = if pace.best <= tolerance {
-            DoubleLoopEnd::Stationary
+            FallbackEnd::Stationary
         } else {
-            DoubleLoopEnd::Limit
+            FallbackEnd::Limit
         };
         Ok((end, pace.best, pace.steps))
     }
@@ -267,7 +280,6 @@ impl<'t> Splitting<'t> {
     /// Messages with the precisions of the links, tangent to the energies at their modes; those to variables with one
     /// factor are what that factor says.
     fn messages_into(&mut self, messages: &mut [Gaussian]) -> Result<(), RunError> {
-        self.evaluate()?;
         for (e, message) in messages.iter_mut().enumerate() {
             let Some((l, side)) = self.link_of[e] else {
                 continue;
