@@ -175,8 +175,7 @@ impl Line<'_> {
             ]),
             floor: floors(&self.at, self.tau0),
             tolerance: SINGLE,
-            // between the components of a teacher there may be nothing
-            empty: if self.at.bayes { 0.0 } else { NEGLIGIBLE },
+            empty: 0.0,
         }
     }
 
