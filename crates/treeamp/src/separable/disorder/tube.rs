@@ -42,8 +42,8 @@ const ROUGH: [f64; 2] = [0.1, 1e-3];
 /// told by the output.
 const CLEAR: [f64; 2] = [5.0, 1e2];
 const SLOPED: f64 = 0.5;
-/// The same of the output alone, where some pieces are flat and some are not; beyond, panels do as well.
-const SHARP: [f64; 2] = [1e3, 3e5];
+/// The same of the output alone, where some pieces are flat and some are not.
+const SHARP: f64 = 1e3;
 /// Steps in which changes of the student are looked for, along a piece and across it.
 const ALONG_STEPS: u32 = 160;
 const ACROSS_STEPS: u32 = 36;
@@ -76,8 +76,7 @@ fn is_followed(pair: &Pair<'_>, pieces: &[Piece]) -> bool {
     }
     // flat pieces leave few inputs to confuse, and panels over the fields do as well
     let simple = pair.symmetric || pieces.len() < 3 || flat == pieces.len();
-    let sharp = clear(X, SHARP[0]) && !clear(X, SHARP[1]);
-    !simple && (clear(Z, CLEAR[Z]) && clear(X, CLEAR[X]) || sharp)
+    !simple && (clear(Z, CLEAR[Z]) && clear(X, CLEAR[X]) || clear(X, SHARP))
 }
 
 impl<'a> Tubes<'a> {
