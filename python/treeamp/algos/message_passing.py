@@ -222,9 +222,9 @@ class MessagePassing(ReprMixin):
         Parameters
         ----------
         keys : list of str, optional
-            Which of ``a``, ``b``, ``A`` (the objective's term of the edge), ``n_iter`` and ``direction`` to tell, besides the
-            names ``x_id`` and ``f_id`` of the variable and the factor; all but ``A`` by default. ``direction`` is ``"fwd"`` along
-            the direction of generation and ``"bwd"`` against it. A key that an edge does not have is ``None``.
+            Which of ``a``, ``b``, ``A`` (the objective's term of the edge), ``n_iter`` and ``direction`` to tell, besides
+            the names ``x_id`` and ``f_id`` of the variable and the factor; all but ``A`` by default. ``direction`` is
+            ``"fwd"`` along the direction of generation and ``"bwd"`` against it. A key that an edge has not is ``None``.
         """
         directions = {(f, v): d for f, v, d in self.model.edges}
         told: dict[tuple[str, str], dict[str, Any]] = {}
@@ -251,7 +251,7 @@ class MessagePassing(ReprMixin):
         return found
 
     def get_nodes_data(self, keys: Any = ("A",)) -> list[dict[str, Any]]:
-        """The objective's term ``A`` of every node, with its ``id``, its ``type`` and ``n_iter``; ``v`` and ``r`` of variables."""
+        """The term ``A`` of every node in the objective, its ``id``, ``type`` and ``n_iter``; ``v`` and ``r`` of variables."""
         objective = self.objective()
         found = []
         for kind, terms in (("factor", objective["factors"]), ("variable", objective["variables"])):
