@@ -85,6 +85,40 @@ fn no_evidence_where_the_density_diverges() {
     }
 }
 
+/// A sparse signal of 100 entries seen through 70 measurements with this much noise.
+fn measured(noise: f64, seed: u64) -> Tree {
+    let model = source(GaussBernoulli::new(0.2, 0.0, 1.0).unwrap().iid(100))
+        >> var("x")
+        >> linear(70, 100, seed)
+        >> var("z")
+        >> GaussianNoise::new(noise).unwrap()
+        >> var("y");
+    observed(model, seed).0
+}
+
+/// Runs that meet the tolerance of the moments on the way to a perfect recovery have no evidence either: the number only
+/// told when they stopped. With a little noise there is one, and the same at any tolerance.
+#[test]
+fn evidence_where_variances_vanish() {
+    for seed in 0..3 {
+        let noiseless = run(&measured(0.0, seed), Damping::default());
+        assert!(noiseless.termination.is_converged());
+        let error = noiseless.log_evidence().unwrap_err().to_string();
+        assert!(error.contains("diverges"), "{error}");
+        let noisy = measured(1e-10, seed);
+        let evidence = |tolerance: f64| {
+            let engine = ExpectationPropagation.on(&noisy).unwrap();
+            let report = engine.tolerance(tolerance).run(&mut ()).unwrap();
+            assert!(report.termination.is_converged(), "{}", report.termination);
+            report.log_evidence().unwrap()
+        };
+        let (loose, tight) = (evidence(1e-6), evidence(1e-10));
+        println!("{loose} {tight}");
+        // two sweeps that agree to 1e-6, and what the rest adds to that
+        assert!((loose / tight - 1.0).abs() < 1e-5, "{loose} {tight}");
+    }
+}
+
 fn run(posterior: &Tree, damping: Damping) -> Posterior {
     let engine = ExpectationPropagation.on(posterior).unwrap();
     engine.damping(damping).run(&mut ()).unwrap()
