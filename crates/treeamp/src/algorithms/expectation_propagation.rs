@@ -92,6 +92,16 @@ impl Report<ExpectationPropagation> {
             .map_err(Clone::clone)
     }
 
+    /// The standard error of [`log_evidence`](Self::log_evidence) in nats: that of log-determinants which are estimated
+    /// from random probes, of large operators without a singular system. Zero where everything is computed.
+    ///
+    /// # Errors
+    /// As [`log_evidence`](Self::log_evidence).
+    pub fn log_evidence_error(&self) -> Result<f64, RunError> {
+        let objective = self.objective.as_ref();
+        objective.map(|o| o.error).map_err(Clone::clone)
+    }
+
     /// $-\ln p(y)$.
     ///
     /// # Errors
@@ -270,6 +280,16 @@ impl Algorithm for ExpectationPropagation {
             value: rule.log_partition(incoming, work)?,
             excess: rule.excess(incoming, work)?,
         })
+    }
+
+    fn factor_potential_error(
+        &self,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> f64 {
+        let rule = factor.posterior();
+        rule.map_or(0.0, |rule| rule.log_partition_error(incoming, work))
     }
 
     /// $\ln\int dx \prod_k m_k(x)$. With one pin $\delta(x - m)$ it is the sum of the other messages'

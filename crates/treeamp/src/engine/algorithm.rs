@@ -167,6 +167,17 @@ pub trait Algorithm: Sync {
         work: &mut [f64],
     ) -> Result<Potential, FactorError>;
 
+    /// The standard error of $A_f$ where it is estimated at random; zero where it is computed.
+    fn factor_potential_error(
+        &self,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Self::Message>,
+        work: &mut [f64],
+    ) -> f64 {
+        let _ = (factor, incoming, work);
+        0.0
+    }
+
     /// $A_x$: the potential of the product of messages on a variable, or on an edge.
     fn variable_potential(
         &self,

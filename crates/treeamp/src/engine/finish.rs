@@ -126,6 +126,7 @@ impl<A: Algorithm> Engine<'_, A> {
     /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.
     pub(super) fn objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
         let mut factors = Vec::new();
+        let mut square_error = 0.0;
         for (f, node) in self.tree.factors().iter().enumerate() {
             self.plan.refresh(f, &mut state.store);
             let incoming = self.plan.at_factor(f, &state.store);
@@ -137,6 +138,11 @@ impl<A: Algorithm> Engine<'_, A> {
                     factor: node.name.clone(),
                     source,
                 })?;
+            let factor = node.factor.as_ref();
+            let error = self
+                .algorithm
+                .factor_potential_error(factor, incoming, work);
+            square_error += error * error;
             factors.push(Term {
                 name: node.name.clone(),
                 value,
@@ -180,6 +186,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 excess,
             });
         }
-        Ok(Objective::new(factors, variables, edges))
+        let error = square_error.sqrt();
+        Ok(Objective::new(factors, variables, edges, error))
     }
 }

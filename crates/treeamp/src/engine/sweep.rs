@@ -292,11 +292,11 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             let cavity = &state.store[self.plan.to_factor[step.edge]];
             let certain = cavity.overwhelms(&state.store[step.edge]);
             match result {
-                // Told (almost) exactly where its variable is, a factor has nothing to add. What it said
-                // before is kept: the certainty may rest on it, and next to it the value of the
-                // message cancels in the objective.
+                // Told (almost) exactly where its variable is, a factor has nothing to add. What it said before is
+                // kept: the certainty may rest on it, and next to it the message cancels in the objective.
                 Ok(()) if certain && out.is_flat() => {}
                 Ok(()) if out.is_finite() => {
+                    self.options.lift(out, cavity);
                     out.blend(&state.store[step.edge], state.damping[step.edge]);
                     std::mem::swap(out, &mut state.store[step.edge]);
                 }
