@@ -165,7 +165,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     pub fn run(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
         self.options.check()?;
         let mut state = self.start()?;
-        let capacity = self.options.max_sweeps.min(4096);
+        let capacity = self.sweep_limit().min(4096);
         let mut trace: Vec<SweepRecord> = Vec::with_capacity(capacity);
         let width = self.tree.variables().len();
         let mut variances: Vec<f64> = Vec::with_capacity(capacity * width);
@@ -247,7 +247,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             let view = SweepView {
                 sweep,
-                fallback: false,
+                fallback: sweep > self.options.max_sweeps,
                 residual,
                 tree: self.tree,
                 marginals: &state.marginals,

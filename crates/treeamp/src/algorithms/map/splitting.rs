@@ -78,7 +78,9 @@ pub(super) fn split(
         steps,
         evaluations: splitting.evaluations,
         residual,
+        sweep_residual: watch.sweep_residual(messages),
         free_energy: Vec::new(),
+        descent: None,
         end,
     })
 }
@@ -239,7 +241,10 @@ impl<'t> Splitting<'t> {
         let end = if pace.best <= tolerance {
             FallbackEnd::Stationary
         } else {
-            FallbackEnd::Limit
+            FallbackEnd::Limit {
+                bound: "evaluations",
+                reached: self.evaluations,
+            }
         };
         Ok((end, pace.best, pace.steps))
     }
