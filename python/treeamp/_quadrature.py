@@ -156,6 +156,8 @@ def _with_peaks(tilt: _Tilt, points: Array, support: tuple[float, float]) -> tup
     low = np.where(k > 0, middles[component, np.maximum(k - 1, 0)], points[component, 0])
     last = middles.shape[1] - 1
     high = np.where(k < last, middles[component, np.minimum(k + 1, last)], points[component, -1])
+    # what is no peak adds no breaks
+    low = np.where(np.isfinite(local[component, k]), low, high)
     place, width = _climbed(tilt, component, low, inside[component, k], high)
     about = place.reshape(n, -1, 1) + width.reshape(n, -1, 1) * _OFFSETS
     peaks = tilt.height(place, component).reshape(n, -1)
@@ -170,7 +172,7 @@ def _with_peaks(tilt: _Tilt, points: Array, support: tuple[float, float]) -> tup
 def _climbed(tilt: _Tilt, component: Index, low: Array, place: Array, high: Array) -> tuple[Array, Array]:
     """Peaks in brackets, narrowed until the law falls by less than two nats on a side: places and widths."""
     low, place, high = low.copy(), place.copy(), high.copy()
-    active: Index = np.flatnonzero((high > low) & np.isfinite(tilt.height(place, component)))
+    active: Index = np.flatnonzero(high > low)
     steps = np.arange(1, 7) / 7
     for _ in range(60):
         if active.size == 0:
