@@ -115,10 +115,24 @@ fn as_text(
             ("error the data allow", short(report.mmse)),
         ]),
     }
+    if is_symmetric_point(forecast, signal, phase) {
+        let told = "the table is at the symmetric point, which runs leave: their errors are those below it";
+        lines.push(("note", told.to_owned()));
+    }
+    lines.extend(forecast.heuristics.iter().map(|h| ("heuristic", h.clone())));
     lines.push(("sweeps", forecast.sweeps.to_string()));
     lines.push(("ended", forecast.termination.to_string()));
     let header = ["variable", "error", "variance", "second moment"];
     table(&header, &rows) + "\n" + &pairs(&lines)
+}
+
+/// The iteration from nothing rests at a point that the slightest knowledge leads away from, as even outputs have it.
+fn is_symmetric_point(forecast: &Forecast, signal: &str, phase: &Reported) -> bool {
+    let row = forecast.variables.iter().find(|v| v.variable == signal);
+    match (row, phase) {
+        (Some(row), Some(Ok(report))) => row.mse - report.uninformed.mse > 1e-3 * row.second_moment,
+        _ => false,
+    }
 }
 
 fn as_json(
@@ -136,6 +150,7 @@ fn as_json(
         (v.variable.clone(), entry)
     });
     let value = |x: &Result<f64, String>| x.as_ref().ok().map(|x| number(*x));
+    let symmetric = is_symmetric_point(forecast, signal, phase);
     let phase = match phase {
         None => json!(null),
         Some(Err(reason)) => json!({ "unknown": reason }),
@@ -161,6 +176,8 @@ fn as_json(
         "variables": serde_json::Value::Object(variables.collect()),
         "entropy": value(&forecast.entropy),
         "mutual_information": value(information),
+        "symmetric_point": symmetric,
+        "heuristics": forecast.heuristics,
         "phase": phase,
         "sweeps": forecast.sweeps,
         "converged": forecast.termination.is_converged(),

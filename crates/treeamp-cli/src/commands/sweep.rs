@@ -244,7 +244,7 @@ impl Plan {
             }
             _ => Source::Ep,
         };
-        let metrics = [Metric::Mse, Metric::SignMse];
+        let metrics = [Metric::Mse, Metric::SignMse, Metric::PhaseMse];
         let row = row(file, &self.setting, cell, source, &metrics, options);
         row.map(|r| vec![r]).map_err(|e| e.to_string())
     }

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use treeamp::RunError;
+use treeamp::algorithms::state_evolution::heuristics;
 use treeamp::algorithms::state_evolution::phases::{
     Search, algorithmic_threshold, information_threshold, informed_threshold, weak_recovery,
 };
@@ -130,6 +131,7 @@ impl Threshold {
                 "parameter": self.of,
                 "signal": signal,
                 "tolerance": self.tolerance,
+                "heuristics": heuristics(&first),
                 "thresholds": serde_json::Value::Object(entries.collect()),
             });
             print(&format!("{report:#}\n"))?;
@@ -139,6 +141,9 @@ impl Threshold {
                     .as_ref()
                     .map_or_else(ToString::to_string, |x| self.rounded(*x));
                 print(&format!("  {:<13}{value}\n", kind.name()))?;
+            }
+            for reason in heuristics(&first) {
+                print(&format!("  {:<13}{reason}\n", "heuristic"))?;
             }
         }
         if found.iter().any(|(_, value)| value.is_ok()) {

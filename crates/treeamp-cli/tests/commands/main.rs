@@ -4,6 +4,7 @@ mod mistakes;
 mod pictures;
 mod runs;
 mod sweeps;
+mod symmetry;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -70,12 +70,17 @@ pub struct End {
 }
 
 impl Inference {
-    /// The error of a variable, where the truth is known.
+    /// The error of a variable, where the truth is known and the measure has a meaning.
     ///
     /// # Errors
     /// An unknown variable.
     pub fn error(&self, variable: &str, metric: Metric) -> Result<Option<f64>, ExperimentError> {
         let mean = self.report.mean(variable)?;
+        let tree = &self.posterior;
+        let element = tree.variables()[tree.variable(variable)?].spec.element;
+        if !metric.applies_to(element) {
+            return Ok(None);
+        }
         let truth = self
             .truth
             .as_ref()

@@ -30,6 +30,8 @@ pub struct Forecast {
     /// Entropy of the measurements (or cross-entropy of a mismatched student), in nats per component of
     /// the first variable, or why there is none.
     pub entropy: Result<f64, String>,
+    /// Why the prediction is a heuristic; empty where it is exact in the limit.
+    pub heuristics: Vec<String>,
     /// How the iteration ended.
     pub termination: Termination,
     /// Its sweeps.
@@ -115,6 +117,7 @@ pub fn predict(
             Ok(Forecast {
                 variables,
                 entropy,
+                heuristics: evolution.heuristics.clone(),
                 termination: evolution.termination().clone(),
                 sweeps: evolution.report.sweeps,
             })

@@ -256,7 +256,13 @@ impl Run {
 }
 
 /// The columns of the table of variables.
-const HEADER: [&str; 5] = ["variable", "shape", "variance", "error", "error up to sign"];
+const HEADER: [&str; 5] = [
+    "variable",
+    "shape",
+    "variance",
+    "error",
+    "up to sign or phase",
+];
 
 /// The columns of the table of starts.
 const ENDS: [&str; 3] = ["starts", "log-evidence", "ended"];
@@ -281,7 +287,7 @@ fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
         let name = &variable.name;
         let variance = short(run.report.variance(name)?);
         let mut row = vec![name.clone(), variable.spec.to_string(), variance];
-        for metric in [Metric::Mse, Metric::SignMse] {
+        for metric in [Metric::Mse, Metric::symmetric(variable.spec.element)] {
             row.push(run.error(name, metric)?.map_or("unknown".to_owned(), short));
         }
         rows.push(row);

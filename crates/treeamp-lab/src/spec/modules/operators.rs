@@ -1,7 +1,9 @@
 //! Transforms, filters and masks of arrays.
 
+use treeamp::Complex;
 use treeamp::operator::{Boundary, Filter};
 use treeamp::prelude::*;
+use treeamp::scalar::Elem as _;
 
 use super::channel;
 use super::parameters::{data, number};
@@ -53,8 +55,14 @@ pub(super) const OPERATORS: &[Module] = &[
         limit: false,
         make: |a| {
             let kernel = a.data("kernel")?;
-            let (shape, entries) = (kernel.shape, kernel.values);
-            channel(Convolution::new(Filter::Kernel { shape, entries }))
+            let (shape, complex) = (kernel.shape, kernel.complex);
+            channel(Convolution::new(if complex {
+                let entries = Complex::view(&kernel.values).to_vec();
+                Filter::ComplexKernel { shape, entries }
+            } else {
+                let entries = kernel.values;
+                Filter::Kernel { shape, entries }
+            }))
         },
     },
     Module {

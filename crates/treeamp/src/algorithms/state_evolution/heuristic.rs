@@ -8,8 +8,9 @@ use crate::catalog::channels::Rotation;
 use crate::factor::Factor;
 use crate::model::Tree;
 
-/// Why the prediction on a tree is a heuristic; empty where it is exact in the limit.
-pub(super) fn heuristics(tree: &Tree) -> Vec<String> {
+/// Why predictions on a tree, thresholds among them, are a heuristic; empty where they are exact in the limit.
+#[must_use]
+pub fn heuristics(tree: &Tree) -> Vec<String> {
     let factors = tree.factors();
     if !factors.iter().any(|f| is_curved(f.factor.as_ref())) {
         return Vec::new();

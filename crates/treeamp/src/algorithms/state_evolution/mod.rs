@@ -20,6 +20,7 @@ pub use bayes_optimal::BayesOptimal;
 pub use conjugate::Conjugate;
 pub use evolution::{Evolution, Prediction};
 pub use gibbs::{Gibbs, gibbs, linear_dual_information};
+pub use heuristic::heuristics;
 pub use information::Information;
 pub use landscape::{Place, landscape};
 pub use mutual_information::{MutualInformation, Start, mutual_information, mutual_information_at};

@@ -1,6 +1,6 @@
 //! The fixed points at one point of a phase diagram, and which phase it is in.
 
-use super::super::{BayesOptimal, Evolution};
+use super::super::{BayesOptimal, Evolution, heuristics};
 use super::FixedPoints;
 use super::dimension::margin;
 use crate::error::RunError;
@@ -42,6 +42,8 @@ pub struct PhaseReport {
     pub mmse: f64,
     /// The phase.
     pub phase: Phase,
+    /// Why all this is a heuristic; empty where it is exact in the limit.
+    pub heuristics: Vec<String>,
 }
 
 /// Both fixed points at one point, their entropies, and the phase, with the defaults of
@@ -109,5 +111,6 @@ pub fn phase_report_at(
         informed,
         mmse,
         phase,
+        heuristics: heuristics(tree),
     })
 }
