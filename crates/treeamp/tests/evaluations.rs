@@ -160,19 +160,21 @@ fn mismatched_updates() {
 /// One field: priors facing one another, at most 2,000 evaluations of either law.
 #[test]
 fn mismatched_priors() {
-    let mut laws = Vec::new();
+    let (mut students, mut teachers) = (Vec::new(), Vec::new());
     macro_rules! each {
         ($($name:ident => $law:expr,)*) => { $({
-            let law = Counting::new($law.unwrap());
-            laws.push((law.counter(), Box::new(law.iid(3)) as Box<dyn Factor>));
+            for side in [&mut students, &mut teachers] {
+                let law = Counting::new($law.unwrap());
+                side.push((law.counter(), Box::new(law.iid(3)) as Box<dyn Factor>));
+            }
         })* };
     }
     treeamp::for_each_prior!(each);
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut worst = (0, String::new());
     for _ in 0..size(300, 5000) {
-        let [(own, student), (other, teacher)] =
-            [0; 2].map(|_| &laws[rng.random_range(0..laws.len())]);
+        let (own, student) = &students[rng.random_range(0..students.len())];
+        let (other, teacher) = &teachers[rng.random_range(0..teachers.len())];
         let mut power = |low: f64, high: f64| 10_f64.powf(rng.random_range(low..high));
         let (m_hat, noise) = (power(-2.0, 8.0), power(-0.7, 0.7));
         let fields = [OverlapFields {

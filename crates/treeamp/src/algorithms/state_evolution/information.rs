@@ -131,8 +131,8 @@ impl Evolution<BayesOptimal> {
     ///
     /// # Errors
     /// [`RunError::NotReached`] when the run ended elsewhere; [`RunError::NotDefined`] where the signal is recovered
-    /// exactly through a noiseless continuous output, whose entropy diverges, and for a model that is not a Bayesian network; a factor that cannot compute its
-    /// potential.
+    /// exactly through a noiseless continuous output, whose entropy diverges, and for a model that is not a Bayesian
+    /// network; a factor that cannot compute its potential.
     pub fn information(&self, tree: &Tree) -> Result<Information, RunError> {
         self.check_defined(ENTROPY)?;
         self.relative_information(tree)

@@ -44,8 +44,8 @@ pub struct MutualInformation {
 /// $I(x_i; y)$ of one variable, with the defaults of [`FixedPoints`].
 ///
 /// # Errors
-/// An unknown variable, a noiseless continuous output, a model that is not a Bayesian network, a fixed point that is not reached, an entropy
-/// that cannot be computed.
+/// An unknown variable, a noiseless continuous output, a model that is not a Bayesian network, a fixed point that is not
+/// reached, an entropy that cannot be computed.
 pub fn mutual_information(tree: &Tree, variable: &str) -> Result<MutualInformation, RunError> {
     mutual_information_at(tree, variable, &FixedPoints::default())
 }

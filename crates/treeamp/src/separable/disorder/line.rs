@@ -1,7 +1,7 @@
 //! The average over one field: a prior, or a likelihood at one output.
 
 use super::breaks::Breaks;
-use super::panels::{Effort, Monitor, SINGLE, Sample, integrate};
+use super::panels::{Effort, MISMATCHED, Monitor, SINGLE, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, V, V0, floors};
 use crate::scalar::{Landmark, Tilt, Tilted};
 
@@ -174,9 +174,8 @@ impl Line<'_> {
                 },
             ]),
             floor: floors(&self.at, self.tau0),
-            tolerance: SINGLE,
-            // between the components of a teacher there may be nothing
-            empty: if self.at.bayes { 0.0 } else { NEGLIGIBLE },
+            tolerance: if self.at.bayes { SINGLE } else { MISMATCHED },
+            empty: 0.0,
         }
     }
 

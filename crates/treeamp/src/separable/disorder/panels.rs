@@ -15,6 +15,8 @@ use crate::math::quadrature::{legendre, rule16};
 const N: usize = 16;
 /// Relative error of an integral (of the integral of the absolute value, where signs change).
 pub(super) const SINGLE: f64 = 1e-12;
+/// The same for a student that is not the teacher: two laws with features of their own.
+pub(super) const MISMATCHED: f64 = 1e-10;
 /// The same of an outer integral of two, and of the inner one, which must be smoother than the outer
 /// one can see.
 pub(super) const OUTER: f64 = 1e-9;

@@ -32,18 +32,18 @@ const WAIT: u32 = 12;
 /// Relative error across a piece and along it, as it is estimated: variances are then within 4e-9 of those at tighter settings.
 pub(super) const TOLERANCE: f64 = 1e-8;
 const ALONG: f64 = 1.5e-8;
-/// The same along a piece for a potential, which is large where fields are.
+/// The same along a piece for the potential of a student that is not the teacher, which is large where fields are.
 const POTENTIAL: f64 = 2e-9;
 /// How much smaller they are where the input is hardly seen and most of a piece looks alike.
 const FAINT: f64 = 0.5;
-/// What the rough values of averages are worth.
-const ROUGH: f64 = 1e-3;
+/// What the rough values of averages are worth: less where a student changes its mind sharply, and they may be far too large.
+const ROUGH: [f64; 2] = [0.1, 1e-3];
 /// $\hat m\tau_0$ of both ends from which on pieces are followed: below, they overlap. The input of pieces that are all sloped is also
 /// told by the output.
 const CLEAR: [f64; 2] = [5.0, 1e2];
 const SLOPED: f64 = 0.5;
-/// The same of the output alone, where some pieces are flat and some are not; beyond, panels do as well.
-const SHARP: [f64; 2] = [1e3, 3e5];
+/// The same of the output alone, where some pieces are flat and some are not.
+const SHARP: f64 = 1e3;
 /// Steps in which changes of the student are looked for, along a piece and across it.
 const ALONG_STEPS: u32 = 160;
 const ACROSS_STEPS: u32 = 36;
@@ -76,8 +76,7 @@ fn is_followed(pair: &Pair<'_>, pieces: &[Piece]) -> bool {
     }
     // flat pieces leave few inputs to confuse, and panels over the fields do as well
     let simple = pair.symmetric || pieces.len() < 3 || flat == pieces.len();
-    let sharp = clear(X, SHARP[0]) && !clear(X, SHARP[1]);
-    !simple && (clear(Z, CLEAR[Z]) && clear(X, CLEAR[X]) || sharp)
+    !simple && (clear(Z, CLEAR[Z]) && clear(X, CLEAR[X]) || clear(X, SHARP))
 }
 
 impl<'a> Tubes<'a> {
@@ -101,7 +100,7 @@ impl<'a> Tubes<'a> {
             lines,
             student: Hypotheses::of(pair),
             tolerance: match (pair.target, pair.at[Z].m_hat * pair.tau0[Z] < CLEAR[Z]) {
-                (None, _) => [TOLERANCE, POTENTIAL],
+                (None, _) if !pair.bayes => [TOLERANCE, POTENTIAL],
                 (_, true) if pair.bayes => [TOLERANCE, ALONG].map(|x| FAINT * x),
                 _ => [TOLERANCE, ALONG],
             },
@@ -349,6 +348,7 @@ impl<'a> Tubes<'a> {
     fn rough(&self, panels: &[Vec<f64>], needed: [f64; COUNT]) -> [f64; COUNT] {
         let mut rough = needed;
         let mut response = [0.0; 2];
+        let worth = ROUGH[usize::from(!self.pair.bayes)];
         for (tube, panels) in self.followed.iter().zip(panels) {
             for w in panels.windows(2) {
                 let t = 0.5 * (w[0] + w[1]);
@@ -356,7 +356,7 @@ impl<'a> Tubes<'a> {
                 response[0] += (w[1] - w[0]) * values[M];
                 response[1] += (w[1] - w[0]) * values[Q0];
                 for (f, x) in rough.iter_mut().zip(values) {
-                    *f += ROUGH * (w[1] - w[0]) * x.abs();
+                    *f += worth * (w[1] - w[0]) * x.abs();
                 }
             }
         }
