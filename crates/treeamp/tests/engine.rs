@@ -49,7 +49,7 @@ fn a_message_without_negative_precision_keeps_the_mean() {
     lifted.lift(&cavity);
     assert_eq!(lifted.precision.scalar(), 0.0);
     for i in 0..2 {
-        let before = (cavity.linear[i] + told.linear[i]) / 2.0;
+        let before = f64::midpoint(cavity.linear[i], told.linear[i]);
         let after = (cavity.linear[i] + lifted.linear[i]) / 3.0;
         // two roundings of numbers of order one
         assert!((before - after).abs() < 1e-15);

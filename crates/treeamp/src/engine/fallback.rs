@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::state::State;
 use super::sweep::Pass;
-use super::{Algorithm, Damping, Divergence, Engine, Message, Observer, SweepView, Termination};
+use super::{Algorithm, Damping, Divergence, Engine, Message, Observer, Termination};
 use crate::error::RunError;
 
 /// Sweeps after which a run that has not settled is handed over.
@@ -133,14 +133,8 @@ impl<A: Algorithm, O: Observer<A>> Watch<A::Message> for Supervisor<'_, '_, A, O
     fn after_step(&mut self, messages: &[A::Message], residual: f64) -> ControlFlow<String> {
         self.take(messages);
         self.count += 1;
-        self.observer.after_sweep(&SweepView {
-            sweep: self.count,
-            fallback: true,
-            residual,
-            tree: self.engine.tree,
-            marginals: &self.state.marginals,
-            store: &self.state.store[..messages.len()],
-        })
+        let view = self.engine.view(self.state, self.count, residual, true);
+        self.observer.after_sweep(&view)
     }
 
     fn sweep_residual(&mut self, messages: &[A::Message]) -> Option<f64> {

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
-use super::{Algorithm, Marginal};
+use super::state::State;
+use super::{Algorithm, Engine, Marginal};
 use crate::model::Tree;
 
 /// The state after a sweep, read only.
@@ -42,6 +43,26 @@ impl<'a, A: Algorithm> SweepView<'a, A> {
     #[must_use]
     pub fn messages(&self) -> &'a [A::Message] {
         self.store
+    }
+}
+
+impl<A: Algorithm> Engine<'_, A> {
+    /// What an observer sees of a state.
+    pub(super) fn view<'a>(
+        &'a self,
+        state: &'a State<A>,
+        sweep: usize,
+        residual: f64,
+        fallback: bool,
+    ) -> SweepView<'a, A> {
+        SweepView {
+            sweep,
+            fallback,
+            residual,
+            tree: self.tree,
+            marginals: &state.marginals,
+            store: &state.store[..self.tree.edges().len()],
+        }
     }
 }
 

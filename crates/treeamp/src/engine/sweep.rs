@@ -3,7 +3,7 @@
 use super::state::State;
 use super::{
     Algorithm, Damping, Divergence, Fallback, Initial, Marginal, Message, Messages, Objective,
-    Observer, Options, Plan, Report, SweepRecord, SweepView, Termination,
+    Observer, Options, Plan, Report, SweepRecord, Termination,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::Incoming;
@@ -223,15 +223,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             if residual > GROWTH_LIMIT * smallest.max(GROWTH_FLOOR) && residual.is_finite() {
                 self.restore(&mut state);
-                termination = Termination::Diverging(Divergence {
-                    reason: format!(
-                        "the residual {residual:.2e} is over {GROWTH_LIMIT} times its minimum"
-                    ),
-                    sweep,
-                    variable: state.worst().map(|i| self.tree.variables()[i].name.clone()),
-                    factor: None,
-                    direction: None,
-                });
+                termination = Termination::Diverging(self.outgrown(&state, sweep, residual));
                 break;
             }
             // a variable that kept its moments for want of a belief has not settled
@@ -245,14 +237,8 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             } else {
                 state.adapt(residual, improper > 0, judgement.jumped);
             }
-            let view = SweepView {
-                sweep,
-                fallback: sweep > self.options.max_sweeps,
-                residual,
-                tree: self.tree,
-                marginals: &state.marginals,
-                store: &state.store[..self.tree.edges().len()],
-            };
+            let beyond = sweep > self.options.max_sweeps;
+            let view = self.view(&state, sweep, residual, beyond);
             if let std::ops::ControlFlow::Break(reason) = observer.after_sweep(&view) {
                 termination = Termination::Stopped(reason);
                 break;
@@ -385,6 +371,16 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         let class = state.class[i];
         self.algorithm
             .recycle(&mut state.spare[class], &mut state.scratch[class]);
+    }
+
+    fn outgrown(&self, state: &State<A>, sweep: usize, residual: f64) -> Divergence {
+        Divergence {
+            reason: format!("the residual {residual:.2e} is over {GROWTH_LIMIT} times its minimum"),
+            sweep,
+            variable: state.worst().map(|i| self.tree.variables()[i].name.clone()),
+            factor: None,
+            direction: None,
+        }
     }
 
     fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {

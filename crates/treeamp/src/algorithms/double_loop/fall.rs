@@ -43,7 +43,7 @@ impl Fall {
         if fraction > SMALL || other {
             self.ends = None;
         }
-        if fraction <= SMALL && fraction >= DIGITS {
+        if (DIGITS..=SMALL).contains(&fraction) {
             let here = (variance, energy);
             self.variable = variable;
             self.ends = Some(self.ends.map_or([here; 2], |[first, _]| [first, here]));
