@@ -42,7 +42,7 @@ pub fn expectation_propagation(
     let mut watch = Watch::new(callback);
     let start = Instant::now();
     let report = py.detach(|| {
-        let mut engine = ExpectationPropagation.on(&tree)?.options(options);
+        let mut engine = ExpectationPropagation.on_with(&tree, options)?;
         if let Some(plain) = &warm {
             engine = engine.start_from(native_messages::<ExpectationPropagation>(&tree, plain));
         }
