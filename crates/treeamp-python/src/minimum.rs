@@ -50,7 +50,7 @@ pub fn maximum_a_posteriori(
             engine = engine.start_from(native_messages::<MaximumAPosteriori>(&tree, plain));
         }
         let report = engine.run(&mut watch)?;
-        let solution = report.solution(&tree)?;
+        let solution = report.solution_so_far(&tree)?;
         Ok((report, solution))
     });
     let seconds = start.elapsed().as_secs_f64();

@@ -130,6 +130,11 @@ pub trait Algorithm: Sync {
         false
     }
 
+    /// Why a run that settled at these messages, by edge, has no answer all the same.
+    fn refutes(&self, _tree: &Tree, _messages: &[Self::Message]) -> Option<RunError> {
+        None
+    }
+
     /// The certain way to a fixed point, from the messages of a run and into them, by edge: for expectation propagation
     /// a double loop that minimises the Bethe free energy.
     ///
