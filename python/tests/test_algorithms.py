@@ -131,10 +131,14 @@ def test_trackers() -> None:
     last = errors.get_dataframe().query("id == 'x'").iloc[-1]
     assert last["mse"] == ta.mean_squared_error(sample["x"], report.mean("x"))
     assert overlaps.records[-1]["mse"] == last["mse"]
-    assert {r["direction"] for r in messages.records} == {"fwd", "bwd"} and "a" in messages.records[0]
-    # the objective after the last sweep is that of the report
-    totals = [r["A"] for r in objective.records if r["node"] == "model"]
-    assert totals[-1] == pytest.approx(ep.log_evidence(), rel=1e-12)
+    assert {r["direction"] for r in messages.records} == {"fwd", "bwd"}
+    assert set(messages.records[0]) == {"iter", "x_id", "f_id", "a", "n_iter", "direction"}
+    # the objective after the last sweep is that of the report, and the sum of its terms
+    edges, nodes, whole = objective.get_dataframe()
+    assert whole["A"].iloc[-1] == pytest.approx(ep.log_evidence(), rel=1e-12) and len(whole) == report.sweeps
+    last_nodes, last_edges = nodes[nodes.n_iter == report.sweeps], edges[edges.n_iter == report.sweeps]
+    forward = last_edges[last_edges.direction == "fwd"]
+    assert last_nodes["A"].sum() - forward["A"].sum() == pytest.approx(ep.A_model, rel=1e-9)
 
 
 def test_objective_in_a_callback_of_state_evolution() -> None:
@@ -142,8 +146,7 @@ def test_objective_in_a_callback_of_state_evolution() -> None:
     track = ta.TrackObjective()
     se = ta.StateEvolution(model)
     se.iterate(max_iter=20, callback=track)
-    totals = [r["A"] for r in track.records if r["node"] == "model"]
-    assert totals[-1] == pytest.approx(se.free_entropy(), rel=1e-12)
+    assert track.model_records[-1]["A"] == pytest.approx(se.free_entropy(), rel=1e-12)
 
 
 def test_early_stopping() -> None:
@@ -153,6 +156,62 @@ def test_early_stopping() -> None:
         assert report.termination == "stopped" and report.sweeps < 100
     full = ta.ExpectationPropagation(model).iterate(max_iter=17, callback=ta.PassCallback())
     assert full.termination == "sweep_limit" and full.sweeps == 17
+
+
+# --- the double loop and the splitting are watched too
+
+
+def slow(kind: str) -> Any:
+    """A run that is handed over at once, and takes long."""
+    rng = np.random.default_rng(0)
+    W = ta.GaussianEnsemble(M=200, N=300).generate(seed=0)
+    y = W @ (rng.normal(size=300) * (rng.random(300) < 0.1)) + 0.1 * rng.normal(size=200)
+    prior = ta.MAP_L1NormPrior(300, gamma=0.02) if kind == "MAP" else ta.GaussBernoulliPrior(300, rho=0.1)
+    likelihood = ta.GaussianLikelihood(y, var=1.0 if kind == "MAP" else 0.01)
+    model = (prior @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ likelihood).to_model()
+    return (ta.MAP if kind == "MAP" else ta.ExpectationPropagation)(model)
+
+
+FORCED: dict[str, Any] = {"max_iter": 10**6, "tol": 0.0, "damping": "adaptive", "fallback": "forced"}
+
+
+@pytest.mark.parametrize("kind", ["MAP", "EP"])
+def test_callbacks_stop_a_fallback(kind: str) -> None:
+    seen: list[tuple[int, float]] = []
+
+    def stop(algo: Any, i: int, max_iter: int) -> bool:
+        seen.append((i, algo.get_variable_data("x")["v"]))
+        return len(seen) == 12
+
+    algo = slow(kind)
+    report = algo.iterate(callback=stop, **FORCED)
+    assert report.termination == "stopped" and len(seen) == 12
+    assert [i for i, _ in seen] == sorted({i for i, _ in seen})
+    assert np.isfinite(algo.get_variable_data("x")["r"]).all()
+    if kind == "EP":
+        assert algo.get_variable_data("x")["v"] == seen[-1][1]
+
+
+@pytest.mark.parametrize("kind", ["MAP", "EP"])
+def test_exceptions_and_interrupts_leave_a_fallback(kind: str) -> None:
+    def boom(algo: Any, i: int, max_iter: int) -> None:
+        if i >= 10:
+            raise LookupError("mine")
+
+    algo = slow(kind)
+    with pytest.raises(LookupError, match="mine"):
+        algo.iterate(callback=boom, **FORCED)
+    assert algo.report is not None and algo.report.termination == "stopped"
+    assert np.isfinite(algo.get_variable_data("x")["r"]).all()
+    algo = slow(kind)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        algo.iterate(**FORCED)
+        timer.cancel()  # nobody else is to be interrupted
+    timer.join()
+    assert algo.report is not None and algo.report.termination == "stopped"
+    assert np.isfinite(algo.get_variable_data("x")["r"]).all()
 
 
 def test_initial_conditions() -> None:

@@ -191,7 +191,7 @@ def test_exceptions_in_a_draw() -> None:
     def draw(rng: Any, size: Any) -> Any:
         raise Boom("draw")
 
-    prior = ta.CustomPrior(3, log_density=lambda x: -abs(x), sample=draw)
+    prior = ta.CustomPrior(3, log_density=lambda x: -abs(x) - np.log(2), sample=draw)
     with pytest.raises(Boom):
         (prior @ ta.V("x")).to_model().sample(seed=0)
 
@@ -227,13 +227,14 @@ def test_check_factor_tells_what_is_wrong() -> None:
         "average of dr/db": ta.CustomPrior(5, good_a, good_r, lambda a, b: 1 / (2 + a)),
         "dA/db": ta.CustomPrior(5, lambda a, b: 2 * good_a(a, b), good_r, good_v),
         "-2 dA/da": ta.CustomPrior(5, lambda a, b: 0.5 * b**2 / (1 + a), good_r, good_v),
-        "not negative": ta.CustomPrior(5, None, good_r, lambda a, b: np.inf),
+        "variance is inf": ta.CustomPrior(5, None, good_r, lambda a, b: np.inf),
         "two answers": ta.CustomPrior(5, None, good_r, lambda a, b: 1 + 1e-6 * np.random.default_rng().random()),
     }
     for sentence, factor in wrong.items():
         with pytest.raises(FactorCheckError, match=sentence.replace("/", "/")):
             check_factor(factor)
     assert check_factor(ta.CustomPrior(5, None, good_r, good_v), raises=False) == []
+    check_factor(ta.ModulusLikelihood([1.0, 2.0]))
 
 
 def test_divergence_of_a_run_is_told() -> None:
@@ -247,6 +248,153 @@ def test_divergence_of_a_run_is_told() -> None:
 def test_improper_variance_is_counted() -> None:
     report = run(ta.CustomPrior(N, None, lambda a, b: b, lambda a, b: -1.0), max_iter=30).report
     assert report is not None and report.termination == "diverging" and report.trace["improper"].max() > 0
+
+
+# --- log-densities
+
+
+@pytest.mark.parametrize("width", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize("a", [0.0, 0.1, 1e4, 1e8])
+def test_a_narrow_law_is_found_without_landmarks(width: float, a: float) -> None:
+    def density(x: Any) -> Any:
+        return -0.5 * ((x - 30) / width) ** 2 - np.log(width) - 0.5 * np.log(2 * np.pi)
+
+    native, custom = ta.GaussianPrior(2, mean=30, var=width**2), ta.CustomPrior(2, log_density=density)
+    b = np.array([0.0, 5.0])
+    # heights are sums of terms as large as a x^2 and (x / width)^2, and exact to 2e-16 of them
+    size = 900 * min(a, width**-2) + 1
+    assert custom.scalar_forward_mean(a, b) == pytest.approx(native.scalar_forward_mean(a, b), rel=1e-12)
+    variance = native.scalar_forward_variance(a, b)
+    assert custom.scalar_forward_variance(a, b) == pytest.approx(variance, rel=1e-9 + 1e-15 * size)
+    assert custom.scalar_log_partition(a, b) == pytest.approx(native.scalar_log_partition(a, b), abs=1e-9 + 1e-15 * size)
+
+
+@pytest.mark.parametrize(
+    ("density", "sentence"),
+    [
+        (lambda x: np.full_like(x, -np.inf), "factor `odd`: the log-density is -inf at all places"),
+        (lambda x: np.where(abs(x - 5) < 0.01, 0.0, -np.inf), "tell `support`"),
+        (lambda x: x * np.nan, "factor `odd`: `log_density` is NaN at"),
+        (lambda x: np.log(x) - x, "is NaN at -"),
+        (lambda x: None, "must return numbers, got NoneType"),
+        (lambda x: "text", "must return numbers, got str"),
+        (lambda x: x + 0j, "must return numbers, got ndarray"),
+        (lambda x: np.full_like(x, np.inf), r"is \+inf at"),
+        (lambda x: np.zeros(3), r"must return shape \(.*\), got \(3,\)"),
+        (lambda x: 30 * np.sin(1e9 * x) - abs(x), "too rough"),
+    ],
+)
+def test_a_log_density_that_is_none(density: Any, sentence: str) -> None:
+    with np.errstate(all="ignore"), pytest.raises(ta.FactorError, match=sentence):
+        ta.CustomPrior(5, log_density=density, name="odd")
+
+    def conditional(y: Any, z: Any) -> Any:
+        return density(z)
+
+    # of a likelihood it shows in a run, and in a check
+    likelihood = ta.CustomLikelihood(np.ones(3), log_density=conditional, name="odd")
+    model = (ta.GaussianPrior(3) @ ta.V("x") @ likelihood.named("mine")).to_model()
+    with np.errstate(all="ignore"):
+        with pytest.raises(ta.FactorError) as caught:
+            ta.ExpectationPropagation(model).iterate()
+        assert caught.value.__notes__ == ["raised in factor `mine`"]
+        with pytest.raises(FactorCheckError, match="odd at a="):
+            check_factor(likelihood)
+
+
+def test_a_mass_that_is_not_one_is_refused() -> None:
+    def spike(x: Any) -> Any:
+        ground = -0.5 * x * x - 0.5 * np.log(2 * np.pi)
+        peak = -0.5 * ((x - 30) / 1e-3) ** 2 - np.log(1e-3) - 0.5 * np.log(2 * np.pi)
+        return np.logaddexp(ground, peak) - np.log(2)
+
+    with pytest.raises(ta.ModelError, match=r"integrates to exp\(-0.693147\), expected 1"):
+        ta.CustomPrior(3, log_density=spike)
+    told = ta.CustomPrior(3, log_density=spike, landmarks=[(0, 1), (30, 1e-3)])
+    assert told.second_moment() == pytest.approx(0.5 * (1 + 900 + 1e-6), rel=1e-9)
+    with pytest.raises(ta.ModelError, match="expected 1"):
+        ta.CustomPrior(3, log_density=lambda x: -abs(x))
+    loose = ta.CustomPrior(3, log_density=lambda x: -abs(x), normalised=False)
+    assert loose.compute_log_partition(0.0, np.zeros(3)) == pytest.approx(3 * np.log(2))
+    with pytest.raises(ta.ModelError, match=r"exp\(inf\)"):
+        ta.CustomPrior(3, log_density=lambda x: 0.0)
+    uniform = ta.CustomPrior(3, log_density=lambda x: -np.log(2.0), support=(-1, 1))
+    assert uniform.second_moment() == pytest.approx(1 / 3)
+
+
+def test_the_noise_of_a_logistic_output() -> None:
+    """Its entropy depends on the input: the information is that of the rule, not of a constant."""
+
+    def logistic(y: Any, z: Any) -> Any:
+        return -np.logaddexp(0.0, -y * z)
+
+    likelihood = ta.CustomLikelihood(None, log_density=logistic, outputs=[-1.0, 1.0], name="logistic")
+    model = (ta.GaussianPrior(None) @ ta.V("x") @ ta.MarchenkoPasturChannel(alpha=2.0) @ ta.V("z") @ likelihood).to_model()
+    se = ta.StateEvolution(model)
+    assert se.iterate().converged
+    # H[y|z] with z of unit variance, by a rule of its own
+    z, w = np.polynomial.hermite_e.hermegauss(120)
+    p = 1 / (1 + np.exp(-z))
+    noise = np.sum(w * -(p * np.log(p) + (1 - p) * np.log(1 - p))) / np.sqrt(2 * np.pi)
+    assert se.entropy() - se.mutual_information() == pytest.approx(2.0 * noise, rel=1e-8)
+    short = ta.CustomLikelihood(None, log_density=logistic, outputs=[1.0], name="logistic")
+    half = ta.StateEvolution((ta.GaussianPrior(None) @ ta.V("x") @ short).to_model())
+    with pytest.raises(ta.RunError, match="mass 0.5"):
+        half.iterate()
+    with pytest.raises(ta.FactorError, match="must add up to 1, they are off by 0.[89]"):
+        _ = short._average_noise_entropy(1.0)
+
+
+def test_a_gaussian_output_on_a_grid_has_its_noise() -> None:
+    grid = np.arange(-12, 12.001, 0.125)
+
+    def gaussian(y: Any, z: Any) -> Any:
+        return -0.5 * (y - z) ** 2 / 0.5 - 0.5 * np.log(np.pi)
+
+    rounded = ta.CustomLikelihood(None, log_density=gaussian, outputs=grid, output_step=0.125)
+    expected = 0.5 * np.log(np.pi * np.e) - np.log(0.125)
+    # rounding to a sixth of the noise's deviation leaves 1e-8 of the entropy
+    assert rounded._native.noise_entropy == pytest.approx(expected, rel=1e-6)
+
+
+def test_notes_name_the_node_that_raised() -> None:
+    def boom(*given: Any) -> Any:
+        raise Boom("proximal")
+
+    def ones(t: float, u: Any) -> Any:
+        return np.ones_like(u)
+
+    penalty = ta.MAP_CustomPrior(N, proximal=boom, derivative=ones, energy=abs, name="mine").named("node")
+    model = (penalty @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ ta.GaussianLikelihood(np.ones(W.shape[0]), 1.0)).to_model()
+    for algorithm in (ta.MAP(model), ta.ExpectationPropagation(model)):
+        with pytest.raises(Boom) as caught:
+            algorithm.iterate(initializer=ta.ConstantInit(a=1.0))
+        assert caught.value.__notes__ == ["raised in factor `node`"]
+
+    def late(x: Any) -> Any:
+        if np.size(x) == 1 and not calls:
+            return -abs(x) - np.log(2)
+        raise Boom("density")
+
+    calls: list[int] = []
+    prior = ta.CustomPrior(N, log_density=lambda x: late(x) if calls else -abs(x) - np.log(2), name="law").named("signal")
+    calls.append(1)
+    limit = ta.CustomPrior(None, log_density=lambda x: late(x) if len(calls) > 1 else -abs(x) - np.log(2), name="law").named("signal")
+    calls.append(2)
+    ep = ta.ExpectationPropagation(
+        (prior @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ ta.GaussianLikelihood(np.ones(W.shape[0]), 1.0)).to_model()
+    )
+    se = ta.StateEvolution(
+        (limit @ ta.V("x") @ ta.MarchenkoPasturChannel(alpha=1.0) @ ta.V("z") @ ta.GaussianLikelihood(None, 1.0)).to_model()
+    )
+    for algorithm in (ep, se):
+        with pytest.raises(Boom) as caught:
+            algorithm.iterate()
+        assert caught.value.__notes__ == ["raised in factor `signal`"]
+    # before there is a node, the module's own name
+    with pytest.raises(Boom) as caught:
+        ta.CustomPrior(3, boom, boom, boom, name="early")
+    assert caught.value.__notes__ == ["raised in factor `early`"]
 
 
 def module_level_mean(a: float, b: Any) -> Any:

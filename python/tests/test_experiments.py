@@ -44,7 +44,7 @@ def glm(alpha: float = 1.0, rho: float = 0.3, seed: int = 0, N: int = 100) -> di
         output_var=0.01,
         seed=seed,
     )
-    row: dict[str, Any] = BayesOptimalScenario(model).setup(seed).run_ep(max_iter=100).iloc[0].to_dict()
+    row: dict[str, Any] = BayesOptimalScenario(model).setup(seed).table("EP", max_iter=100).iloc[0].to_dict()
     return row
 
 
@@ -86,7 +86,7 @@ def test_fixed_parameters_are_columns_and_axes_may_be_arrays() -> None:
 def test_the_table_does_not_depend_on_how_it_is_run(tmp_path: pathlib.Path) -> None:
     grid: dict[str, Any] = {"alpha": [0.5, 1.0], "rho": [0.1, 0.3], "seeds": 3}
     serial = run_experiments(glm, **grid)
-    assert serial.seed.tolist()[:3] == [0, 1, 2] and (serial.status == "ok").all()
+    assert serial.seed.tolist()[:3] == [0, 1, 2] and "status" not in serial
     # the draws of different cells are different
     assert serial.mse.nunique() == len(serial)
     pd.testing.assert_frame_equal(serial, run_experiments(glm, threads=3, **grid))
@@ -221,6 +221,88 @@ def test_a_dask_cluster_that_loses_a_worker(tmp_path: pathlib.Path) -> None:
     pd.testing.assert_frame_equal(serial, table)
 
 
+def lethal(a: int) -> dict[str, int]:
+    """Kills its worker, every time."""
+    if a == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"twice": 2 * a}
+
+
+def secret(a: int) -> dict[str, Any]:
+    return {"f": threading.Lock()} if a == 1 else {"f": a}
+
+
+def test_a_cell_that_kills_every_worker_is_a_failed_row() -> None:
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    cluster_options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        with distributed.LocalCluster(**cluster_options) as cluster, distributed.Client(cluster) as client:
+            client.run(lambda path: sys.path.insert(0, path), str(pathlib.Path(__file__).parent))
+            with client.get_executor() as executor:
+                table = run_experiments(lethal, executor=executor, a=[1], progress=False)
+    assert table.status.tolist() == ["failed"] and "KilledWorker" in table.reason[0]
+
+
+def test_executors_that_cannot_work() -> None:
+    with pytest.raises(TypeError, match="`executor` must have a method submit.*got int"):
+        run_experiments(picky, a=[1], executor=3)  # type: ignore[arg-type]
+    pool = futures.ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(ExecutorError, match="cannot schedule new futures after shutdown; 0 of 2 cells"):
+        run_experiments(picky, a=[1, 2], executor=pool)
+    assert issubclass(ExecutorError, ta.TreeampError)
+    with futures.ProcessPoolExecutor(1) as workers:
+        table = run_experiments(secret, a=[1, 2], executor=workers)
+        assert table.status.tolist() == ["failed", "ok"] and "pickle" in table.reason[0]
+
+    # what a progress function raises is not the executor's
+    def broken(i: int, total: int) -> None:
+        raise FileNotFoundError("my file")
+
+    with futures.ThreadPoolExecutor(1) as threads, pytest.raises(FileNotFoundError, match="my file"):
+        run_experiments(picky, broken, a=[1, 2], executor=threads)
+
+
+def test_failed_cells_are_tried_again(tmp_path: pathlib.Path) -> None:
+    calls: list[int] = []
+
+    def flaky(a: int) -> dict[str, int]:
+        calls.append(a)
+        if len(calls) == 1:
+            raise OSError("once")
+        return {"twice": 2 * a}
+
+    path = tmp_path / "table.csv"
+    first = save_experiments(flaky, path, a=[1, 2])
+    assert first.status.tolist() == ["failed", "ok"]
+    second = save_experiments(flaky, path, a=[1, 2])
+    assert "status" not in second and second.twice.tolist() == [2, 4] and calls == [1, 2, 1]
+    save_experiments(flaky, path, a=[1, 2])
+    assert calls == [1, 2, 1]
+
+
+class Setting:
+    """Told apart by its value, not by its address."""
+
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+
+def test_fixed_objects_are_compared_by_value(tmp_path: pathlib.Path) -> None:
+    def run(a: int, setting: Any) -> dict[str, int]:
+        return {"b": a}
+
+    journal = tmp_path / "journal"
+    run_experiments(run, a=[1], setting=Setting(1), journal=journal)
+    assert len(run_experiments(run, a=[1, 2], setting=Setting(1), journal=journal)) == 2
+    with pytest.raises(ValueError, match="another configuration"):
+        run_experiments(run, a=[1], setting=Setting(2), journal=journal)
+    with pytest.raises(TypeError, match="`setting` cannot be told apart"):
+        run_experiments(run, a=[1], setting=threading.Lock(), journal=tmp_path / "other")
+
+
 # --- bad calls
 
 
@@ -250,6 +332,10 @@ def test_results_that_no_table_holds_are_failures() -> None:
     table = run_experiments(lambda a: {"x": object()} if a == 1 else 7, a=[1, 2])
     assert (table.status == "failed").all()
     assert "`x` must be a number" in table.reason[0] and "must return a dict" in table.reason[1]
+    table = run_experiments(lambda a: {"status": "mine"} if a == 1 else {"a": 7, "b": 8}, a=[1, 2])
+    assert "`status` is a column" in table.reason[0]
+    # a parameter is what it was set to, as in tramp
+    assert list(table.columns) == ["a", "b", "status", "reason"] and table.a.tolist() == [1, 2]
 
 
 # --- scenarios
@@ -268,7 +354,7 @@ def test_a_scenario_needs_an_instance_and_says_its_seed() -> None:
     with pytest.raises(ValueError, match="there is no variable `q`"):
         BayesOptimalScenario(model, x_ids=["q"])
     with pytest.raises(ValueError, match="there is no metric 'rmse'"):
-        scenario.run_ep(metrics=["rmse"])
+        scenario.run_all(metrics=["rmse"])
     with pytest.raises(ValueError, match="EP, SE or EP,SE"):
         scenario.run_all(source="VB")
 
@@ -280,7 +366,7 @@ def test_a_mismatched_student_is_predicted() -> None:
     student = ta.glm_generative(**kwargs, prior_rho=0.4, output_var=0.1)
     errors = []
     for seed in range(4):
-        table = TeacherStudentScenario(teacher, student).setup(seed).run_all(metrics=["mse", "overlap"], max_iter=200)
+        table = TeacherStudentScenario(teacher, student).setup(seed).table(metrics=["mse", "overlap"], max_iter=200)
         errors.append(table.mse[0])
         predicted, claimed = table.mse[1], table.v[1]
     # a wrong student does not know its own error
@@ -302,15 +388,16 @@ def test_convergence_is_followed_sweep_by_sweep() -> None:
 
 def test_state_evolution_of_a_model() -> None:
     model = ta.glm_state_evolution(alpha=1.0, prior_type="gaussian", output_type="gaussian", output_var=0.1)
-    found = run_state_evolution("x", model)
-    assert found["converged"] and abs(found["v"]["x"] - 0.270156) < 1e-6
+    (found,) = run_state_evolution("x", model)
+    assert found["x_id"] == "x" and found["n_iter"] > 0 and abs(found["v"] - 0.270156) < 1e-6
 
 
 # --- critical values
 
 
 def test_critical_values() -> None:
-    assert abs(binary_search(lambda x: x**2 > 2, 0, 2, 1e-9) - 2**0.5) < 1e-9
+    search = binary_search(lambda x: x**2 > 2, 0, 2, 1e-9)
+    assert search["xmin"] < 2**0.5 <= search["xmax"] and search["xerr"] <= 1e-9 and search["n_iter"] == 31
     for kwargs in ({"xmin": 1.5}, {"xmax": 1.0}, {"xmin": 3.0}, {"xtol": 0.0}):
         with pytest.raises(ValueError, match="critical value|below|positive"):
             binary_search(lambda x: x**2 > 2, **{"xmin": 0.0, "xmax": 2.0, "xtol": 1e-3, **kwargs})
@@ -342,7 +429,7 @@ def test_figures() -> None:
     from treeamp.experiments import plot_compare, plot_compare_complex, plot_function, qplot
 
     table = run_experiments(picky, a=[1, 2], b=["x", "y"])
-    figure = qplot(table, x="a", y="twice", color="b", column="status", rename={"a": "α"}, ylog=True)
+    figure = qplot(table, x="a", y="twice", color="b", column="b_again", rename={"a": "α"}, ylog=True)
     assert figure.axes[0].get_xlabel() == "α" and figure.axes[0].get_yscale() == "log"
     with pytest.raises(ValueError, match="there is no column `c`"):
         qplot(table, x="a", y="twice", color="c")

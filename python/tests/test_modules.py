@@ -159,12 +159,12 @@ def test_mismatched_averages(oracle: Path) -> None:
         student = make(record["student"], record["student_params"], size=None)
         if student is None:
             continue
-        at = record["ax"], record["m_hat"], record["q_hat"], record["tau0_hat"]
-        v, m, q = student.compute_forward_vmq_RS(teacher, *at)
+        at = record["ax"], record["m_hat"], record["q_hat"], teacher, record["tau0_hat"]
+        v, m, q = student.compute_forward_vmq_RS(*at)
         # another program, by a fixed rule
         got = {"v": v, "m": m, "q": q}
         if not isinstance(student, ta.MAP_L1NormPrior):  # no law, and no free entropy
-            got["A"] = student.compute_potential_RS(teacher, *at)
+            got["A"] = student.compute_potential_RS(*at)
         for key, value in got.items():
             assert value == pytest.approx(record["tramp"][key], rel=1e-5, abs=1e-8), (record, key)
 

@@ -146,6 +146,24 @@ SIGNATURES = {
         'filter_message(message, direction)',
         'inv(v)',
     ],
+    "experiments": [
+        "BayesOptimalScenario(model, x_ids=['x'], y_ids=['y'])",
+        "TeacherStudentScenario(teacher, student, x_ids=['x'], y_ids=['y'])",
+        'binary_search(f, xmin, xmax, xtol)',
+        'find_critical_alpha(id, a0, mse_criterion, alpha_min, alpha_max, model_builder, alpha_tol=1e-06, vtol=0.001, **k)',
+        'find_state_evolution_mse(id, a0, alpha, model_builder, **k)',
+        'log_on_progress(i, total)',
+        'plot_compare(x_true, x_pred)',
+        'plot_compare_complex(x_true, x_pred)',
+        'plot_function(f, xlim=(-3, 3))',
+        'qplot(data, x, y, color=None, column=None, row=None, marker=None, linestyle=None, xlog=False, ylog=False, '
+        'xlim=None, ylim=None, y_markers=None, sharex=True, sharey=True, figsize=4, y_legend=False, rename=None, '
+        'font_size=12, usetex=False)',
+        'run_experiments(run, on_progress=None, **k)',
+        'run_state_evolution(x_ids, model, **k)',
+        'save_experiments(run, csv_file, on_progress=None, **k)',
+        'simple_run_experiments(run, **k)',
+    ],
     "utils.integration": [
         'exponential_measure(m, f)',
         'gaussian_measure(m, s, f)',

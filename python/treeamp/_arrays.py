@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import operator
+import os
 import secrets
+import sys
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "number", "array", "check_memory", "complex_matrix", "matrix", "owned", "size_to_shape", "count", "new_seed", "check_seed"]
+__all__ = ["Array", "number", "array", "belief", "check_memory", "complex_matrix", "known", "matrix", "owned", "positive", "size_to_shape", "count", "new_seed", "check_seed"]
 
 #: An array of 64-bit floats.
 Array = npt.NDArray[np.float64]
 
 _NUMERIC = "biuf"
+
+#: The process that imported the package.
+_PROCESS = os.getpid()
 
 
 def array(x: Any, name: str) -> Array:
@@ -27,6 +32,8 @@ def array(x: Any, name: str) -> Array:
         found = np.asarray(x)
     except ValueError as error:
         raise ValueError(f"`{name}` must be an array of numbers, got rows of different lengths") from error
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ValueError(f"`{name}` must be known everywhere, got an array with masked entries")
     if found.dtype.kind == "c":
         raise TypeError(f"`{name}` must be real, got {found.dtype}: complex signals have their parts on the first axis")
     if found.dtype.kind not in _NUMERIC:
@@ -56,6 +63,38 @@ def number(x: Any, name: str) -> float:
     return float(found)
 
 
+def known(x: Any, name: str) -> float:
+    """``x`` as a float that is not NaN; what averages and beliefs take."""
+    found = number(x, name)
+    if np.isnan(found):
+        raise ValueError(f"`{name}` must be a number, got NaN")
+    return found
+
+
+def positive(x: Any, name: str) -> float:
+    """``x`` as a float that is positive and finite."""
+    found = number(x, name)
+    if not 0 < found < np.inf:
+        raise ValueError(f"`{name}` must be positive and finite, got {found}")
+    return found
+
+
+def belief(a: Any, b: Any, port: str) -> tuple[Array, Array]:
+    """A belief ``(a, b)`` on ``port``: numbers without NaN, finite ones.
+
+    >>> belief(1.0, [0.0, 1.0], "x")[1]
+    array([0., 1.])
+    """
+    given = array(a, f"a{port}"), array(b, f"b{port}")
+    for name, values in zip((f"a{port}", f"b{port}"), given):
+        if values.size == 0:
+            raise ValueError(f"`{name}` must have at least one component, got an empty array")
+        if not np.isfinite(values).all():
+            wrong = values[~np.isfinite(values)].ravel()[0]
+            raise ValueError(f"`{name}` must be finite, got {wrong}")
+    return given
+
+
 def matrix(x: Any, name: str) -> Array:
     """``x`` as a two-dimensional array."""
     found = array(x, name)
@@ -67,6 +106,8 @@ def matrix(x: Any, name: str) -> Array:
 def complex_matrix(x: Any, name: str) -> Any:
     """``x`` as a complex matrix that nobody can change."""
     found = np.asarray(x)
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ValueError(f"`{name}` must be known everywhere, got an array with masked entries")
     if found.dtype.kind not in _NUMERIC + "c":
         raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
     if found.ndim != 2:
@@ -84,6 +125,8 @@ def count(x: Any, name: str, least: int = 1) -> int:
         raise TypeError(f"`{name}` must be an integer, got {type(x).__name__}") from None
     if n < least:
         raise ValueError(f"`{name}` must be at least {least}, got {n}")
+    if n > sys.maxsize:
+        raise ValueError(f"`{name}` must be at most {sys.maxsize}, got {n}")
     return n
 
 
@@ -109,15 +152,22 @@ def size_to_shape(size: Any) -> list[int] | None:
 
 
 def new_seed() -> int:
-    """A seed nobody chose."""
-    return secrets.randbits(63)
+    """A seed nobody chose, from numpy's global generator: ``np.random.seed`` makes it the same again.
+
+    A process that was forked has the generator of its parent, and draws from the system instead.
+    """
+    if os.getpid() != _PROCESS:
+        return secrets.randbits(63)
+    return int(np.random.randint(0, 2**63 - 1, dtype=np.int64))
 
 
 def check_seed(seed: Any) -> int:
     """``seed`` as an integer, or a new one for ``None``; 0 is a seed as any other."""
     if seed is None:
         return new_seed()
-    n = count(seed, "seed", 0)
+    n = operator.index(seed) if isinstance(seed, (int, np.integer)) else count(seed, "seed", 0)
+    if n < 0:
+        raise ValueError(f"`seed` must be at least 0, got {n}")
     if n >= 2**64:
         raise ValueError(f"`seed` must be below 2**64, got {n}")
     return n

@@ -13,144 +13,25 @@ cannot change. :func:`treeamp.testing.check_factor` tells what is wrong with the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_seed, number, size_to_shape
-from ._quadrature import Index, tilted_moments
-from .base import Factor
-from .errors import ModelError
+from ._arrays import Array, array, belief, number, size_to_shape
+from ._functions import Functions
+from ._quadrature import gaussian_average
+from .errors import FactorError, ModelError
 from .likelihoods import Likelihood
 from .priors import Prior
 
 __all__ = ["CustomLikelihood", "CustomPrior"]
 
-#: The step of a Monte-Carlo divergence, relative to the spread of ``b``.
-_STEP = 1e-4
+#: How far the mass of a normalised density may be from one, and probabilities of outputs from adding up to it.
+_MASS = 1e-6
 
 
-class _Custom(Factor):
-    """What priors and likelihoods of one's own share."""
-
-    _functions = ("log_partition", "mean", "variance", "log_density")
-    y: Array | None
-
-    def _keep(
-        self,
-        log_partition: Any,
-        mean: Any,
-        variance: Any,
-        log_density: Any,
-        support: Any,
-        landmarks: Any,
-        separable: bool,
-        probes: int,
-        seed: int | None,
-        name: str,
-    ) -> None:
-        given = dict(zip(self._functions, (log_partition, mean, variance, log_density)))
-        for key, function in given.items():
-            if function is not None and not callable(function):
-                raise TypeError(f"`{key}` must be a function, got {type(function).__name__}")
-        if (mean is None) == (log_density is None):
-            raise ModelError(f"{name}: give either `mean` (with `variance` and `log_partition` if known) or `log_density`")
-        self._given = given
-        low, high = support
-        self.support = (number(low, "support"), number(high, "support"))
-        if not self.support[0] < self.support[1]:
-            raise ModelError(f"{name}: `support` must be an interval, got {self.support}")
-        self.landmarks = None if landmarks is None else [(float(p), float(w)) for p, w in landmarks]
-        self.separable = bool(separable)
-        self.probes = int(probes)
-        if self.probes < 1:
-            raise ValueError(f"`probes` must be at least 1, got {probes}")
-        self.seed = check_seed(seed)
-        self.custom_name = str(name)
-
-    # --- the functions, checked
-
-    def _called(self, key: str, a: float, b: Array, y: Any) -> Any:
-        function = self._given[key]
-        return function(a, b) if y is None else function(a, b, y)
-
-    def _checked(self, key: str, value: Any, shape: tuple[int, ...], scalar: bool) -> Array:
-        found = array(value, f"{key} of {self.custom_name}")
-        if found.shape != shape and not (scalar and found.ndim == 0):
-            raise ValueError(f"`{key}` of {self.custom_name} must return shape {shape}, got {found.shape}")
-        if np.isnan(found).any():
-            raise ValueError(f"`{key}` of {self.custom_name} returned NaN")
-        return found
-
-    def _density(self, a: float, b: Array, y: Array | None) -> tuple[Array, Array, Array]:
-        function: Callable[..., Any] = self._given["log_density"]
-        outputs = None if y is None else np.broadcast_to(y, b.shape).ravel()
-
-        def log_density(x: Array, component: Index) -> Array:
-            value = function(x) if outputs is None else function(outputs[component], x)
-            return np.asarray(value, dtype=np.float64)
-
-        return tilted_moments(log_density, a, b.ravel(), self.support, self.landmarks)
-
-    def _divergence(self, a: float, b: Array, r: Array, y: Any) -> float:
-        rng = np.random.default_rng(self.seed)
-        step = _STEP * max(float(np.std(b)), float(np.abs(b).max()) * 1e-3, np.sqrt(abs(a)), 1e-8)
-        total = 0.0
-        for _ in range(self.probes):
-            probe = rng.choice([-1.0, 1.0], size=b.shape)
-            up = self._checked("mean", self._called("mean", a, b + step * probe, y), b.shape, False)
-            down = self._checked("mean", self._called("mean", a, b - step * probe, y), b.shape, False)
-            total += float(np.mean(probe * (up - down))) / (2 * step)
-        return total / self.probes
-
-    def _moments_of(self, a: float, b: Array, y: Array | None) -> tuple[Array, Array]:
-        """Means and variances; a variance that is one number stands for all."""
-        if self._given["mean"] is None:
-            _, r, v = self._density(a, b, y)
-            return r.reshape(b.shape), v.reshape(b.shape)
-        r = self._checked("mean", self._called("mean", a, b, y), b.shape, False)
-        if self._given["variance"] is None:
-            return r, np.asarray(self._divergence(a, b, r, y))
-        return r, self._checked("variance", self._called("variance", a, b, y), b.shape, True)
-
-    def _log_partition_of(self, a: float, b: Array, y: Array | None) -> Array:
-        if self._given["mean"] is None:
-            return self._density(a, b, y)[0].reshape(b.shape)
-        if self._given["log_partition"] is None:
-            raise ModelError(f"{self.custom_name}: `log_partition` was not given")
-        return self._checked("log_partition", self._called("log_partition", a, b, y), b.shape, True)
-
-    # --- what the native side calls
-
-    def _call_moments(self, a: float, b: Array) -> tuple[Array, float]:
-        r, v = self._moments_of(a, b, self.y)
-        return np.ascontiguousarray(r).ravel(), float(np.mean(v))
-
-    def _call_log_partition(self, a: float, b: Array) -> float:
-        return float(np.sum(self._log_partition_of(a, b, self.y)))
-
-    def _call_law(self, a: float, b: float, y: float | None = None) -> tuple[float, float, float]:
-        one = np.array([b])
-        outputs = None if y is None else np.array([y])
-        if self._given["mean"] is None:
-            log_z, r, v = self._density(a, one, outputs)
-            return float(log_z[0]), float(r[0]), float(v[0])
-        r, v = self._moments_of(a, one, outputs)
-        return float(np.sum(self._log_partition_of(a, one, outputs))), float(r[0]), float(np.mean(v))
-
-    @property
-    def _has_law(self) -> bool:
-        complete = all(self._given[key] is not None for key in ("log_partition", "mean", "variance"))
-        return self.separable and (complete or self._given["log_density"] is not None)
-
-    @property
-    def _has_log_partition(self) -> bool:
-        return self._given["log_partition"] is not None or self._given["log_density"] is not None
-
-
-class CustomPrior(_Custom, Prior):
+class CustomPrior(Functions, Prior):
     r"""A prior of your own.
 
     Parameters
@@ -161,7 +42,9 @@ class CustomPrior(_Custom, Prior):
         Functions of ``(a, b)``. ``mean`` returns an array like ``b``; ``variance`` and ``log_partition`` one number per
         component, or one for all (the average variance, the total log-partition).
     log_density : callable
-        Instead of them: :math:`\ln p(x)` of an array.
+        Instead of them: :math:`\ln p(x)` of an array, minus infinity where the density is zero.
+    normalised : bool
+        Whether ``log_density`` integrates to one. That is checked, since a mass that integrals miss shows there.
     support : pair of float
         Where ``log_density`` is finite.
     landmarks : list of (place, width), optional
@@ -196,6 +79,7 @@ class CustomPrior(_Custom, Prior):
         variance: Any = None,
         *,
         log_density: Any = None,
+        normalised: bool = True,
         support: Any = (-np.inf, np.inf),
         landmarks: Any = None,
         sample: Any = None,
@@ -209,6 +93,7 @@ class CustomPrior(_Custom, Prior):
         if sample is not None and not callable(sample):
             raise TypeError(f"`sample` must be a function, got {type(sample).__name__}")
         self._sample = sample
+        self.normalised = bool(normalised)
         self._start(size, isotropic)
 
     def _call_sample(self, seed: int) -> Array:
@@ -216,12 +101,22 @@ class CustomPrior(_Custom, Prior):
         drawn = array(self._sample(np.random.default_rng(seed), tuple(shape or ())), "sample")
         return np.ravel(np.broadcast_to(drawn, tuple(shape or ())))
 
+    def _check_mass(self, log_mass: float) -> None:
+        if self.normalised and not abs(log_mass) < _MASS:
+            raise ModelError(
+                f"{self.custom_name}: `log_density` integrates to exp({log_mass:.6g}), expected 1: add its normalisation, tell "
+                "`support` and `landmarks` where it is narrow, or say normalised=False"
+            )
+
     def _make(self) -> _lib.Factor:
         theory = None
         if self._has_law:
             marks = self.landmarks
+            with self._noted():
+                log_mass, centre, spread = self._call_law(0.0, 0.0)
+            if self._given["log_density"] is not None:
+                self._check_mass(log_mass)
             if marks is None:
-                _, centre, spread = self._call_law(0.0, 0.0)
                 marks = [(centre, float(np.sqrt(spread)))]
                 if not np.isfinite(marks).all():
                     marks = [(0.0, 1.0)]
@@ -237,8 +132,8 @@ class CustomPrior(_Custom, Prior):
         )
 
     def _scalar(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:
-        b = array(bx, "bx")
-        a = number(ax, "ax")
+        precision, b = belief(number(ax, "ax"), bx, "x")
+        a = float(precision)
         r, v = self._moments_of(a, np.atleast_1d(b), None)
         nothing = np.full(b.shape, np.nan)
         log_z = self._log_partition_of(a, np.atleast_1d(b), None) if self._has_log_partition else nothing
@@ -246,7 +141,7 @@ class CustomPrior(_Custom, Prior):
         return shaped[0], shaped[1], shaped[2]
 
 
-class CustomLikelihood(_Custom, Likelihood):
+class CustomLikelihood(Functions, Likelihood):
     r"""A likelihood of your own.
 
     Parameters
@@ -265,7 +160,8 @@ class CustomLikelihood(_Custom, Likelihood):
     output_map : callable, optional
         Where :math:`y = \varphi(z)` without noise, and nowhere flat: the function of a number.
     noise_entropy : float, optional
-        :math:`H[y|z]` per component, for mutual informations.
+        :math:`H[y|z]` per component, for mutual informations. Without it, it is computed from ``log_density`` and ``outputs``
+        where both are given.
     support, landmarks, separable, probes, seed, name
         As of :class:`CustomPrior`, on the axis of :math:`z`.
 
@@ -327,7 +223,7 @@ class CustomLikelihood(_Custom, Likelihood):
                 "landmarks": [],
                 "outputs": None if self.outputs is None else self.outputs.tolist(),
                 "map": self.output_map,
-                "noise_entropy": self._rounded_noise_entropy(),
+                "noise_entropy": self._noise_entropy_function(),
             }
         if self.y is None and theory is None:
             raise ModelError(
@@ -349,17 +245,38 @@ class CustomLikelihood(_Custom, Likelihood):
         log_z, r, v = self._call_law(a, b, y)
         return log_z + float(np.log(self.output_step or 1.0)), r, v
 
-    def _rounded_noise_entropy(self) -> float | None:
-        if self.noise_entropy is None or self.output_step is None:
-            return self.noise_entropy
-        return self.noise_entropy - float(np.log(self.output_step))
+    def _noise_entropy_function(self) -> Any:
+        if self.noise_entropy is not None:
+            constant = self.noise_entropy - float(np.log(self.output_step or 1.0))
+            return lambda tau: constant
+        known = self.outputs is not None and self._given["log_density"] is not None
+        return self._average_noise_entropy if known else None
+
+    def _average_noise_entropy(self, tau: float) -> float:
+        r""":math:`E\,H[y|z]` for :math:`z \sim N(0, \tau)`, from the probabilities of all outputs."""
+        step = self.output_step or 1.0
+        outputs = np.ravel(np.array([]) if self.outputs is None else self.outputs)
+
+        def entropy(z: Array) -> Array:
+            logs = np.stack([self._log_density_at(z, np.full(z.shape, y)) for y in outputs]) + np.log(step)
+            p = np.exp(logs)
+            mass = p.sum(axis=0)
+            # a grid of outputs has an end, which only matters where the signal is
+            worst = np.abs(np.where(np.abs(z) < 4 * np.sqrt(tau), mass, 1.0) - 1).max()
+            if worst > (_MASS if self.output_step is None else 1e-3):
+                raise FactorError(f"factor `{self.custom_name}`: probabilities of `outputs` must add up to 1, they are off by {worst:g}")
+            total: Array = -np.where(p > 0, p * np.where(p > 0, logs, 0.0), 0.0).sum(axis=0)
+            return total
+
+        return gaussian_average(entropy, tau)
 
     def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
         outputs = self.y if y is None else array(y, "y")
         if outputs is None:
             raise ModelError(f"{self.custom_name}: an observation is needed here, and `y` is None")
-        b, outputs = np.broadcast_arrays(np.atleast_1d(array(bz, "bz")), np.atleast_1d(outputs))
-        a = number(az, "az")
+        precision, given = belief(number(az, "az"), bz, "z")
+        b, outputs = np.broadcast_arrays(np.atleast_1d(given), np.atleast_1d(outputs))
+        a = float(precision)
         r, v = self._moments_of(a, b, outputs)
         log_z = self._log_partition_of(a, b, outputs) if self._has_log_partition else np.full(b.shape, np.nan)
         return log_z, r, v

@@ -20,7 +20,7 @@ import numpy as np
 
 from ._arrays import Array, size_to_shape
 from .base import Factor
-from .errors import ModelError
+from .errors import FactorError, ModelError
 from .priors import MAP_CustomPrior
 from .priors.penalties import _Penalty
 
@@ -40,7 +40,8 @@ def _shape_of(factor: Any) -> tuple[int, ...]:
     shape = list(y.shape) if y is not None else size_to_shape(getattr(factor, "size", None))
     if shape is None:
         raise TypeError("check_factor needs a prior with a size or a likelihood with observations")
-    return tuple(shape)
+    # what an output is made of may have parts
+    return (2, *shape) if factor._reduces else tuple(shape)
 
 
 def check_factor(
@@ -81,7 +82,11 @@ def check_factor(
     for precision in np.atleast_1d(np.asarray(a, dtype=float)):
         # a signal of order one seen through noise of this precision
         b = precision * rng.normal(size=shape) + np.sqrt(precision) * rng.normal(size=shape)
-        problems += [f"{name} at a={precision:g}: {p}" for p in _at(factor, float(precision), b, rng, tolerance)]
+        try:
+            wrong = _at(factor, float(precision), b, rng, tolerance)
+        except FactorError as error:
+            wrong = [str(error)]
+        problems += [f"{name} at a={precision:g}: {p}" for p in wrong]
     if problems and raises:
         raise FactorCheckError(problems)
     return problems if not raises else None

@@ -287,10 +287,13 @@ fn bad_grids_say_what_is_wrong() {
 #[test]
 #[cfg(unix)]
 fn a_device_is_no_journal() {
-    let refused = Journal::open("/dev/zero", &configuration("a"));
-    let said = refused.err().map(|e| e.to_string()).unwrap_or_default();
-    assert!(
-        said.contains("/dev/zero") && said.contains("not a regular file"),
-        "{said}"
-    );
+    let opened = Journal::open("/dev/zero", &configuration("a")).err();
+    let merged = merge(&["/dev/zero".into()]).err();
+    for refused in [opened, merged] {
+        let said = refused.map(|e| e.to_string()).unwrap_or_default();
+        assert!(
+            said.contains("/dev/zero") && said.contains("not a regular file"),
+            "{said}"
+        );
+    }
 }

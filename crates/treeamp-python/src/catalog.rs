@@ -9,6 +9,7 @@ use treeamp::prelude::*;
 use crate::array::{matrix, pairs, slice};
 use crate::error::{model_error, model_message};
 use crate::factor::Factor as PyFactor;
+use crate::paired::PairedDft;
 
 /// The parameters of a module, in the order of its constructor.
 struct Parameters<'a> {
@@ -125,6 +126,7 @@ pub fn channel(law: &str, parameters: Vec<Vec<f64>>) -> PyResult<PyFactor> {
         "duplicate" => checked(Duplicate::new(p.count(0)?)),
         "modulus" => Ok(PyFactor::complex(Modulus, &[true, false])),
         "dft" => Ok(PyFactor::complex(Dft, &[false, true])),
+        "paired_dft" => Ok(PyFactor::complex(PairedDft, &[false, true])),
         "complex_dft" => Ok(PyFactor::complex(Dft, &[true, true])),
         "laplacian" => checked(Ok(Convolution::laplacian())),
         "gaussian_blur" => checked(Ok(Convolution::new(Filter::GaussianBlur(

@@ -36,7 +36,8 @@ struct Custom {
     sample: Option<Py<PyAny>>,
     /// Its twin for averages.
     theory: Option<Arc<dyn AnyFactor>>,
-    noise_entropy: Option<f64>,
+    /// `(tau) -> H[y | z]` of a likelihood, averaged over $z \sim N(0, \tau)$.
+    noise_entropy: Option<Py<PyAny>>,
 }
 
 /// What state evolution needs of a custom factor.
@@ -54,8 +55,9 @@ pub struct Theory {
     /// $\varphi$ of a likelihood $y = \varphi(z)$ that is nowhere flat.
     #[pyo3(item)]
     map: Option<Py<PyAny>>,
+    /// `(tau) -> H[y | z]`.
     #[pyo3(item)]
-    noise_entropy: Option<f64>,
+    noise_entropy: Option<Py<PyAny>>,
 }
 
 /// A factor from Python functions: a prior on `shape`, or the likelihood of a signal of `shape`.
@@ -70,7 +72,8 @@ pub fn custom(
     sample: Option<Py<PyAny>>,
     theory: Option<Theory>,
 ) -> Factor {
-    let noise_entropy = theory.as_ref().and_then(|t| t.noise_entropy);
+    let mut theory = theory;
+    let noise_entropy = theory.as_mut().and_then(|t| t.noise_entropy.take());
     let theory = theory.map(|t| twin(&name, is_prior, shape.as_deref(), t));
     Factor::new(Custom {
         name,
@@ -148,7 +151,7 @@ impl Custom {
             copy(slice(&r)?, mean)?;
             Ok(v)
         })?;
-        if v < 0.0 {
+        if !(v >= 0.0 && v < f64::INFINITY) {
             return Err(FactorError::Improper(format!("its variance is {v:e}")));
         }
         Ok(v)
@@ -196,7 +199,16 @@ impl AnyFactor for Custom {
     }
 
     fn noise_entropy(&self) -> Option<f64> {
-        self.noise_entropy
+        self.noise_entropy_at(1.0)
+    }
+
+    fn noise_entropy_at(&self, tau: f64) -> Option<f64> {
+        let function = self.noise_entropy.as_ref()?;
+        let answer = Python::attach(|py| function.bind(py).call1((tau,))?.extract());
+        Some(answer.unwrap_or_else(|error| {
+            keep(&self.name, error);
+            f64::NAN
+        }))
     }
 
     fn scalar(&self) -> Option<&dyn ScalarView> {

@@ -8,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
+use treeamp::model::Tree;
 use treeamp::{FactorError, ModelError, RunError};
 
 static MODEL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -42,13 +43,42 @@ pub fn factor_error(name: &str, error: &FactorError) -> PyErr {
     }
 }
 
-pub fn run_error(error: &RunError) -> PyErr {
-    let node = match error {
-        RunError::Factor { factor, .. } => Some(factor.clone()),
+/// The error of a run on a tree; what user code raised is named after its node.
+pub fn run_error_in(tree: &Tree, error: &RunError) -> PyErr {
+    let suspect = match error {
+        RunError::Factor { factor, .. } => Some(factor.as_str()),
         _ => None,
     };
-    if let Some((name, source)) = raised() {
-        return named(source, &node.unwrap_or(name));
+    match raised() {
+        Some((law, source)) => named(source, &node_of(tree, &law, suspect)),
+        None => run_error(error),
+    }
+}
+
+/// What was computed, unless user code raised meanwhile.
+pub fn unless_raised<T>(tree: &Tree, result: Result<T, RunError>) -> PyResult<T> {
+    match raised() {
+        Some((law, source)) => Err(named(source, &node_of(tree, &law, None))),
+        None => result.map_err(|e| run_error(&e)),
+    }
+}
+
+/// The node whose module raised: the suspect if it is of that module, else the only node that is.
+pub fn node_of(tree: &Tree, law: &str, suspect: Option<&str>) -> String {
+    let mut nodes = tree.factors().iter().filter(|n| n.factor.name() == law);
+    let (first, is_only) = (nodes.next(), nodes.next().is_none());
+    let of_law = |name: &&str| {
+        let mut all = tree.factors().iter();
+        all.any(|n| n.name == **name && n.factor.name() == law)
+    };
+    let suspect = suspect.filter(of_law);
+    let only = first.filter(|_| is_only).map(|n| n.name.as_str());
+    suspect.or(only).unwrap_or(law).to_owned()
+}
+
+pub fn run_error(error: &RunError) -> PyErr {
+    if let Some((law, source)) = raised() {
+        return named(source, &law);
     }
     match error {
         RunError::Model(error) => model_error(error),

@@ -5,22 +5,22 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use treeamp::RunError;
 use treeamp::algorithms::state_evolution::{BayesOptimal, ReplicaSymmetric};
 use treeamp::prelude::{
     Evolution as NativeEvolution, MismatchedEvolution, StateEvolution, Termination,
     Tree as NativeTree,
 };
-use treeamp::{ModelError, RunError};
 
-use crate::error::{model_error, run_error};
+use crate::error::{model_error, run_error_in, unless_raised};
 use crate::options::RunOptions;
+use crate::run::{Told, report_methods};
 use crate::tree::Tree;
 use crate::watch::{
-    Plain, Visible, Watch, exception, native_messages, objective, plain_messages,
-    reported_objective, termination, trace,
+    Plain, Visible, Watch, native_messages, objective, plain_messages, reported_objective, trace,
 };
 
-enum Run {
+enum Kind {
     Matched(NativeEvolution<BayesOptimal>),
     Mismatched(NativeEvolution<ReplicaSymmetric>),
 }
@@ -29,21 +29,24 @@ enum Run {
 macro_rules! either {
     ($run:expr, $e:ident => $body:expr) => {
         match $run {
-            Run::Matched($e) => $body,
-            Run::Mismatched($e) => $body,
+            Kind::Matched($e) => $body,
+            Kind::Mismatched($e) => $body,
         }
     };
+}
+
+/// A finished run of either kind.
+struct EvolutionRun {
+    kind: Kind,
+    tree: Arc<NativeTree>,
+    error: Option<PyErr>,
+    seconds: f64,
 }
 
 /// The report of a state evolution.
 #[pyclass(frozen, module = "treeamp._lib")]
 pub struct Evolution {
-    run: Run,
-    tree: Arc<NativeTree>,
-    error: Option<PyErr>,
-    /// Seconds spent in the library.
-    #[pyo3(get)]
-    seconds: f64,
+    run: EvolutionRun,
 }
 
 /// Runs state evolution with the interpreter free: Bayes-optimal, or of a student on a teacher's data.
@@ -62,7 +65,7 @@ pub fn state_evolution(
     let options = options.native(&tree)?;
     let mut watch = Watch::new(callback);
     let start = Instant::now();
-    let run = py.detach(|| -> Result<Run, RunError> {
+    let kind = py.detach(|| -> Result<Kind, RunError> {
         if let Some(teacher) = &teacher {
             let mut theory = MismatchedEvolution::new(teacher, &tree)?
                 .max_sweeps(options.max_sweeps)
@@ -72,7 +75,7 @@ pub fn state_evolution(
             if let Some(plain) = &warm {
                 theory = theory.start_from(native_messages::<ReplicaSymmetric>(&tree, plain));
             }
-            return theory.observed_by(&mut watch).map(Run::Mismatched);
+            return theory.observed_by(&mut watch).map(Kind::Mismatched);
         }
         let mut theory = StateEvolution::new(&tree)?
             .max_sweeps(options.max_sweeps)
@@ -82,17 +85,18 @@ pub fn state_evolution(
         if let Some(plain) = &warm {
             theory = theory.start_from(native_messages::<BayesOptimal>(&tree, plain));
         }
-        theory.observed_by(&mut watch).map(Run::Matched)
+        theory.observed_by(&mut watch).map(Kind::Matched)
     });
     let seconds = start.elapsed().as_secs_f64();
-    let run = run.map_err(|e| run_error(&e))?;
-    let error = watch.take_error(end(&run));
-    Ok(Evolution {
-        run,
+    let kind = kind.map_err(|e| run_error_in(&tree, &e))?;
+    let error = watch.take_error(&tree, either!(&kind, e => e.termination()));
+    let run = EvolutionRun {
+        kind,
         tree,
         error,
         seconds,
-    })
+    };
+    Ok(Evolution { run })
 }
 
 /// The averaged Bethe objective at given messages, and the normalisation that makes it an entropy.
@@ -116,104 +120,84 @@ pub fn evolution_objective_at<'py>(
         let theory = StateEvolution::new(&tree)?;
         theory.start_from(messages).initial_free_entropy()
     });
-    objective(py, &value.map_err(|e| run_error(&e))?)
+    objective(py, &value.map_err(|e| run_error_in(&tree, &e))?)
 }
 
-fn end(run: &Run) -> &Termination {
-    either!(run, e => e.termination())
-}
-
-fn index(tree: &NativeTree, name: &str) -> Result<usize, ModelError> {
-    tree.variable(name)
-}
-
-#[pymethods]
-impl Evolution {
-    /// Predictions about a variable.
-    fn variable<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
-        let i = index(&self.tree, name).map_err(|e| model_error(&e))?;
-        let spec = &self.tree.variables()[i].spec;
-        match &self.run {
-            Run::Matched(e) => {
-                let p = e.report.marginal(name).map_err(|e| model_error(&e))?;
-                <BayesOptimal as Visible>::shown(py, spec, p, false)
-            }
-            Run::Mismatched(e) => {
-                let p = e.report.marginal(name).map_err(|e| model_error(&e))?;
-                <ReplicaSymmetric as Visible>::shown(py, spec, p, false)
-            }
-        }
+impl Told for EvolutionRun {
+    fn ended(&self) -> &Termination {
+        either!(&self.kind, e => e.termination())
     }
 
-    /// A word and a sentence.
-    #[getter]
-    fn termination(&self) -> (&'static str, String) {
-        termination(end(&self.run))
+    fn outside(&self) -> Option<&PyErr> {
+        self.error.as_ref()
     }
 
-    /// What stopped the run from outside, if anything did.
-    #[getter]
-    fn error(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        exception(py, self.error.as_ref())
+    fn count(&self) -> usize {
+        either!(&self.kind, e => e.report.sweeps)
     }
 
-    /// Number of sweeps.
-    #[getter]
-    fn sweeps(&self) -> usize {
-        either!(&self.run, e => e.report.sweeps)
+    fn residuals(&self) -> Vec<(usize, f64, usize)> {
+        either!(&self.kind, e => trace(&e.report))
     }
 
-    /// `(sweep, residual, improper)` of every sweep.
-    #[getter]
-    fn trace(&self) -> Vec<(usize, f64, usize)> {
-        either!(&self.run, e => trace(&e.report))
+    fn spreads(&self) -> Vec<Vec<f64>> {
+        either!(&self.kind, e => e.report.variances.clone())
     }
 
-    /// Variances, one row per sweep and one column per variable.
-    #[getter]
-    fn variances(&self) -> Vec<Vec<f64>> {
-        either!(&self.run, e => e.report.variances.clone())
-    }
-
-    /// The final messages.
-    #[getter]
-    fn messages(&self) -> Vec<Plain> {
-        match &self.run {
-            Run::Matched(e) => {
+    fn last_messages(&self) -> Vec<Plain> {
+        match &self.kind {
+            Kind::Matched(e) => {
                 let messages = e.report.messages.iter().map(|(_, _, m)| m);
                 plain_messages::<BayesOptimal>(&self.tree, messages)
             }
-            Run::Mismatched(e) => {
+            Kind::Mismatched(e) => {
                 let messages = e.report.messages.iter().map(|(_, _, m)| m);
                 plain_messages::<ReplicaSymmetric>(&self.tree, messages)
             }
         }
     }
 
-    /// The averaged Bethe objective per component of the first variable, with its terms.
-    #[getter]
-    fn objective<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        either!(&self.run, e => reported_objective(py, &e.report))
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        either!(&self.kind, e => reported_objective(py, &e.report))
+    }
+}
+
+report_methods!(Evolution {
+    /// Predictions about a variable.
+    fn variable<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+        let tree = &self.run.tree;
+        let i = tree.variable(name).map_err(|e| model_error(&e))?;
+        let spec = &tree.variables()[i].spec;
+        match &self.run.kind {
+            Kind::Matched(e) => {
+                let p = e.report.marginal(name).map_err(|e| model_error(&e))?;
+                <BayesOptimal as Visible>::shown(py, spec, p, false)
+            }
+            Kind::Mismatched(e) => {
+                let p = e.report.marginal(name).map_err(|e| model_error(&e))?;
+                <ReplicaSymmetric as Visible>::shown(py, spec, p, false)
+            }
+        }
     }
 
     /// Entropy of the measurements (mismatched: their cross-entropy), per component of the first variable.
     #[getter]
     fn entropy(&self) -> PyResult<f64> {
-        either!(&self.run, e => e.entropy()).map_err(|e| run_error(&e))
+        let entropy = either!(&self.run.kind, e => e.entropy());
+        unless_raised(&self.run.tree, entropy)
     }
 
     /// Mutual information with the measurements, per component of the first variable.
     #[getter]
     fn mutual_information(&self) -> PyResult<f64> {
-        let information = match &self.run {
-            Run::Matched(e) => e.information(&self.tree),
-            Run::Mismatched(_) => Err(RunError::NotDefined {
+        let information = match &self.run.kind {
+            Kind::Matched(e) => e.information(&self.run.tree),
+            Kind::Mismatched(_) => Err(RunError::NotDefined {
                 what: "the mutual information".to_owned(),
                 why: "teacher and student differ".to_owned(),
             }),
         };
-        information
-            .and_then(|i| i.mutual_information())
-            .map_err(|e| run_error(&e))
+        let information = information.and_then(|i| i.mutual_information());
+        unless_raised(&self.run.tree, information)
     }
-}
+});

@@ -1,33 +1,21 @@
 //! Maximum a posteriori estimation.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use treeamp::prelude::{
-    MaximumAPosteriori, Minimum as NativeMinimum, Solution, Tree as NativeTree,
-};
+use treeamp::prelude::{MaximumAPosteriori, Solution};
 
 use crate::array::shaped;
-use crate::error::{model_error, run_error};
+use crate::error::model_error;
 use crate::options::RunOptions;
+use crate::run::{Run, objective_of, report_methods};
 use crate::tree::Tree;
-use crate::watch::{
-    Plain, Watch, exception, native_messages, objective, plain_messages, reported_objective,
-    termination, trace,
-};
+use crate::watch::Plain;
 
 /// The report of a maximum a posteriori estimation.
 #[pyclass(frozen, module = "treeamp._lib")]
 pub struct Minimum {
-    report: NativeMinimum,
+    run: Run<MaximumAPosteriori>,
     solution: Solution,
-    tree: Arc<NativeTree>,
-    error: Option<PyErr>,
-    /// Seconds spent in the library.
-    #[pyo3(get)]
-    seconds: f64,
 }
 
 /// Minimises the energy of a tree with the interpreter free. `warm` holds messages of an earlier run.
@@ -40,29 +28,15 @@ pub fn maximum_a_posteriori(
     warm: Option<Vec<Plain>>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Minimum> {
-    let tree = Arc::clone(&tree.inner);
-    let options = options.native(&tree)?;
-    let mut watch = Watch::new(callback);
-    let start = Instant::now();
-    let found = py.detach(|| {
-        let mut engine = MaximumAPosteriori.on(&tree)?.options(options);
-        if let Some(plain) = &warm {
-            engine = engine.start_from(native_messages::<MaximumAPosteriori>(&tree, plain));
-        }
-        let report = engine.run(&mut watch)?;
-        let solution = report.solution_so_far(&tree)?;
-        Ok((report, solution))
-    });
-    let seconds = start.elapsed().as_secs_f64();
-    let (report, solution) = found.map_err(|e| run_error(&e))?;
-    let error = watch.take_error(&report.termination);
-    Ok(Minimum {
-        report,
-        solution,
+    let given = (options, warm, callback);
+    let (run, solution) = Run::of(
+        py,
         tree,
-        error,
-        seconds,
-    })
+        given,
+        |tree, options| Ok(MaximumAPosteriori.on(tree)?.options(options)),
+        |report, tree| report.solution_so_far(tree),
+    )?;
+    Ok(Minimum { run, solution })
 }
 
 /// The Bethe objective, minus the energy, at given messages.
@@ -72,25 +46,18 @@ pub fn energy_objective_at<'py>(
     tree: &Tree,
     messages: Vec<Plain>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let tree = Arc::clone(&tree.inner);
-    let value = py.detach(|| {
-        let messages = native_messages::<MaximumAPosteriori>(&tree, &messages);
-        let engine = MaximumAPosteriori.on(&tree)?.start_from(messages);
-        engine.initial_objective()
-    });
-    objective(py, &value.map_err(|e| run_error(&e))?)
+    objective_of(py, tree, messages, |tree| MaximumAPosteriori.on(tree))
 }
 
-#[pymethods]
-impl Minimum {
+report_methods!(Minimum {
     /// The place of a variable and its curvature.
     fn variable<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
-        let mode = self.report.marginal(name).map_err(|e| model_error(&e))?;
+        let (report, tree) = (&self.run.report, &self.run.tree);
+        let mode = report.marginal(name).map_err(|e| model_error(&e))?;
         let place = self.solution.place(name).map_err(|e| model_error(&e))?;
-        let index = self.tree.variable(name).map_err(|e| model_error(&e))?;
+        let index = tree.variable(name).map_err(|e| model_error(&e))?;
         let data = PyDict::new(py);
-        let spec = &self.tree.variables()[index].spec;
-        data.set_item("r", shaped(py, spec, place)?)?;
+        data.set_item("r", shaped(py, &tree.variables()[index].spec, place)?)?;
         data.set_item("v", mode.curvature)?;
         Ok(data)
     }
@@ -100,47 +67,4 @@ impl Minimum {
     fn energies(&self) -> Vec<(String, f64)> {
         self.solution.energies.clone()
     }
-
-    /// A word and a sentence.
-    #[getter]
-    fn termination(&self) -> (&'static str, String) {
-        termination(&self.report.termination)
-    }
-
-    /// What stopped the run from outside, if anything did.
-    #[getter]
-    fn error(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        exception(py, self.error.as_ref())
-    }
-
-    /// Number of sweeps.
-    #[getter]
-    fn sweeps(&self) -> usize {
-        self.report.sweeps
-    }
-
-    /// `(sweep, residual, improper)` of every sweep.
-    #[getter]
-    fn trace(&self) -> Vec<(usize, f64, usize)> {
-        trace(&self.report)
-    }
-
-    /// Curvatures, one row per sweep and one column per variable.
-    #[getter]
-    fn variances(&self) -> Vec<Vec<f64>> {
-        self.report.variances.clone()
-    }
-
-    /// The final messages.
-    #[getter]
-    fn messages(&self) -> Vec<Plain> {
-        let messages = self.report.messages.iter().map(|(_, _, m)| m);
-        plain_messages::<MaximumAPosteriori>(&self.tree, messages)
-    }
-
-    /// The Bethe objective, minus the least energy, with its terms.
-    #[getter]
-    fn objective<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        reported_objective(py, &self.report)
-    }
-}
+});

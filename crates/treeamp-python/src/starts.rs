@@ -11,7 +11,7 @@ use treeamp::operator::{ComplexDense, Dense};
 use treeamp::prelude::{ComplexMatrix, Initial};
 
 use crate::array::{flat, halves, matrix, slice};
-use crate::error::{model_error, run_error};
+use crate::error::{model_error, run_error_in};
 use crate::options::RunOptions;
 use crate::posterior::Posterior;
 use crate::tree::Tree;
@@ -29,7 +29,7 @@ pub fn push<'py>(
 ) -> PyResult<Vec<Message<'py>>> {
     let tree = Arc::clone(&tree.inner);
     let initial = py.detach(|| native_push(&tree, strength, seed));
-    let Initial::Given(messages) = initial.map_err(|e| run_error(&e))? else {
+    let Initial::Given(messages) = initial.map_err(|e| run_error_in(&tree, &e))? else {
         return Ok(Vec::new());
     };
     let told = messages.into_iter().map(|m| {
@@ -69,9 +69,9 @@ pub fn restarts(
         runs.pushes(seeds).observed_by(&mut watch)
     });
     let seconds = start.elapsed().as_secs_f64();
-    let report = report.map_err(|e| run_error(&e))?;
+    let report = report.map_err(|e| run_error_in(&tree, &e))?;
     let ended = report.unsettled.last().map(|(_, p)| &p.termination);
-    if let Some(error) = ended.and_then(|t| watch.take_error(t)) {
+    if let Some(error) = ended.and_then(|t| watch.take_error(&tree, t)) {
         return Err(error);
     }
     let made = |report| Posterior::new(report, Arc::clone(&tree), seconds);

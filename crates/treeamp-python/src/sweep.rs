@@ -135,11 +135,11 @@ impl Journal {
         })
     }
 
-    /// Whether a cell is finished.
+    /// Whether a cell is finished; one that failed is not, and will be tried again.
     fn has(&self, key: &str) -> bool {
-        let remembered = || self.memory.iter().any(|r| r.key == key);
+        let remembered = || self.memory.iter().any(|r| r.key == key && r.rows.is_ok());
         match &self.file {
-            Some(file) => file.finished(key).is_some(),
+            Some(file) => file.finished(key).is_some_and(|r| r.rows.is_ok()),
             None => remembered(),
         }
     }

@@ -9,7 +9,7 @@ use treeamp::belief::{Element, Structure};
 use treeamp::prelude::{Teacher, Tree as NativeTree, TreeBuilder};
 
 use crate::array::{pairs, python_shape, shaped, slice};
-use crate::error::{model_error, named, raised, run_error};
+use crate::error::{model_error, named, node_of, raised, run_error_in};
 use crate::factor::Factor;
 
 /// A factor of a declaration: its name if it was given one, the module, its inputs and outputs.
@@ -109,8 +109,8 @@ impl Tree {
     fn sample<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
         let tree = Arc::clone(&self.inner);
         let sample = py.detach(|| tree.sample(seed));
-        if let Some((name, error)) = raised() {
-            return Err(named(error, &name));
+        if let Some((law, error)) = raised() {
+            return Err(named(error, &node_of(&self.inner, &law, None)));
         }
         let sample = sample.map_err(|e| model_error(&e))?;
         let drawn = PyDict::new(py);
@@ -125,7 +125,7 @@ impl Tree {
         let tree = Arc::clone(&self.inner);
         let teacher = py
             .detach(|| Teacher::new(&tree))
-            .map_err(|e| run_error(&e))?;
+            .map_err(|e| run_error_in(&tree, &e))?;
         Ok(teacher.tau0)
     }
 

@@ -14,7 +14,7 @@ use treeamp::model::Tree;
 use treeamp::prelude::{Observer, SweepView, Termination};
 
 use crate::array::{freeze, shaped};
-use crate::error::{keep, named, raised, run_error};
+use crate::error::{keep, named, node_of, raised, run_error};
 
 /// How long a run may go on before it asks whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -283,14 +283,14 @@ impl Watch {
         ControlFlow::Break(reason.to_owned())
     }
 
-    /// What user code raised, named after the node that ended the run.
-    pub fn take_error(&mut self, termination: &Termination) -> Option<PyErr> {
-        if let Some((name, error)) = raised() {
-            let node = match termination {
-                Termination::Diverging(d) => d.factor.clone().unwrap_or(name),
-                _ => name,
-            };
-            return Some(named(error, &node));
+    /// What user code raised, named after its node.
+    pub fn take_error(&mut self, tree: &Tree, termination: &Termination) -> Option<PyErr> {
+        let suspect = match termination {
+            Termination::Diverging(d) => d.factor.as_deref(),
+            _ => None,
+        };
+        if let Some((law, error)) = raised() {
+            return Some(named(error, &node_of(tree, &law, suspect)));
         }
         self.error.take()
     }

@@ -31,7 +31,7 @@ fn tally(cases: &[suite::Case], damping: &Damping) -> Tally {
     for case in cases {
         let engine = ExpectationPropagation.on(&case.posterior).unwrap();
         let report = engine.damping(damping.clone()).run(&mut ()).unwrap();
-        handed_over += usize::from(report.double_loop.is_some());
+        handed_over += usize::from(report.fallback.is_some());
         if report.termination.is_converged() {
             sweeps.push(report.sweeps);
         } else if *damping == Damping::default() {

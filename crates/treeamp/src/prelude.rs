@@ -22,7 +22,7 @@ pub use crate::catalog::priors::{
     GaussianPrior, Interval, MixtureRow, NaturalPrior, Positive,
 };
 pub use crate::engine::{
-    Damping, DoubleLoopEnd, EdgeMessage, Engine, EveryN, Fallback, Initial, Observer, Options,
+    Damping, EdgeMessage, Engine, EveryN, Fallback, FallbackEnd, Initial, Observer, Options,
     Progress, Report, SweepView, Termination,
 };
 pub use crate::error::{FactorError, ModelError, RunError};

@@ -1,6 +1,10 @@
-//! Every complex law of the catalogue passes every conformance check; extreme parameters; reference values.
+//! Every complex law of the catalogue passes every conformance check, of the law and of its averages in state evolution;
+//! extreme parameters; reference values.
 #![allow(clippy::unwrap_used)]
 
+use treeamp::testing::averages::{
+    check_channel_average, check_likelihood_average, check_prior_average,
+};
 use treeamp::testing::complex_laws::{
     check_complex_channel, check_complex_likelihood, check_complex_prior,
 };
@@ -11,7 +15,9 @@ macro_rules! test_priors {
         mod prior {
             $(#[test]
             fn $name() -> super::Outcome {
-                super::check_complex_prior(&$law.map_err(|e| e.to_string())?)
+                let law = $law.map_err(|e| e.to_string())?;
+                super::check_complex_prior(&law)?;
+                super::check_prior_average::<treeamp::Complex<f64>, _>(&law)
             })*
         }
     };
@@ -23,7 +29,9 @@ macro_rules! test_likelihoods {
             $(#[test]
             fn $name() -> super::Outcome {
                 let law: Result<_, treeamp::ModelError> = $law;
-                super::check_complex_likelihood(&law.map_err(|e| e.to_string())?, &$ys)
+                let law = law.map_err(|e| e.to_string())?;
+                super::check_complex_likelihood(&law, &$ys)?;
+                super::check_likelihood_average::<treeamp::Complex<f64>, _>(&law)
             })*
         }
     };
@@ -35,7 +43,9 @@ macro_rules! test_channels {
             $(#[test]
             fn $name() -> super::Outcome {
                 let law: Result<_, treeamp::ModelError> = $law;
-                super::check_complex_channel(&law.map_err(|e| e.to_string())?, &$ys)
+                let law = law.map_err(|e| e.to_string())?;
+                super::check_complex_channel(&law, &$ys)?;
+                super::check_channel_average(&law)
             })*
         }
     };

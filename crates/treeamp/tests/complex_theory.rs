@@ -1,4 +1,5 @@
-//! State evolution of complex laws: identities, thresholds, agreement with runs.
+//! State evolution of complex laws: reductions, thresholds, agreement with runs. The averages of every law are checked in
+//! `complex_laws.rs`, through the catalogue.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
@@ -32,42 +33,6 @@ fn average(
     (overlaps, rule.potential(factor, at).unwrap())
 }
 
-/// tau = m + v, and the potential rises with the field as the overlap says: dA/dm = m/2.
-fn check_identities(factor: &dyn Factor, tau0_hat: f64) {
-    for m_hat in [0.01, 0.3, 2.0, 40.0] {
-        let (o, _) = average(factor, &[bayes(m_hat, tau0_hat)], &[tau0_hat], 0);
-        let name = factor.name();
-        assert!(
-            (o.m + o.v - o.tau0).abs() < 1e-10 * o.tau0,
-            "{name} at {m_hat}: {o:?}"
-        );
-        let h = 1e-3 * m_hat;
-        let potential = |m: f64| average(factor, &[bayes(m, tau0_hat)], &[tau0_hat], 0).1;
-        let rise = (8.0 * (potential(m_hat + h) - potential(m_hat - h))
-            - (potential(m_hat + 2.0 * h) - potential(m_hat - 2.0 * h)))
-            / (12.0 * h);
-        // differences of a potential that is good to 1e-12
-        let tolerance = 1e-7 * o.m + 1e-11 / h;
-        assert!(
-            (rise - 0.5 * o.m).abs() < tolerance,
-            "{name} at {m_hat}: {rise} {}",
-            0.5 * o.m
-        );
-    }
-}
-
-#[test]
-fn identities_of_priors_and_likelihoods() {
-    check_identities(&CircularGaussian::new(1.3).unwrap().limit(), 0.0);
-    check_identities(&CircularGaussBernoulli::new(0.2, 1.3).unwrap().limit(), 0.0);
-    check_identities(
-        &PartsPrior::new(GaussBernoulli::new(0.2, 0.1, 1.3).unwrap()).limit(),
-        0.0,
-    );
-    check_identities(&ModulusLikelihood.unspecified(), 0.8);
-    check_identities(&PhaseLikelihood.unspecified(), 0.8);
-}
-
 /// A real law on the parts is averaged as the real law; a fully dense sparse prior as the Gaussian.
 #[test]
 fn reductions() {
@@ -91,94 +56,6 @@ fn reductions() {
             (one.1 - two.1).abs() < 1e-9 * two.1.abs().max(1e-9),
             "{m_hat}: {one:?} {two:?}"
         );
-    }
-}
-
-/// Averages of the laws over draws of the teacher: an independent way to the same numbers.
-#[test]
-fn averages_are_those_of_draws() {
-    const DRAWS: usize = 200_000;
-    let noise = common::normals(4 * DRAWS, 5);
-    let tau0 = 1.25;
-    // mismatched, so that m, q and v are three numbers
-    let fields = OverlapFields {
-        m_hat: 0.9,
-        q_hat: 0.6,
-        tau_hat: 0.8,
-    };
-    let prior = CircularGaussBernoulli::new(0.3, 1.0).unwrap();
-    let mut rng = common::rng(8);
-    let sparse: Vec<Complex<f64>> = (0..DRAWS)
-        .map(|_| ScalarPrior::sample(&prior, &mut rng))
-        .collect();
-    let gaussian: Vec<Complex<f64>> = (0..DRAWS)
-        .map(|i| Complex::new(noise[4 * i], noise[4 * i + 1]) * f64::sqrt(tau0))
-        .collect();
-    let check = |name: &str,
-                 signal: &[Complex<f64>],
-                 law: &dyn Fn(Complex<f64>, Complex<f64>) -> Tilted<Complex<f64>>,
-                 o: Overlaps| {
-        let mut sums = [0.0; 3];
-        for (i, x) in signal.iter().enumerate() {
-            let xi = Complex::new(noise[4 * i + 2], noise[4 * i + 3]);
-            let b = x * fields.m_hat + xi * fields.q_hat.sqrt();
-            let t = law(*x, b);
-            sums[0] += 0.5 * (x.re * t.mean.re + x.im * t.mean.im);
-            sums[1] += 0.5 * t.mean.norm_sqr();
-            sums[2] += t.variance;
-        }
-        let found = sums.map(|s| s / DRAWS as f64);
-        for (found, exact) in found.iter().zip([o.m, o.q(), o.v]) {
-            // five standard errors of numbers of order one
-            assert!((found - exact).abs() < 0.012, "{name}: {found} {exact}");
-        }
-    };
-    let factor = prior.limit();
-    let o = average(&factor, &[fields], &[0.0], 0).0;
-    check("prior", &sparse, &|_, b| prior.tilted(fields.a(), b), o);
-    let factor = ModulusLikelihood.unspecified();
-    let o = average(&factor, &[fields], &[1.0 / tau0], 0).0;
-    check(
-        "modulus",
-        &gaussian,
-        &|z, b| ModulusLikelihood.tilted(z.norm(), fields.a(), b),
-        o,
-    );
-    let factor = PhaseLikelihood.unspecified();
-    let o = average(&factor, &[fields], &[1.0 / tau0], 0).0;
-    check(
-        "phase",
-        &gaussian,
-        &|z, b| PhaseLikelihood.tilted(z / z.norm(), fields.a(), b),
-        o,
-    );
-}
-
-#[test]
-fn identities_of_the_modulus_channel() {
-    let tau0_hat = [0.8, 0.0];
-    for (mz, mx) in [(0.3, 0.5), (5.0, 0.2), (0.0, 2.0), (1.0, 0.0), (50.0, 80.0)] {
-        let fields = |mz: f64, mx: f64| [bayes(mz, tau0_hat[0]), bayes(mx, tau0_hat[1])];
-        let (z, _) = average(&Modulus, &fields(mz, mx), &tau0_hat, 0);
-        let (x, _) = average(&Modulus, &fields(mz, mx), &tau0_hat, 1);
-        assert!((z.m + z.v - 1.25).abs() < 1e-8, "{mz} {mx}: {z:?}");
-        // E|z|² = 2 tau
-        assert!((x.m + x.v - 2.5).abs() < 1e-8, "{mz} {mx}: {x:?}");
-        // per real component of z: m_z/2, and a quarter of m_x, there being one x for two
-        let potential = |mz: f64, mx: f64| average(&Modulus, &fields(mz, mx), &tau0_hat, 0).1;
-        let h = 1e-3;
-        if mz > 0.0 {
-            let rise = (potential(mz + h, mx) - potential(mz - h, mx)) / (2.0 * h);
-            assert!((rise - 0.5 * z.m).abs() < 1e-5, "{mz} {mx}: {rise} {}", z.m);
-        }
-        if mx > 0.0 {
-            let rise = (potential(mz, mx + h) - potential(mz, mx - h)) / (2.0 * h);
-            assert!(
-                (rise - 0.25 * x.m).abs() < 1e-5,
-                "{mz} {mx}: {rise} {}",
-                x.m
-            );
-        }
     }
 }
 
@@ -409,25 +286,4 @@ fn complex_matrices_on_real_signals_in_the_limit() {
     assert!((tree.variables()[1].spec.relative_size() - 1.6).abs() < 1e-12);
     let complex = source(CircularGaussian::new(1.0).unwrap().limit()) >> var("x");
     assert!((complex >> ensemble >> var("z")).build().is_err());
-}
-
-/// What a law leaves unknown per real component is the limit of $a v$.
-#[test]
-fn unknown_dimensions_are_limits() {
-    let check = |factor: &dyn Factor, tau0_hat: f64| {
-        let (o, _) = average(factor, &[bayes(1e9, tau0_hat)], &[tau0_hat], 0);
-        let limit = 1e9 * o.v;
-        let rule = factor.ensemble().unwrap();
-        let d = rule.unknown_dimension(&[tau0_hat], 0).unwrap();
-        // logarithms over the precision, or the width of a transition
-        assert!((d - limit).abs() < 1e-3, "{}: {d} {limit}", factor.name());
-    };
-    check(&CircularGaussian::new(1.3).unwrap().limit(), 0.0);
-    check(&CircularGaussBernoulli::new(0.2, 1.3).unwrap().limit(), 0.0);
-    check(
-        &PartsPrior::new(GaussBernoulli::new(0.2, 0.1, 1.3).unwrap()).limit(),
-        0.0,
-    );
-    check(&ModulusLikelihood.unspecified(), 0.8);
-    check(&PhaseLikelihood.unspecified(), 0.8);
 }

@@ -369,13 +369,10 @@ fn a_fallback_can_be_forbidden() {
     };
     let forbidden = run(Fallback::Forbidden);
     assert_eq!(forbidden.termination, Termination::SweepLimit);
-    assert!(forbidden.double_loop.is_none());
+    assert!(forbidden.fallback.is_none());
     let automatic = run(Fallback::Automatic);
     assert!(automatic.termination.is_converged());
-    assert_eq!(
-        automatic.double_loop.unwrap().end,
-        DoubleLoopEnd::Stationary
-    );
+    assert_eq!(automatic.fallback.unwrap().end, FallbackEnd::Stationary);
 }
 
 /// Beyond the components by which a run is watched.

@@ -3,7 +3,9 @@
 
 use treeamp::Complex;
 use treeamp::belief::SignalSpec;
-use treeamp::operator::{CircularConvolution, Filter, MultiChannelConvolution, SubSampling};
+use treeamp::operator::{
+    CircularConvolution, Filter, MultiChannelConvolution, SubSampledDft, SubSampling,
+};
 use treeamp::prelude::*;
 
 fn kernel(shape: &[usize], entry: f64) -> Filter {
@@ -40,6 +42,21 @@ fn kernels() {
         &refuse(&kernel(&[5, 2], 1.0)),
         &["kernel", "no larger", "[5, 2]"],
     );
+    // every kind of kernel, on every kind of signal
+    let (shape, ones) = (vec![4, 7], vec![1.0; 28]);
+    let centred = Filter::CentredKernel {
+        shape: shape.clone(),
+        entries: ones.clone(),
+    };
+    says(&refuse(&centred), &["kernel", "no larger", "[4, 7]"]);
+    let entries = ones.iter().map(|x| Complex::new(*x, 1.0)).collect();
+    let large = Filter::ComplexKernel { shape, entries };
+    let complex = SignalSpec::complex([4, 6]);
+    let error = CircularConvolution::new(&complex, &large).unwrap_err();
+    says(&error, &["kernel", "no larger", "[4, 7]"]);
+    let lines = SignalSpec::real([1, 8]);
+    let large = MultiChannelConvolution::new(&lines, &[9], &[vec![vec![1.0; 9]]]);
+    says(&large.unwrap_err(), &["kernel", "no larger", "[9]"]);
     says(&refuse(&kernel(&[2, 2], f64::NAN)), &["kernel", "finite"]);
     says(
         &refuse(&kernel(&[2, 2], 1e200)),
@@ -73,6 +90,16 @@ fn masks() {
         &SubSampling::new(&image, &[false; 24]).unwrap_err(),
         &["mask", "at least one", "nothing"],
     );
+    for spec in [&image, &SignalSpec::complex([4, 6])] {
+        says(
+            &SubSampledDft::new(spec, &[true; 25]).unwrap_err(),
+            &["mask", "24", "25"],
+        );
+        says(
+            &SubSampledDft::new(spec, &[false; 24]).unwrap_err(),
+            &["mask", "at least one", "nothing"],
+        );
+    }
     let all = vec![true; 24];
     assert!(chain(Mask::new(all.clone()).of_shape([4, 6])).is_ok());
     let turned = chain(Mask::new(all.clone()).of_shape([6, 4])).unwrap_err();

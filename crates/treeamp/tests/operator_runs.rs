@@ -1,5 +1,5 @@
-//! Recorded runs with Fourier, convolution and gradient channels: the same fixed points where the
-//! record converged, and a better one where the record is inconsistent. Found through
+//! Reference values of Fourier, convolution, gradient and shape channels, and recorded runs with them: the same fixed
+//! points where the record converged, and a better one where the record is inconsistent. Found through
 //! `TREEAMP_ORACLE`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -9,7 +9,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use common::npz::{self, Array};
-use treeamp::operator::Filter;
+use serde_json::Value;
+use treeamp::belief::{Element, Moments, SignalSpec};
+use treeamp::factor::Incoming;
+use treeamp::operator::{
+    Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, UnitaryDft,
+};
 use treeamp::prelude::*;
 
 type Arrays = BTreeMap<String, Array>;
@@ -142,4 +147,121 @@ fn sparse_gradient() {
     );
     assert!(ours < 0.1 * theirs);
     assert!(gap(slower.mean("x").unwrap(), report.mean("x").unwrap()) < 1e-5);
+}
+
+/// All numbers of a record, row by row.
+fn floats(v: &Value) -> Vec<f64> {
+    match v {
+        Value::Array(items) => items.iter().flat_map(floats).collect(),
+        number => vec![number.as_f64().unwrap()],
+    }
+}
+
+/// The same for a signal: a complex one is recorded as all real parts, then all imaginary parts.
+fn signal(spec: &SignalSpec, v: &Value) -> Vec<f64> {
+    let all = floats(v);
+    if spec.element == Element::Real {
+        return all;
+    }
+    let (re, im) = all.split_at(all.len() / 2);
+    re.iter().zip(im).flat_map(|(re, im)| [*re, *im]).collect()
+}
+
+fn sizes(v: &Value) -> Vec<usize> {
+    floats(v).iter().map(|n| *n as usize).collect()
+}
+
+/// A record's channel; `None` for those that are tested elsewhere.
+fn recorded_operator(record: &Value) -> Option<Box<dyn Factor>> {
+    fn made(operator: Result<impl LinearOperator, ModelError>) -> Box<dyn Factor> {
+        Box::new(Linear::of(operator.unwrap()))
+    }
+    if record["z_shape"].is_null() {
+        return None;
+    }
+    let shape = sizes(&record["z_shape"]);
+    let input = SignalSpec::real(shape.clone());
+    let params = &record["params"];
+    let convolution = |filter: Filter| made(CircularConvolution::new(&input, &filter));
+    Some(match record["cls"].as_str().unwrap() {
+        "DFTChannel" => made(UnitaryDft::new(&input)),
+        "GradientChannel" => made(FiniteDifference::new(&input, Boundary::Periodic)),
+        "LaplacianChannel" => convolution(Filter::Laplacian),
+        "Blur1DChannel" | "Blur2DChannel" => {
+            convolution(Filter::GaussianBlur(floats(&params["sigma"])))
+        }
+        // theirs is a correlation: the kernel runs backwards
+        "ConvChannel" => {
+            let mut entries = floats(&record["data"]["filter"]);
+            entries[1..].reverse();
+            convolution(Filter::Kernel { shape, entries })
+        }
+        // D1 (x_{n+1} - x_n) + D2 (x_{n+1} - 2 x_n + x_{n-1})
+        "DifferentialChannel" => {
+            let (d1, d2) = (floats(&params["D1"])[0], floats(&params["D2"])[0]);
+            let entries = vec![d1 + d2, -d1 - 2.0 * d2, d2];
+            convolution(Filter::CentredKernel {
+                shape: vec![3],
+                entries,
+            })
+        }
+        "ReshapeChannel" => {
+            let made = Reshape::to(sizes(&record["x_shape"]));
+            Box::new(made)
+        }
+        _ => return None,
+    })
+}
+
+#[test]
+fn reference_values_of_structured_channels() {
+    let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
+        return;
+    };
+    let path = PathBuf::from(root).join("modules_ep.json");
+    let all: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let (mut seen, mut worst) = (0, 0.0_f64);
+    for record in all["linear"].as_array().unwrap() {
+        let Some(factor) = recorded_operator(record) else {
+            continue;
+        };
+        seen += 1;
+        let inputs = [SignalSpec::real(sizes(&record["z_shape"]))];
+        let bound = factor.bind(&inputs).unwrap();
+        let factor = bound.as_deref().unwrap_or(factor.as_ref());
+        let outputs = factor.output_specs(&inputs).unwrap();
+        let specs = [inputs[0].clone(), outputs[0].clone()];
+        let messages = ["z", "x"].map(|end| {
+            let spec = &specs[usize::from(end == "x")];
+            let mut m = Gaussian::flat(spec);
+            let a = record[format!("a{end}")].as_f64().unwrap();
+            m.precision.set_scalar(a);
+            m.linear = signal(spec, &record[format!("b{end}")]);
+            m
+        });
+        let rule = factor.posterior().unwrap();
+        let incoming = Incoming::new(&messages, &[0, 1]);
+        let mut work = vec![0.0; factor.workspace_len(&specs)];
+        let truth = &record["truth"];
+        let mut errors = Vec::new();
+        for (port, end) in ["z", "x"].iter().enumerate() {
+            let mut moments = Moments::zeros(&specs[port]);
+            rule.moments(incoming, port, &mut moments, &mut work)
+                .unwrap();
+            let mean = signal(&specs[port], &truth[format!("r{end}")]);
+            let variance = truth[format!("v{end}")].as_f64().unwrap();
+            let scale = common::mean_square(&mean).sqrt().max(variance.sqrt());
+            errors.push(common::mse(&moments.mean, &mean).sqrt() / scale);
+            errors.push((moments.average_variance() / variance - 1.0).abs());
+        }
+        let exact = truth["A_sum"].as_f64().unwrap();
+        let found = rule.log_partition(incoming, &mut work).unwrap();
+        errors.push((found - exact).abs() / exact.abs().max(1.0));
+        let largest = errors.iter().fold(0.0_f64, |m, e| m.max(*e));
+        // some records have precisions of 1e-6 on a mode that the output does not see
+        assert!(largest < 1e-9, "{errors:?} {record}");
+        worst = worst.max(largest);
+    }
+    println!("{seen} records of structured channels, worst error {worst:.1e}");
+    assert!(seen >= 26, "{seen} records");
 }

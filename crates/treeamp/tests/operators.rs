@@ -5,6 +5,7 @@
 mod common;
 
 use common::normals;
+use treeamp::Complex;
 use treeamp::belief::SignalSpec;
 use treeamp::factor::Incoming;
 use treeamp::operator::{LinearOperator, applied, dot_test};
@@ -173,6 +174,69 @@ macro_rules! conformance {
 }
 
 treeamp::for_each_operator!(conformance);
+
+/// Axes that are transformed in four steps: some coefficients against their definition, and back. Lengths with every kind
+/// of rest: a square, twice a square, fifteen times one; odd; none (a prime), which has the direct plan.
+#[test]
+fn long_transforms_are_transforms() {
+    for (shape, complex) in [
+        (vec![1 << 16], true),
+        (vec![1 << 15], true),
+        (vec![1 << 16], false),
+        (vec![1 << 17], false),
+        (vec![135 * 135 * 15], true),
+        (vec![135 * 135 * 15], false),
+        (vec![32_771], false),
+        (vec![2, 1 << 15], false),
+        (vec![1 << 14, 3], true),
+        (vec![1 << 15, 2], false),
+    ] {
+        let n: usize = shape.iter().product();
+        let x = normals(2 * n, 3);
+        let (signal, input) = if complex {
+            (x.clone(), SignalSpec::complex(shape.clone()))
+        } else {
+            let real = x.iter().step_by(2).copied().collect();
+            (real, SignalSpec::real(shape.clone()))
+        };
+        let all = vec![true; n];
+        let dft = treeamp::operator::SubSampledDft::new(&input, &all).unwrap();
+        let out = applied(&dft, &signal);
+        let at = |k: usize| Complex::new(out[2 * k], out[2 * k + 1]);
+        for k in [0, 1, 7, n / 3, n / 2, n - 1] {
+            let direct = coefficient(&shape, k, |i| {
+                let im = if complex { x[2 * i + 1] } else { 0.0 };
+                Complex::new(x[2 * i], im)
+            });
+            let gap = (at(k) - direct).norm();
+            // the definition sums 1e5 terms of order one
+            assert!(gap < 1e-11, "{shape:?}, {k}: off by {gap:e}");
+        }
+        let mut scratch = vec![0.0; dft.scratch_len(1)];
+        let mut back = vec![0.0; signal.len()];
+        dft.adjoint(&out, &mut back, &mut scratch);
+        let gap = common::relative_gap(&back, &signal);
+        assert!(gap < 1e-14, "{shape:?}: not unitary by {gap:e}");
+    }
+}
+
+/// $c_k = \frac{1}{\sqrt N}\sum_n x_n e^{-2\pi i k\cdot n}$, one number at a time.
+fn coefficient(shape: &[usize], k: usize, x: impl Fn(usize) -> Complex<f64>) -> Complex<f64> {
+    let n: usize = shape.iter().product();
+    let sum: Complex<f64> = (0..n)
+        .map(|i| {
+            let (mut i_left, mut k_left, mut turns) = (i, k, 0.0);
+            for len in shape.iter().rev() {
+                // exact remainders: an angle of 1e9 turns has no digits left
+                turns += ((i_left % len) * (k_left % len) % len) as f64 / *len as f64;
+                i_left /= len;
+                k_left /= len;
+            }
+            x(i) * Complex::cis(-std::f64::consts::TAU * turns)
+        })
+        .sum();
+    sum / (n as f64).sqrt()
+}
 
 /// An operator of one's own whose adjoint is half of what it should be.
 #[derive(Debug)]

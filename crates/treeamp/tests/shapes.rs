@@ -10,6 +10,7 @@ use common::normals;
 use treeamp::belief::SignalSpec;
 use treeamp::factor::Incoming;
 use treeamp::prelude::*;
+use treeamp::testing::averages::check_average;
 use treeamp::testing::factors::check_factor;
 
 /// The factor as the tree holds it, and the signals at its ports.
@@ -87,6 +88,9 @@ macro_rules! conformance {
             has_limits(stringify!($name), &*factor, &specs);
             let ensemble = factor.ensemble().unwrap();
             assert!(ensemble.pairs_with(&*factor));
+            let reference = specs[ensemble.reference()].len() as f64;
+            let sizes: Vec<f64> = specs.iter().map(|s| s.len() as f64 / reference).collect();
+            check_average(&*factor, &vec![0.7; specs.len()], &sizes).unwrap();
         })*
     };
 }

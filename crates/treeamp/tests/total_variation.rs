@@ -234,7 +234,7 @@ fn larger_images_settle_at_any_strength() {
             let tree = denoising(&shape, &y, 0.01, strength, boundary);
             let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
             let what = format!("{boundary:?} {strength}: {}", report.termination);
-            let steps = report.double_loop.as_ref().map_or(0, |d| d.evaluations);
+            let steps = report.fallback.as_ref().map_or(0, |d| d.evaluations);
             assert!(report.termination.is_converged(), "{what} after {steps}");
             assert!(steps < 24_000, "{what} after {steps}");
             let energy = report.solution(&tree).unwrap().energy();

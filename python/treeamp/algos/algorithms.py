@@ -45,8 +45,7 @@ class ExpectationPropagation(MessagePassing):
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Posterior:
         return _lib.expectation_propagation(self.model._tree, options, warm, callback)
 
-    @staticmethod
-    def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+    def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         return _gaussian_edge(numbers, linear)
 
     def restart(
@@ -145,6 +144,7 @@ class StateEvolution(MessagePassing):
             raise TypeError(f"`teacher` must be a Model, got {type(teacher).__name__}")
         super().__init__(model)
         self.teacher = teacher
+        self._tau: dict[str, float] | None = None
 
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Evolution:
         teacher = None if self.teacher is None else self.teacher._tree
@@ -153,12 +153,18 @@ class StateEvolution(MessagePassing):
     def _moments(self) -> dict[str, float]:
         return (self.teacher or self.model).init_second_moments()
 
-    @staticmethod
-    def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+    def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         if len(numbers) == 1:
-            return {"a": numbers[0], "m_hat": numbers[0]}
+            # the teacher's law of a variable, seen from below, is Gaussian with its second moment
+            prior = 1 / self._teacher_moments()[variable] if forward else 0.0
+            return {"a": numbers[0] + prior, "m_hat": numbers[0]}
         m_hat, q_hat, tau_hat = numbers
         return {"a": q_hat + tau_hat, "m_hat": m_hat, "q_hat": q_hat, "tau_hat": tau_hat}
+
+    def _teacher_moments(self) -> dict[str, float]:
+        if self._tau is None:
+            self._tau = self._moments()
+        return self._tau
 
     def _reported(self) -> Report:
         state = self._state()
@@ -225,8 +231,7 @@ class MAP(MessagePassing):
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Minimum:
         return _lib.maximum_a_posteriori(self.model._tree, options, warm, callback)
 
-    @staticmethod
-    def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+    def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         return _gaussian_edge(numbers, linear)
 
     def objective(self) -> dict[str, Any]:
@@ -257,9 +262,9 @@ def _gaussian_edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
     """A Gaussian message: precisions by their structure; ``pinned`` blocks hold a covariance and a place instead."""
     n = len(linear)
     if len(numbers) == 1:
-        return {"a": numbers[0], "b": linear}
+        return {"a": numbers[0], "b": np.array(linear)}
     if len(numbers) == n:
-        return {"a": np.array(numbers), "b": linear}
+        return {"a": np.array(numbers), "b": np.array(linear)}
     d = next(d for d in range(1, n + 1) if n % d == 0 and n * d + n // d == len(numbers))
     blocks = np.array(numbers[: n * d]).reshape(n // d, d, d)
-    return {"a": blocks, "b": linear, "pinned": np.array(numbers[n * d :]) > 0}
+    return {"a": blocks, "b": np.array(linear), "pinned": np.array(numbers[n * d :]) > 0}

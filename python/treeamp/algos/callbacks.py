@@ -58,7 +58,7 @@ class JoinCallback(Callback):
     def __init__(self, callbacks: list[Callable[[Any, int, int], Any]]) -> None:
         for callback in callbacks:
             if not callable(callback):
-                raise TypeError(f"a callback must be callable, got {type(callback).__name__}")
+                raise TypeError(f"`callback` must be callable, got {type(callback).__name__}")
         self.callbacks = list(callbacks)
 
     def __call__(self, algo: Any, i: int, max_iter: int) -> bool:
@@ -109,11 +109,15 @@ class _Tracker(Callback):
 
     def get_dataframe(self) -> Any:
         """The records as a pandas DataFrame."""
-        try:
-            import pandas  # type: ignore[import-untyped,unused-ignore]
-        except ImportError as error:
-            raise ImportError("get_dataframe() needs pandas: pip install treeamp[experiments]") from error
-        return pandas.DataFrame(self.records)
+        return _dataframe(self.records)
+
+
+def _dataframe(records: list[dict[str, Any]]) -> Any:
+    try:
+        import pandas  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise ImportError("get_dataframe() needs pandas: pip install treeamp[experiments]") from error
+    return pandas.DataFrame(records)
 
 
 class TrackEvolution(_Tracker):
@@ -181,7 +185,7 @@ class TrackOverlaps(_Tracker):
 
 
 class TrackMessages(_Tracker):
-    """Messages from factors to variables; ``keys`` chooses among ``a``, ``b``, ``n_iter`` and ``direction``."""
+    """Messages of every edge, both ways: ``x_id``, ``f_id``, and ``keys`` as of ``algo.get_edges_data``."""
 
     repr_parameters = ("keys",)
 
@@ -190,33 +194,38 @@ class TrackMessages(_Tracker):
         self.keys = list(keys)
 
     def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
-        found = []
-        for data in algo.get_edges_data():
-            data["n_iter"] = i + 1
-            data["direction"] = {"forward": "fwd", "backward": "bwd"}[data["direction"]]
-            ends = {"source": data["factor"], "target": data["variable"]}
-            found.append({**ends, **{key: data[key] for key in self.keys if key in data}})
-        return found
+        return list(algo.get_edges_data(self.keys))
 
 
 class TrackObjective(_Tracker):
-    """The objective and its terms, by node; ``model`` is the total."""
+    """The objective ``A`` and its terms: ``edge_records``, ``node_records`` and ``model_records``."""
 
     repr_parameters = ()
 
     def __init__(self) -> None:
         super().__init__()
+        self.edge_records: list[dict[str, Any]] = []
+        self.node_records: list[dict[str, Any]] = []
+        self.model_records: list[dict[str, Any]] = []
 
     def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
-        objective = algo.objective()
-        found = [{"node": "model", "A": objective["total"]}]
-        for kind in ("factors", "variables", "edges"):
-            found += [{"node": name, "A": value} for name, value in objective[kind]]
-        return found
+        if i == 0:
+            self.edge_records, self.node_records, self.model_records = [], [], []
+        edges = algo.get_edges_data(["A", "n_iter", "direction"])
+        nodes = algo.get_nodes_data(["A"])
+        model = {"A": algo.A_model, "n_iter": algo.n_iter}
+        self.edge_records += edges
+        self.node_records += nodes
+        self.model_records.append(model)
+        return [model]
+
+    def get_dataframe(self) -> Any:
+        """The terms of edges, those of nodes, and the whole: three DataFrames."""
+        return tuple(map(_dataframe, (self.edge_records, self.node_records, self.model_records)))
 
 
 class EarlyStopping(Callback):
-    """Stops when no variance changes by more than ``tol`` any more, or all are below ``min_variance``.
+    """Stops when no variance changes by more than ``tol`` any more, or one of them is below ``min_variance``.
 
     ``wait_increase`` and ``max_increase`` are kept for scripts that give them, and do nothing: a run that diverges is
     ended by the engine, which goes back to the last good state.
@@ -243,7 +252,7 @@ class EarlyStopping(Callback):
             self._old = {}
         new = {id: data["v"] for id, data in algo.get_variables_data(self.ids).items()}
         old, self._old = self._old, new
-        if all(v < self.min_variance for v in new.values()):
+        if any(v < self.min_variance for v in new.values()):
             return True
         return bool(old) and all(abs(new[id] - old[id]) < self.tol for id in new)
 

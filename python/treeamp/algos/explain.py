@@ -31,13 +31,13 @@ class _Explain(ReprMixin):
         def tell(algo: Any, i: int, limit: int) -> bool:
             lines.append(f"iteration {i + 1} of {limit}")
             for data in algo.get_edges_data():
-                forward = data["direction"] == "forward"
-                if not (self.print_outcoming if forward else self.print_incoming):
+                forward = data["direction"] == "fwd"
+                if data["source"] != data["f_id"] or not (self.print_outcoming if forward else self.print_incoming):
                     continue
                 arrow = "->" if forward else "<-"
                 shown = {key: data[key] for key in (self.keys or ["a"]) if key in data}
                 text = ", ".join(f"{key}={value}" for key, value in shown.items())
-                lines.append(f"  {data['factor']} {arrow} {data['variable']}: {text}")
+                lines.append(f"  {data['f_id']} {arrow} {data['x_id']}: {text}")
             return False
 
         self._algorithm(self.model).iterate(max_iter=max_iter, callback=tell, **kwargs)

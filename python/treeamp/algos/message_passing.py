@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from .._arrays import array, count, number
 from ..base import ReprMixin
 from ..errors import RunError
 from ..models import Model
+from .callbacks import JoinCallback
 from .initial_conditions import Initializer, edges_of
 from .report import Report
 
@@ -51,7 +52,7 @@ class MessagePassing(ReprMixin):
     def iterate(
         self,
         max_iter: int = 200,
-        callback: AnyCallback | None = None,
+        callback: AnyCallback | Sequence[AnyCallback] | None = None,
         initializer: Initializer | None = None,
         damping: Any = None,
         warm_start: bool = False,
@@ -69,7 +70,7 @@ class MessagePassing(ReprMixin):
         ----------
         max_iter : int
             Largest number of sweeps.
-        callback : callable, optional
+        callback : callable or list of them, optional
             Called as ``callback(algo, i, max_iter)`` after every sweep; a true answer stops the run. It reads the
             state through ``algo``, and cannot change it. With a callback the run has no other stopping rule, unless
             ``tol`` is given.
@@ -104,6 +105,8 @@ class MessagePassing(ReprMixin):
         del update_dA
         if self._snapshot is not None:
             raise RunError("a callback cannot start a run of the algorithm that calls it")
+        if isinstance(callback, (list, tuple)):
+            callback = JoinCallback(list(callback))
         if callback is not None and not callable(callback):
             raise TypeError(f"`callback` must be callable, got {type(callback).__name__}")
         if initializer is not None and not isinstance(initializer, Initializer):
@@ -213,16 +216,74 @@ class MessagePassing(ReprMixin):
             ids = self.model.variable_ids if ids == "all" else [ids]
         return {id: self.get_variable_data(id) for id in ids}
 
-    def get_edges_data(self) -> list[dict[str, Any]]:
-        """The messages from factors to variables."""
+    def get_edges_data(self, keys: Any = None) -> list[dict[str, Any]]:
+        """The messages on every edge, both ways: what a factor tells a variable, and what all others tell that variable.
+
+        Parameters
+        ----------
+        keys : list of str, optional
+            Which of ``a``, ``b``, ``A`` (the objective's term of the edge), ``n_iter`` and ``direction`` to tell, besides the
+            names ``x_id`` and ``f_id`` of the variable and the factor; all but ``A`` by default. ``direction`` is ``"fwd"`` along
+            the direction of generation and ``"bwd"`` against it. A key that an edge does not have is ``None``.
+        """
         directions = {(f, v): d for f, v, d in self.model.edges}
-        found = []
+        told: dict[tuple[str, str], dict[str, Any]] = {}
         for factor, variable, numbers, linear in self._state().messages:
-            data: dict[str, Any] = {"factor": factor, "variable": variable, "direction": directions[factor, variable]}
-            data.update(self._edge(numbers, linear))
-            found.append(data)
+            forward = directions[factor, variable] == "forward"
+            told[factor, variable] = self._edge(numbers, linear, variable, forward)
+        # both are in the order of the model's edges
+        terms = dict(zip(told, (A for _, A in self.objective()["edges"]))) if keys is not None and "A" in keys else {}
+        found = []
+        for (factor, variable), data in told.items():
+            forward = directions[factor, variable] == "forward"
+            others = [d for (f, v), d in told.items() if v == variable and f != factor]
+            shared = {"n_iter": self.n_iter, "A": terms.get((factor, variable))}
+            ends = {"x_id": variable, "f_id": factor}
+            for out, message in ((True, data), (False, _summed(others))):
+                way = {"source": factor, "target": variable} if out else {"source": variable, "target": factor}
+                direction = "fwd" if forward == out else "bwd"
+                whole = {**message, **shared, "direction": direction}
+                if keys is None:
+                    whole.pop("A")
+                    found.append({**ends, **way, **whole})
+                else:
+                    found.append({**ends, **{key: whole.get(key) for key in keys}})
         return found
 
-    @staticmethod
-    def _edge(numbers: list[float], linear: list[float]) -> dict[str, Any]:
+    def get_nodes_data(self, keys: Any = ("A",)) -> list[dict[str, Any]]:
+        """The objective's term ``A`` of every node, with its ``id``, its ``type`` and ``n_iter``; ``v`` and ``r`` of variables."""
+        objective = self.objective()
+        found = []
+        for kind, terms in (("factor", objective["factors"]), ("variable", objective["variables"])):
+            for name, value in terms:
+                data: dict[str, Any] = self.get_variable_data(name) if kind == "variable" else {}
+                data["A"] = value
+                shown = {key: data.get(key) for key in keys}
+                found.append({"id": name, "type": kind, **shown, "n_iter": self.n_iter})
+        return found
+
+    @property
+    def A_model(self) -> float:
+        """The objective: log-evidence, minus the energy, or free entropy, now or at the end."""
+        return float(self.objective()["total"])
+
+    def objective(self) -> dict[str, Any]:
+        """The Bethe objective with its terms, now or at the end."""
         raise NotImplementedError
+
+    def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+def _summed(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Messages to a variable, added up; a pin, whose ``b`` is a place, absorbs the others."""
+    total: dict[str, Any] = {}
+    for message in messages:
+        if np.all(np.isinf(message.get("a", 0.0))):
+            return dict(message)
+        if "pinned" in message and np.any(message["pinned"]):
+            return {}
+        for key, value in message.items():
+            if key != "pinned":
+                total[key] = value if key not in total else total[key] + value
+    return total

@@ -27,7 +27,7 @@ from .activations import (
     SymmetricDoorChannel,
     TanhChannel,
 )
-from .base import (
+from .base_channel import (
     Channel,
 )
 from .complex import ComplexLinearChannel, DFTChannel, ModulusChannel, UnitaryChannel

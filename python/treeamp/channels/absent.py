@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import NotAvailable
-from .base import Channel
+from .base_channel import Channel
 
 __all__ = ["LowRankFactorization", "LowRankGramChannel"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _lib
 from .._arrays import number
-from .base import Channel
+from .base_channel import Channel
 
 __all__ = [
     "AbsChannel",

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _lib
 from .._arrays import complex_matrix
 from ..errors import ModelError
-from .base import Channel
+from .base_channel import Channel
 from .operators import _Shaped
 
 __all__ = [
@@ -82,8 +82,9 @@ class ModulusChannel(Channel):
 class DFTChannel(_Shaped):
     r"""Unitary discrete Fourier transform, of a real signal (``real=True``) or a complex one; the coefficients are complex.
 
-    Those of a real signal come in conjugate pairs, every number twice: a law on them belongs behind
-    :class:`RealDFTChannel`.
+    Those of a real signal come in conjugate pairs, every number twice. Where a prior stands on them too, messages are turned as
+    by a rotation, :math:`(a_z, F b_z)` and :math:`(a_x, F^T b_x)`, as in tramp: each of a pair holds half of what is known. There
+    is no evidence then; :class:`RealDFTChannel` has as many coefficients as the signal, and one.
 
     Examples
     --------
@@ -101,6 +102,9 @@ class DFTChannel(_Shaped):
 
     def _unbound(self) -> _lib.Factor:
         return _lib.channel("dft" if self.real else "complex_dft", [])
+
+    def _native_below_a_prior(self) -> _lib.Factor:
+        return _lib.channel("paired_dft", []) if self.real else self._native
 
     def sample(self, Z: Any, seed: int | None = None) -> Any:
         """The transform of ``Z``."""

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _lib
 from .._arrays import Array, array, count, matrix, number, owned, size_to_shape
 from ..errors import ModelError
-from .base import Channel
+from .base_channel import Channel
 
 __all__ = [
     "AnalyticalLinearChannel",

@@ -9,7 +9,7 @@ import numpy as np
 from .. import _lib
 from .._arrays import array, count, number, owned, size_to_shape
 from ..errors import ModelError, NotAvailable
-from .base import Channel
+from .base_channel import Channel
 
 __all__ = [
     "Blur1DChannel",
@@ -169,6 +169,7 @@ class MaskChannel(_Shaped):
 
     def __init__(self, mask: Any) -> None:
         self.mask = owned(array(mask, "mask"))
+        self._input_shape = self.mask.shape
         self._on(self.mask.shape, True)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:

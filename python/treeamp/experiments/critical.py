@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from .._arrays import number
-from ..algos import ConstantInit, StateEvolution
+from ..algos import CustomInit, StateEvolution
 from ..errors import RunError
 from ..models import Model
+
+logger = logging.getLogger("treeamp.experiments")
 
 __all__ = ["binary_search", "find_critical_alpha", "find_state_evolution_mse"]
 
 
-def binary_search(f: Callable[[float], bool], xmin: float, xmax: float, xtol: float) -> float:
+def binary_search(f: Callable[[float], Any], xmin: float, xmax: float, xtol: float) -> dict[str, Any]:
     """Where a condition starts to hold, false at ``xmin`` and true at ``xmax``, to ``xtol``.
 
-    >>> round(binary_search(lambda x: x > 0.3, 0.0, 1.0, 1e-6), 5)
+    Returns
+    -------
+    dict
+        ``xmid``, the middle of the last interval, ``xmin`` and ``xmax``, its ends, ``xerr``, its length, and ``n_iter``, how
+        often it was halved.
+
+    Examples
+    --------
+    >>> round(binary_search(lambda x: x > 0.3, 0.0, 1.0, 1e-6)["xmid"], 5)
     0.3
     """
     low, high, tol = number(xmin, "xmin"), number(xmax, "xmax"), number(xtol, "xtol")
@@ -28,21 +39,26 @@ def binary_search(f: Callable[[float], bool], xmin: float, xmax: float, xtol: fl
         raise ValueError(f"the condition holds at `xmin` = {low} already: the critical value lies below")
     if not f(high):
         raise ValueError(f"the condition does not hold at `xmax` = {high}: the critical value lies above")
+    halvings = 0
     while high - low > tol:
         middle = 0.5 * (low + high)
         if middle in (low, high):  # no number lies between
             break
+        halvings += 1
         if f(middle):
             high = middle
         else:
             low = middle
-    return 0.5 * (low + high)
+    return {"xmid": 0.5 * (low + high), "xmin": low, "xmax": high, "xerr": high - low, "n_iter": halvings}
 
 
 def find_state_evolution_mse(
     id: str, a0: float, alpha: float, model_builder: Callable[..., Model], max_iter: int = 2000, **model_kwargs: Any
 ) -> float:
-    """The error of a variable that state evolution predicts, started from precision ``a0``.
+    """The error of a variable that state evolution predicts, its backward message starting from precision ``a0``.
+
+    Right at a transition state evolution needs any number of sweeps: the error is then the one after ``max_iter`` of them, and
+    a warning goes to the logger ``treeamp.experiments``.
 
     >>> from treeamp.models import glm_state_evolution
     >>> mse = find_state_evolution_mse("x", 0.0, 1.0, glm_state_evolution, prior_type="gaussian",
@@ -51,9 +67,11 @@ def find_state_evolution_mse(
     0.270156
     """
     se = StateEvolution(model_builder(alpha=alpha, **model_kwargs))
-    report = se.iterate(max_iter=max_iter, initializer=ConstantInit(a=number(a0, "a0")))
-    if not report.converged:
+    report = se.iterate(max_iter=max_iter, initializer=CustomInit(a_init=[(id, "bwd", number(a0, "a0"))]))
+    if report.termination == "diverging":
         raise RunError(f"no fixed point at alpha = {alpha}: {report.message}")
+    if not report.converged:
+        logger.warning("alpha = %s: the error of `%s` after %d sweeps, not at a fixed point", alpha, id, report.sweeps)
     return float(se.get_variables_data([id])[id]["v"])
 
 
@@ -75,7 +93,8 @@ def find_critical_alpha(
     id : str
         The variable.
     a0 : float
-        Precision of the first messages: 0 for an uninformed run, something large for an informed one.
+        Precision of the first message that the variable gets from its data: 0 for an uninformed run, something large for
+        an informed one.
     mse_criterion : {"perfect", "random"} or callable
         ``"perfect"``: the error falls below ``vtol`` times the second moment; ``"random"``: it is no longer within
         ``vtol`` of the second moment; or a condition on the error.
@@ -112,4 +131,4 @@ def find_critical_alpha(
             return mse < (1 - tol) * tau
         raise ValueError(f"`mse_criterion` must be 'perfect', 'random' or a function, got {mse_criterion!r}")
 
-    return binary_search(met, alpha_min, alpha_max, alpha_tol)
+    return float(binary_search(met, alpha_min, alpha_max, alpha_tol)["xmid"])

@@ -112,14 +112,13 @@ def qplot(
                             for name, style in zip(ys, markers):
                                 own = told + ([label(name)] if len(ys) > 1 or y_legend else [])
                                 sorted_part = part.sort_values(x)
-                                panel.plot(
-                                    sorted_part[x],
-                                    sorted_part[name],
-                                    style if style != "-" else _LINES[s % len(_LINES)],
-                                    marker=_MARKERS[m % len(_MARKERS)] if marker else None,
-                                    color=f"C{k}" if color else None,
-                                    label=", ".join(own) or None,
-                                )
+                                drawn: dict[str, Any] = {"label": ", ".join(own) or None}
+                                if marker:
+                                    drawn["marker"] = _MARKERS[m % len(_MARKERS)]
+                                if color:
+                                    drawn["color"] = f"C{k}"
+                                line_style = style if style != "-" else _LINES[s % len(_LINES)]
+                                panel.plot(sorted_part[x], sorted_part[name], line_style, **drawn)
                 panel.set_xscale("log" if xlog else "linear")
                 panel.set_yscale("log" if ylog else "linear")
                 if xlim is not None:

@@ -11,9 +11,8 @@ import hashlib
 import inspect
 import json
 import os
-import time
-import traceback
-from collections.abc import Callable, Iterable, Mapping
+import pickle
+from collections.abc import Callable, Mapping
 from concurrent import futures
 from typing import Any
 
@@ -21,17 +20,10 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import check_seed, count
+from ._cells import ExecutorError, Progress, carry_out, lines_of, reason_of, scalar
 from ._pandas import pandas
 
 __all__ = ["ExecutorError", "log_on_progress", "run_experiments", "save_experiments", "simple_run_experiments"]
-
-#: How many cells wait in an executor at once.
-_WINDOW = 1000
-
-
-class ExecutorError(RuntimeError):
-    """The executor died. What was finished is in the journal, and the same call goes on from there."""
-
 
 def log_on_progress(i: int, total: int) -> None:
     """Logs how far a run is, for ``on_progress``."""
@@ -40,27 +32,36 @@ def log_on_progress(i: int, total: int) -> None:
     logging.getLogger("treeamp.experiments").info("experiment %d out of %d", i, total)
 
 
-def _scalar(x: Any) -> Any:
-    """A scalar of numpy as Python's own."""
-    return x.item() if isinstance(x, np.generic) else x
-
-
 def _is_axis(x: Any) -> bool:
     """Lists, tuples, ranges, and what numpy and pandas have in their place."""
     return isinstance(x, (list, tuple, range)) or getattr(x, "ndim", 0) == 1
 
 
-def _fixed(x: Any) -> Any:
+def _fixed(name: str, x: Any) -> Any:
     """A fixed parameter in the configuration of a journal: its value, or a digest of it."""
-    x = _scalar(x)
+    x = scalar(x)
     if x is None or isinstance(x, (bool, int, float, str)):
         return x
-    if isinstance(x, np.ndarray):
-        digest = hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
-        return f"array {x.dtype} {x.shape} {digest}"
-    if callable(x):
+    if isinstance(x, np.ndarray) and x.dtype != object:
+        return f"array {x.dtype} {x.shape} {_digest(np.ascontiguousarray(x).tobytes())}"
+    if inspect.isroutine(x) or inspect.isclass(x):
         return _name(x)
-    return repr(x)
+    if isinstance(x, Mapping):
+        return {str(key): _fixed(name, value) for key, value in x.items()}
+    if isinstance(x, (set, frozenset)):
+        return sorted(map(repr, x))
+    try:
+        # by value: a default repr is an address, which is never the same again
+        return f"{type(x).__module__}.{type(x).__qualname__} {_digest(pickle.dumps(x, protocol=4))}"
+    except Exception as error:
+        raise TypeError(
+            f"`{name}` cannot be told apart from other values of {type(x).__name__} in a journal, since it cannot be pickled: "
+            f"{reason_of(error)}"
+        ) from error
+
+
+def _digest(bytes_of_it: bytes) -> str:
+    return hashlib.sha256(bytes_of_it).hexdigest()
 
 
 def _name(run: Callable[..., Any]) -> str:
@@ -70,38 +71,6 @@ def _name(run: Callable[..., Any]) -> str:
     return f"{module}.{getattr(wrapped, '__qualname__', type(wrapped).__name__)}"
 
 
-def _lines(result: Any) -> list[list[tuple[str, Any]]]:
-    """What a run returned, as lines of names and values."""
-    if result is None:
-        return [[]]
-    if isinstance(result, Mapping):
-        result = [result]
-    elif hasattr(result, "to_dict") and hasattr(result, "columns"):
-        result = result.to_dict("records")
-    if not isinstance(result, Iterable) or isinstance(result, (str, bytes)):
-        raise TypeError(f"a run must return a dict, a list of dicts or a DataFrame, got {type(result).__name__}")
-    lines = []
-    for line in result:
-        if not isinstance(line, Mapping):
-            raise TypeError(f"a run must return a dict, a list of dicts or a DataFrame, got a list of {type(line).__name__}")
-        lines.append([(str(name), _scalar(value)) for name, value in line.items()])
-    return lines
-
-
-def _reason(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(type(error), error)).strip()
-
-
-def _timed(run: Callable[..., Any], kwargs: dict[str, Any]) -> tuple[Any, str | None, float]:
-    """One cell: its result or why it failed, and its time. Errors of the run do not leave it."""
-    clock = time.perf_counter()
-    try:
-        result, reason = _lines(run(**kwargs)), None
-    except Exception as error:  # a failed cell is a row with its reason
-        result, reason = None, _reason(error)
-    return result, reason, time.perf_counter() - clock
-
-
 class _Plan:
     """The cells of a grid, and what each passes to the run."""
 
@@ -109,7 +78,7 @@ class _Plan:
         if not callable(run):
             raise TypeError(f"`run` must be callable, got {type(run).__name__}")
         self.run = run
-        axes = {name: [_scalar(x) for x in values] for name, values in kwargs.items() if _is_axis(values)}
+        axes = {name: [scalar(x) for x in values] for name, values in kwargs.items() if _is_axis(values)}
         self.fixed = {name: value for name, value in kwargs.items() if name not in axes}
         self.literal = "seed" in kwargs
         if self.literal:
@@ -120,7 +89,7 @@ class _Plan:
         elif seeds is None:
             chosen = [0]
         else:
-            chosen = list(range(count(seeds, "seeds"))) if np.ndim(seeds) == 0 else [check_seed(_scalar(s)) for s in seeds]
+            chosen = list(range(count(seeds, "seeds"))) if np.ndim(seeds) == 0 else [check_seed(scalar(s)) for s in seeds]
         self.seeded = self.literal or seeds is not None
         self.axes = axes
         self.sweep = _lib.Sweep(list(axes.items()), chosen)
@@ -150,90 +119,20 @@ class _Plan:
         return found
 
     def configuration(self) -> str:
-        fixed = {name: _fixed(value) for name, value in sorted(self.fixed.items())}
+        fixed = {name: _fixed(name, value) for name, value in sorted(self.fixed.items())}
         seeds = "literal" if self.literal else "streams" if self.seeded else "none"
         axes = sorted(self.axes)
         return json.dumps({"run": _name(self.run), "fixed": fixed, "axes": axes, "seeds": seeds})
 
 
-class _Progress:
-    """Tells how far a run is: a bar on a terminal where tqdm is there, and whoever asked."""
-
-    def __init__(self, total: int, done: int, on_progress: Callable[[int, int], Any] | None, bar: bool | None) -> None:
-        self.total, self.done, self.on_progress = total, done, on_progress
-        self.bar: Any = None
-        if bar is not False:
-            try:
-                from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
-            except ImportError:
-                if bar:
-                    raise ImportError("progress=True needs tqdm: pip install treeamp[experiments]") from None
-                return
-            # `None` hides the bar unless the output is a terminal
-            self.bar = tqdm(total=total, initial=done, disable=None if bar is None else False)
-
-    def one(self) -> None:
-        self.done += 1
-        if self.bar is not None:
-            self.bar.update()
-        if self.on_progress is not None:
-            self.on_progress(self.done, self.total)
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
-
-
-def _carry_out(
-    plan: _Plan,
-    missing: list[tuple[str, dict[str, Any]]],
-    journal: _lib.Journal,
-    executor: futures.Executor | None,
-    progress: _Progress,
-) -> None:
-    def note(key: str, outcome: tuple[Any, str | None, float]) -> None:
-        lines, reason, seconds = outcome
-        if reason is None:
-            try:
-                journal.append(key, lines, seconds)
-            except TypeError as error:  # a value that no table holds
-                journal.fail(key, _reason(error), seconds)
-        else:
-            journal.fail(key, reason, seconds)
-        progress.one()
-
-    if executor is None:
-        for key, kwargs in missing:
-            note(key, _timed(plan.run, kwargs))
-        return
-    waiting: dict[Any, str] = {}
-    left = iter(missing)
-    try:
-        while True:
-            for key, kwargs in left:
-                waiting[executor.submit(_timed, plan.run, kwargs)] = key
-                if len(waiting) >= _WINDOW:
-                    break
-            if not waiting:
-                return
-            done, _ = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
-            for future in done:
-                key = waiting.pop(future)
-                note(key, future.result())
-    except (futures.BrokenExecutor, futures.CancelledError, EOFError, ConnectionError, OSError) as error:
-        text = f"the executor died: {_reason(error)}; {progress.done} of {progress.total} cells are finished"
-        raise ExecutorError(text) from error
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
 def _table(plan: _Plan, journal: _lib.Journal) -> Any:
     columns, rows = plan.sweep.table(journal)
     table = pandas().DataFrame(rows, columns=columns)
+    if (table["status"] != "failed").all():
+        table = table.drop(columns=["status", "reason"])
     for name, value in reversed(plan.fixed.items()):
-        if name not in table and (value is None or isinstance(_scalar(value), (bool, int, float, str))):
-            table.insert(0, name, _scalar(value))
+        if name not in table and (value is None or isinstance(scalar(value), (bool, int, float, str))):
+            table.insert(0, name, scalar(value))
     return table if plan.seeded else table.drop(columns="seed")
 
 
@@ -274,19 +173,24 @@ def run_experiments(
     Returns
     -------
     pandas.DataFrame
-        One row for every line of results, in the order of the grid; a cell that failed is a row with ``status``
-        ``"failed"`` and its ``reason``.
+        One row for every line of results, in the order of the grid. Where cells failed, two more columns tell: ``status``,
+        ``"ok"`` or ``"failed"``, and its ``reason``. A repeated call with a journal tries them again.
 
     Examples
     --------
     >>> table = run_experiments(lambda a, b: {"product": a * b}, a=[1, 2], b=10)
-    >>> table[["a", "b", "product", "status"]].values.tolist()
-    [[1, 10, 10, 'ok'], [2, 10, 20, 'ok']]
+    >>> table[["a", "b", "product"]].values.tolist()
+    [[1, 10, 10], [2, 10, 20]]
+    >>> table = run_experiments(lambda a: {"inverse": 1 / a}, a=[0, 2])
+    >>> table.status.tolist(), table.reason[0]
+    (['failed', 'ok'], 'ZeroDivisionError: division by zero')
     """
     pandas()
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {type(executor).__name__}")
     plan = _Plan(run, seeds, kwargs)
     path = None if journal is None else os.fspath(journal)
-    opened = _lib.Journal(path, plan.configuration())
+    opened = _lib.Journal() if path is None else _lib.Journal(path, plan.configuration())
     try:
         _fill(plan, opened, executor, threads, on_progress, progress)
         return _table(plan, opened)
@@ -306,13 +210,13 @@ def _fill(
         raise TypeError(f"`on_progress` must be callable, got {type(on_progress).__name__}")
     cells = plan.cells()
     missing = [cell for cell in cells if not journal.has(cell[0])]
-    progress = _Progress(len(cells), len(cells) - len(missing), on_progress, bar)
+    progress = Progress(len(cells), len(cells) - len(missing), on_progress, bar)
     try:
         if executor is None and count(threads, "threads") > 1:
             with futures.ThreadPoolExecutor(threads) as pool:
-                _carry_out(plan, missing, journal, pool, progress)
+                carry_out(plan.run, missing, journal, pool, progress)
         else:
-            _carry_out(plan, missing, journal, executor, progress)
+            carry_out(plan.run, missing, journal, executor, progress)
     finally:
         progress.close()
 
@@ -349,5 +253,5 @@ def simple_run_experiments(run: Callable[..., Any], **kwargs: Any) -> Any:
     plan = _Plan(run, kwargs.pop("seeds", None), kwargs)
     journal = _lib.Journal()
     for key, cell in plan.cells():
-        journal.append(key, _lines(run(**cell)), 0.0)
+        journal.append(key, lines_of(run(**cell), cell), 0.0)
     return _table(plan, journal)

@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import Array, array, check_seed, owned
-from ..base import Factor, Fragment, Piece, Variable
+from ..base import Factor, Piece, Variable
 from ..errors import ModelError
+from ..fragment import Fragment
 
 __all__ = ["FactorModel", "Model", "MultiLayerModel", "Sample"]
 
@@ -55,7 +56,9 @@ class Model:
         self._tree = self._build()
 
     def _build(self) -> _lib.Tree:
-        return self._conditioned(self.model_dag._build(), self.observations)
+        tree = self.model_dag._build()
+        self.model_dag._name_factors(tree)
+        return self._conditioned(tree, self.observations)
 
     @staticmethod
     def _conditioned(tree: _lib.Tree, observations: Mapping[str, Array | None]) -> _lib.Tree:
@@ -101,6 +104,21 @@ class Model:
         return [name for name, _, _ in self._tree.factors]
 
     @property
+    def factor_ids(self) -> list[str]:
+        """The same, as tramp calls them."""
+        return self.factor_names
+
+    @property
+    def n_variables(self) -> int:
+        """Number of hidden variables."""
+        return len(self.variable_ids)
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors."""
+        return len(self.factor_names)
+
+    @property
     def edges(self) -> list[tuple[str, str, str]]:
         """``(factor, variable, direction)`` of every edge."""
         return self._tree.edges
@@ -114,6 +132,14 @@ class Model:
         """The shapes; they are known when a model is built."""
         return self.shapes
 
+    def get_shapes(self) -> dict[str, tuple[int, ...] | None]:
+        """The shapes."""
+        return self.shapes
+
+    def get_second_moments(self) -> dict[str, float]:
+        """The second moments, as :meth:`init_second_moments` gives them."""
+        return self.init_second_moments()
+
     def init_second_moments(self) -> dict[str, float]:
         r"""Second moments :math:`\tau = E\,x^2` of the hidden variables, which each variable keeps as ``tau``."""
         moments = dict(zip(self.variable_ids, self._tree.second_moments()))
@@ -126,6 +152,10 @@ class Model:
     def to_model(self) -> Model:
         """Itself."""
         return self
+
+    def to_model_dag(self) -> Fragment:
+        """The piece it was declared with, without observations."""
+        return self.model_dag
 
     def to_observed(self, observations: Mapping[str, Any]) -> Model:
         """The model given the values of some of its leaves; ``None`` observes a leaf without telling its value.

@@ -208,6 +208,13 @@ def _gradient_shape(x_shape: Any) -> tuple[int, ...]:
     return (len(shape), *shape)
 
 
+def _total_variation(x_shape: Any, grad_scale: Any) -> Prior:
+    scale = number(grad_scale, "grad_scale")
+    if not 0 < scale < np.inf:
+        raise ModelError(f"`grad_scale` must be positive and finite, got {scale}")
+    return MAP_L21NormPrior(size=_gradient_shape(x_shape), gamma=1 / scale, axis=0)
+
+
 def sparse_gradient_regression(
     A: Any, y: Any, x_shape: Any, grad_rho: float, noise_var: float, prior_var: float
 ) -> Model:
@@ -238,12 +245,12 @@ def tv_regression(A: Any, y: Any, x_shape: Any, grad_scale: float, noise_var: fl
     >>> len(np.unique(denoise.minimiser("x").round(6)))
     2
     """
-    prior = MAP_L21NormPrior(size=_gradient_shape(x_shape), gamma=1 / grad_scale, axis=0)
+    prior = _total_variation(x_shape, grad_scale)
     return _with_gradient(A, x_shape, prior_var, GaussianLikelihood(y=y, var=noise_var), prior)
 
 
 def tv_classification(A: Any, y: Any, x_shape: Any, grad_scale: float, noise_var: float, prior_var: float) -> Model:
     r"""Classification with the total variation as a penalty. By expectation propagation: a sign has no mode."""
     del noise_var
-    prior = MAP_L21NormPrior(size=_gradient_shape(x_shape), gamma=1 / grad_scale, axis=0)
+    prior = _total_variation(x_shape, grad_scale)
     return _with_gradient(A, x_shape, prior_var, SgnLikelihood(y=y), prior)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .base import Prior
+from .base_prior import Prior
 from .laws import (
     BinaryPrior,
     CommitteeBinaryPrior,

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._arrays import array, number, owned
 from ..errors import NotAvailable
-from .base import Prior
+from .base_prior import Prior
 
 __all__ = [
     "BinaryPrior",

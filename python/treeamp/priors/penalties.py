@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, count, number, size_to_shape
+from .._arrays import Array, array, belief, count, number, size_to_shape
 from ..errors import ModelError
-from .base import Prior
+from .base_prior import Prior
 
 __all__ = [
     "MAP_BoxPrior",
@@ -71,13 +71,14 @@ class _OnWholeArrays(_Penalty):
 
     def compute_forward_posterior(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         """The mode, and its curvature averaged over the components."""
-        b = array(bx, "bx")
-        r, v = self._native.moments([(number(ax, "ax"), b)], 0)
+        a, b = belief(number(ax, "ax"), bx, "x")
+        r, v = self._native.moments([(float(a), b)], 0)
         return r.reshape(b.shape), v
 
     def compute_log_partition(self, ax: Any, bx: Any) -> float:
         """:math:`A` of the signal."""
-        return self._native.log_partition([(number(ax, "ax"), array(bx, "bx"))])
+        a, b = belief(number(ax, "ax"), bx, "x")
+        return self._native.log_partition([(float(a), b)])
 
 
 class MAP_L21NormPrior(_OnWholeArrays):

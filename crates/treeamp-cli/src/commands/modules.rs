@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use treeamp_lab::spec::{MODULES, Module, schema};
+use treeamp_lab::spec::{Module, modules, schema};
 
 use crate::common::Common;
 use crate::exit::Failure;
@@ -35,7 +35,7 @@ impl Modules {
             return print(&format!("{:#}\n", schema()));
         }
         let chosen: Vec<&Module> = match &self.name {
-            None => MODULES.iter().collect(),
+            None => modules().collect(),
             Some(name) => {
                 let found = treeamp_lab::spec::module(name);
                 vec![found.ok_or_else(|| Failure::Usage(treeamp_lab::spec::unknown_module(name)))?]
@@ -55,7 +55,7 @@ impl Modules {
 
 fn line(module: &Module) -> String {
     let role = module.role.to_string();
-    let width = MODULES.iter().map(|m| m.kind.len()).max().unwrap_or(0) + 2;
+    let width = modules().map(|m| m.kind.len()).max().unwrap_or(0) + 2;
     format!("  {:<width$}{role:<9}{}\n", module.kind, module.formula)
 }
 

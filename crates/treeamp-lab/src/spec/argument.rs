@@ -22,6 +22,14 @@ pub enum Argument {
     Data(String),
 }
 
+/// The size of a variable that a prior starts.
+#[derive(Debug)]
+pub enum Size<'a> {
+    Finite(&'a [usize]),
+    /// In the limit of large sizes, where only ratios matter.
+    Limit(f64),
+}
+
 /// All arguments of a factor, defaults filled in, and where it stands in the model.
 #[derive(Debug)]
 pub struct Arguments<'a> {
@@ -70,6 +78,14 @@ impl Arguments<'_> {
             Some(Argument::Shape(shape)) => Ok(shape),
             _ => Err(self.missing(name)),
         }
+    }
+
+    pub fn size(&self) -> Result<Size<'_>, ModelError> {
+        let shape = self.shape("size")?;
+        Ok(match self.scale {
+            Scale::Finite { .. } => Size::Finite(shape),
+            Scale::Limit => Size::Limit(shape.iter().map(|n| *n as f64).product()),
+        })
     }
 
     pub fn matrix(&self, name: &'static str) -> Result<&MatrixSource, ModelError> {

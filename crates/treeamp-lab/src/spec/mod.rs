@@ -42,5 +42,5 @@ pub use build::{Scale, Setting};
 pub use error::SpecError;
 pub use file::{FactorEntry, ModelFile, Observation};
 pub use module::{Module, Parameter, ParameterKind, Role};
-pub use modules::{MODULES, module, unknown_module};
+pub use modules::{module, modules, unknown_module};
 pub use schema::schema;

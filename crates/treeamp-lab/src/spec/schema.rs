@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use super::file::RUN_OPTIONS;
 use super::matrix::ENSEMBLES;
 use super::module::{Fallback, Module, Parameter, ParameterKind, Role};
-use super::modules::MODULES;
+use super::modules::modules;
 
 /// The JSON schema of a model file.
 #[must_use]
 pub fn schema() -> Value {
     let number = json!({ "type": ["number", "string"] });
-    let variants: Vec<Value> = MODULES.iter().map(factor).collect();
+    let variants: Vec<Value> = modules().map(factor).collect();
     let run = RUN_OPTIONS.map(|name| (name.to_owned(), json!({ "type": "number" })));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

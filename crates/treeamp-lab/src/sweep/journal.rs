@@ -94,12 +94,7 @@ impl Journal {
         let mut options = OpenOptions::new();
         let opened = options.read(true).write(true).create(true).truncate(false);
         let file = opened.open(&path).map_err(|e| SweepError::file(&path, e))?;
-        let kind = file.metadata().map_err(|e| SweepError::file(&path, e))?;
-        if !kind.is_file() {
-            // a device may never end
-            let error = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-            return Err(SweepError::file(&path, error));
-        }
+        regular(&file).map_err(|e| SweepError::file(&path, e))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(SweepError::Busy { path }),
@@ -190,6 +185,26 @@ impl Journal {
     }
 }
 
+/// Refuses what is not a regular file: a device may never end.
+fn regular(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        Ok(())
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ))
+    }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    regular(&file)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// What a journal holds.
 struct Content {
     configuration: Option<Map<String, serde_json::Value>>,
@@ -266,7 +281,7 @@ pub fn merge(
     let mut configuration: Option<Map<String, serde_json::Value>> = None;
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
     for path in parts {
-        let bytes = std::fs::read(path).map_err(|e| SweepError::file(path, e))?;
+        let bytes = read(path).map_err(|e| SweepError::file(path, e))?;
         let content = parse(path, &bytes)?;
         let there = content.configuration.ok_or_else(|| SweepError::Damaged {
             path: path.clone(),

@@ -5,7 +5,8 @@ use num_complex::Complex;
 
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 use crate::engine::{
-    Algorithm, DoubleLoop, Engine, Marginal, Message, MissingRule, Options, Potential, Report,
+    Algorithm, Engine, FallbackReport, Marginal, Message, MissingRule, Options, Potential, Report,
+    Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Factor, Incoming, PosteriorRule};
@@ -92,6 +93,16 @@ impl Report<ExpectationPropagation> {
             .as_ref()
             .map(|o| o.total)
             .map_err(Clone::clone)
+    }
+
+    /// The standard error of [`log_evidence`](Self::log_evidence) in nats: that of log-determinants which are estimated
+    /// from random probes, of large operators without a singular system. Zero where everything is computed.
+    ///
+    /// # Errors
+    /// As [`log_evidence`](Self::log_evidence).
+    pub fn log_evidence_error(&self) -> Result<f64, RunError> {
+        let objective = self.objective.as_ref();
+        objective.map(|o| o.error).map_err(Clone::clone)
     }
 
     /// $-\ln p(y)$.
@@ -242,13 +253,14 @@ impl Algorithm for ExpectationPropagation {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
 
-    fn double_loop(
+    fn fall_back(
         &self,
         tree: &Tree,
         messages: &mut [Gaussian],
         options: &Options,
-    ) -> Result<DoubleLoop, RunError> {
-        super::double_loop::double_loop(tree, messages, options)
+        watch: &mut dyn Watch<Gaussian>,
+    ) -> Result<FallbackReport, RunError> {
+        super::double_loop::double_loop(tree, messages, options, watch)
     }
 
     fn factor_potential(
@@ -263,6 +275,16 @@ impl Algorithm for ExpectationPropagation {
             value: rule.log_partition(incoming, work)?,
             excess: rule.excess(incoming, work)?,
         })
+    }
+
+    fn factor_potential_error(
+        &self,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Gaussian>,
+        work: &mut [f64],
+    ) -> f64 {
+        let rule = factor.posterior();
+        rule.map_or(0.0, |rule| rule.log_partition_error(incoming, work))
     }
 
     /// $\ln\int dx \prod_k m_k(x)$. With one pin $\delta(x - m)$ it is the sum of the other messages'

@@ -1,6 +1,6 @@
 //! An algorithm: the meaning of messages, and what a factor must offer.
 
-use super::{DoubleLoop, Message, Options};
+use super::{FallbackReport, Message, Options, Watch};
 use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Factor, Incoming};
@@ -136,19 +136,20 @@ pub trait Algorithm: Sync {
     }
 
     /// The certain way to a fixed point, from the messages of a run and into them, by edge: for expectation propagation
-    /// a double loop that minimises the Bethe free energy.
+    /// a double loop that minimises the Bethe free energy. It tells `watch` after every step, which may end it.
     ///
     /// # Errors
     /// A factor that cannot compute its log-partition; by default, that there is no such way.
-    fn double_loop(
+    fn fall_back(
         &self,
         tree: &Tree,
         messages: &mut [Self::Message],
         options: &Options,
-    ) -> Result<DoubleLoop, RunError> {
-        let _ = (tree, messages, options);
+        watch: &mut dyn Watch<Self::Message>,
+    ) -> Result<FallbackReport, RunError> {
+        let _ = (tree, messages, options, watch);
         Err(RunError::NotDefined {
-            what: "a double loop".to_owned(),
+            what: "a fallback".to_owned(),
             why: format!("{} has none", Self::NAME),
         })
     }
@@ -164,6 +165,17 @@ pub trait Algorithm: Sync {
         incoming: Incoming<'_, Self::Message>,
         work: &mut [f64],
     ) -> Result<Potential, FactorError>;
+
+    /// The standard error of $A_f$ where it is estimated at random; zero where it is computed.
+    fn factor_potential_error(
+        &self,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, Self::Message>,
+        work: &mut [f64],
+    ) -> f64 {
+        let _ = (factor, incoming, work);
+        0.0
+    }
 
     /// $A_x$: the potential of the product of messages on a variable, or on an edge.
     fn variable_potential(

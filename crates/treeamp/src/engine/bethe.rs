@@ -24,10 +24,18 @@ pub struct Objective {
     pub edges: Vec<Term>,
     /// The total.
     pub total: f64,
+    /// The standard error of the total, from factors whose potential is estimated at random; zero where
+    /// everything is computed.
+    pub error: f64,
 }
 
 impl Objective {
-    pub(super) fn new(factors: Vec<Term>, variables: Vec<Term>, edges: Vec<Term>) -> Self {
+    pub(super) fn new(
+        factors: Vec<Term>,
+        variables: Vec<Term>,
+        edges: Vec<Term>,
+        error: f64,
+    ) -> Self {
         let sum = |terms: &[Term]| terms.iter().map(|t| t.excess).sum::<f64>();
         let mut total = sum(&factors) + sum(&variables) - sum(&edges);
         let terms = || factors.iter().chain(&variables).chain(&edges);
@@ -45,6 +53,7 @@ impl Objective {
             variables,
             edges,
             total,
+            error,
         }
     }
 }

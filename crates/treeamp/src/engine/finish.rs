@@ -9,8 +9,8 @@ const CONFIRMING_SWEEPS: usize = 2;
 use super::state::State;
 use super::sweep::Pass;
 use super::{
-    Algorithm, Divergence, Engine, Marginal, Messages, Objective, Potential, Report, SweepRecord,
-    Term, Termination,
+    Algorithm, Divergence, Engine, Marginal, Messages, Objective, Observer, Potential, Report,
+    SweepRecord, Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -23,8 +23,9 @@ impl<A: Algorithm> Engine<'_, A> {
         trace: Vec<SweepRecord>,
         variances: &[f64],
         mut termination: Termination,
+        observer: &mut impl Observer<A>,
     ) -> Result<Report<A>, RunError> {
-        let double_loop = self.fall_back(&mut state, trace.len(), &mut termination)?;
+        let fallback = self.fall_back(&mut state, trace.len(), &mut termination, observer)?;
         state.release();
         let refuted = self.refuted(&state, trace.len(), &mut termination);
         let objective = if let Some(error) = refuted {
@@ -72,7 +73,7 @@ impl<A: Algorithm> Engine<'_, A> {
             trace,
             variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
             messages: Messages { edges },
-            double_loop,
+            fallback,
             objective,
         })
     }
@@ -143,6 +144,7 @@ impl<A: Algorithm> Engine<'_, A> {
     /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.
     pub(super) fn objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
         let mut factors = Vec::new();
+        let mut square_error = 0.0;
         for (f, node) in self.tree.factors().iter().enumerate() {
             self.plan.refresh(f, &mut state.store);
             let incoming = self.plan.at_factor(f, &state.store);
@@ -154,6 +156,11 @@ impl<A: Algorithm> Engine<'_, A> {
                     factor: node.name.clone(),
                     source,
                 })?;
+            let factor = node.factor.as_ref();
+            let error = self
+                .algorithm
+                .factor_potential_error(factor, incoming, work);
+            square_error += error * error;
             factors.push(Term {
                 name: node.name.clone(),
                 value,
@@ -197,6 +204,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 excess,
             });
         }
-        Ok(Objective::new(factors, variables, edges))
+        let error = square_error.sqrt();
+        Ok(Objective::new(factors, variables, edges, error))
     }
 }

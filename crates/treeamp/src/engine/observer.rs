@@ -1,4 +1,4 @@
-//! Observers: they see a run after every sweep, and may stop it. They cannot change it.
+//! Observers: they see a run after every sweep, and after every step of its fallback, and may stop it. They cannot change it.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -9,9 +9,11 @@ use crate::model::Tree;
 /// The state after a sweep, read only.
 #[derive(Debug)]
 pub struct SweepView<'a, A: Algorithm> {
-    /// Number of sweeps done.
+    /// Number of sweeps done; with a fallback, and of its steps since.
     pub sweep: usize,
-    /// The residual: the largest relative change of a variable's moments.
+    /// The fallback has taken over.
+    pub fallback: bool,
+    /// The residual: the largest relative change of a variable's moments; of a fallback, its own.
     pub residual: f64,
     /// The tree.
     pub tree: &'a Tree,
@@ -45,7 +47,7 @@ impl<'a, A: Algorithm> SweepView<'a, A> {
 
 /// Something that watches a run.
 pub trait Observer<A: Algorithm> {
-    /// Called after every sweep; `Break` ends the run with that reason.
+    /// Called after every sweep, and after every step of a fallback; `Break` ends the run with that reason.
     fn after_sweep(&mut self, view: &SweepView<'_, A>) -> ControlFlow<String>;
 }
 

@@ -81,7 +81,7 @@ pub struct Options {
     pub damping: Damping,
     /// Messages before the first sweep.
     pub initial: Initial,
-    /// Whether a double loop may take over from sweeps that do not settle.
+    /// Whether the fallback may take over from sweeps that do not settle.
     pub fallback: Fallback,
     /// Jumps ahead near a fixed point (Anderson acceleration), where that saves sweeps. With adaptive damping
     /// only: damping by hand leaves every sweep as it is.

@@ -1,6 +1,6 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
-use super::{Algorithm, DoubleLoop, EdgeMessage, Objective};
+use super::{Algorithm, EdgeMessage, FallbackReport, Objective};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
 use crate::model::{Direction, Tree};
@@ -135,8 +135,8 @@ pub struct Report<A: Algorithm> {
     pub variances: Vec<Vec<f64>>,
     /// The final messages, to start another run from.
     pub messages: Messages<A::Message>,
-    /// What the double loop did, if it took over from the sweeps.
-    pub double_loop: Option<DoubleLoop>,
+    /// What the fallback did, if it took over from the sweeps.
+    pub fallback: Option<FallbackReport>,
     /// The Bethe objective with its decomposition, or why it could not be computed.
     pub objective: Result<Objective, RunError>,
 }

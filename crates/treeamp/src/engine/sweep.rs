@@ -138,7 +138,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
-    /// Whether a double loop may take over from sweeps that do not settle (automatic).
+    /// Whether the fallback may take over from sweeps that do not settle (automatic).
     #[must_use]
     pub fn fallback(mut self, fallback: Fallback) -> Self {
         self.options.fallback = fallback;
@@ -258,6 +258,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             let view = SweepView {
                 sweep,
+                fallback: false,
                 residual,
                 tree: self.tree,
                 marginals: &state.marginals,
@@ -276,7 +277,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             state.jump(judgement, self.options.tolerance);
         }
-        self.report(state, trace, &variances, termination)
+        self.report(state, trace, &variances, termination, observer)
     }
 
     /// One forward and one backward pass, then the marginals.

@@ -194,6 +194,12 @@ pub trait Factor: Debug + Send + Sync + 'static {
         None
     }
 
+    /// The same where it depends on the input: its average $E\,H[y \mid z]$ over $z \sim N(0, \tau)$.
+    fn noise_entropy_at(&self, tau: f64) -> Option<f64> {
+        let _ = tau;
+        self.noise_entropy()
+    }
+
     /// The Gaussian law of a factor that is one, for averages over a teacher.
     fn gaussian_average(&self) -> Option<GaussianFactor> {
         None

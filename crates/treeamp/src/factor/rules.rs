@@ -37,6 +37,12 @@ pub trait PosteriorRule: Send + Sync {
         Ok(self.log_partition(incoming, work)? - own)
     }
 
+    /// The standard error of $A_f$ where it is estimated at random; zero where it is computed.
+    fn log_partition_error(&self, incoming: Incoming<'_, Gaussian>, work: &mut [f64]) -> f64 {
+        let _ = (incoming, work);
+        0.0
+    }
+
     /// Its messages do not depend on the incoming ones.
     fn is_constant(&self) -> bool {
         false

@@ -12,15 +12,26 @@ use num_complex::Complex64;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftDirection, FftPlanner};
 
+use super::long_fourier::{LongAxis, LongReal};
+
 /// Columns that an axis pass moves at once: 256 bytes of each row.
 const BLOCK: usize = 16;
+/// Numbers that it moves at once, unless one column is longer: half a megabyte.
+const STRIPE: usize = 1 << 15;
 
 struct Axis {
     len: usize,
     /// Numbers between neighbours along the axis, in the layout of coordinates.
     stride: usize,
-    forward: Arc<dyn Fft<f64>>,
-    inverse: Arc<dyn Fft<f64>>,
+    /// Columns that a pass moves at once.
+    block: usize,
+    along: Along,
+}
+
+/// The transform of one complex axis after another, in place.
+enum Along {
+    Short([Arc<dyn Fft<f64>>; 2]),
+    Long(LongAxis),
 }
 
 enum Rows {
@@ -28,10 +39,8 @@ enum Rows {
         forward: Arc<dyn RealToComplex<f64>>,
         inverse: Arc<dyn ComplexToReal<f64>>,
     },
-    Complex {
-        forward: Arc<dyn Fft<f64>>,
-        inverse: Arc<dyn Fft<f64>>,
-    },
+    LongReal(LongReal),
+    Complex(Along),
 }
 
 /// The transform of arrays of one shape.
@@ -43,7 +52,6 @@ pub struct Fourier {
     rows: Rows,
     axes: Vec<Axis>,
     scratch_len: usize,
-    pattern: Vec<f64>,
     transforms: AtomicUsize,
 }
 
@@ -66,44 +74,21 @@ impl Fourier {
         let row = shape[shape.len() - 1];
         let kept = if real { row / 2 + 1 } else { row };
         let mut planner = FftPlanner::new();
-        let (rows, row_scratch) = if real {
-            let mut planner = RealFftPlanner::new();
-            let (forward, inverse) = (planner.plan_fft_forward(row), planner.plan_fft_inverse(row));
-            let complex = forward.get_scratch_len().max(inverse.get_scratch_len());
-            (Rows::Real { forward, inverse }, row + 2 * complex)
-        } else {
-            let forward = planner.plan_fft_forward(row);
-            let inverse = planner.plan_fft_inverse(row);
-            let complex = forward
-                .get_inplace_scratch_len()
-                .max(inverse.get_inplace_scratch_len());
-            (Rows::Complex { forward, inverse }, 2 * complex)
-        };
-        let mut scratch_len = row_scratch;
+        let rows = Rows::new(row, real, &mut planner);
+        let mut scratch_len = rows.scratch_len();
         let mut stride = kept;
         let mut axes = Vec::new();
         for &len in shape[..shape.len() - 1].iter().rev() {
-            let forward = planner.plan_fft(len, FftDirection::Forward);
-            let inverse = planner.plan_fft(len, FftDirection::Inverse);
-            let inner = forward
-                .get_inplace_scratch_len()
-                .max(inverse.get_inplace_scratch_len());
-            scratch_len = scratch_len.max(2 * (BLOCK * len + inner));
-            axes.push(Axis {
+            let axis = Axis {
                 len,
                 stride,
-                forward,
-                inverse,
-            });
+                block: BLOCK.min(stride).min((STRIPE / len).max(1)),
+                along: Along::new(len, &mut planner),
+            };
+            scratch_len = scratch_len.max(2 * axis.block * len + axis.along.scratch_len());
+            axes.push(axis);
             stride *= len;
         }
-        let alone = |k: usize| !real || k == 0 || 2 * k == row;
-        let weight = |k: usize| if real && alone(k) { 1.0 } else { 2.0 };
-        let pattern = if real {
-            (0..kept).map(weight).collect()
-        } else {
-            vec![2.0]
-        };
         Self {
             shape,
             row,
@@ -111,7 +96,6 @@ impl Fourier {
             rows,
             axes,
             scratch_len,
-            pattern,
             transforms: AtomicUsize::new(0),
         }
     }
@@ -124,14 +108,23 @@ impl Fourier {
 
     /// Real degrees of freedom per coordinate, repeating with the length of a kept row.
     #[must_use]
-    pub fn pattern(&self) -> &[f64] {
-        &self.pattern
+    pub fn pattern(&self) -> Vec<f64> {
+        if !self.is_real() {
+            return vec![2.0];
+        }
+        let weight = |k: usize| if self.is_alone(k) { 1.0 } else { 2.0 };
+        (0..self.kept).map(weight).collect()
+    }
+
+    /// The mirror image of the coefficients at $k$ on the last axis of a real array is not left out.
+    fn is_alone(&self, k: usize) -> bool {
+        k == 0 || 2 * k == self.row
     }
 
     /// The signal is real.
     #[must_use]
     pub fn is_real(&self) -> bool {
-        matches!(self.rows, Rows::Real { .. })
+        !matches!(self.rows, Rows::Complex(_))
     }
 
     /// How many `f64` of scratch a transform needs: some rows, not the array.
@@ -207,13 +200,19 @@ impl Fourier {
                     debug_assert!(done.is_ok(), "sized by the plan");
                 }
             }
-            Rows::Complex { forward, .. } => {
+            Rows::LongReal(long) => {
+                let rows = x.chunks_exact(self.row);
+                for (x, out) in rows.zip(out.chunks_exact_mut(2 * self.kept)) {
+                    long.forward(x, out, scratch);
+                }
+            }
+            Rows::Complex(along) => {
                 out.copy_from_slice(x);
-                in_place(forward.as_ref(), out, scratch);
+                along.transform(self.row, out, FftDirection::Forward, scratch);
             }
         }
         for axis in &self.axes {
-            axis.pass(&axis.forward, out, scratch);
+            axis.pass(FftDirection::Forward, out, scratch);
         }
         self.scale(out, 2.0_f64.sqrt());
     }
@@ -223,7 +222,7 @@ impl Fourier {
         self.transforms.fetch_add(1, Ordering::Relaxed);
         self.scale(y, 0.5_f64.sqrt());
         for axis in &self.axes {
-            axis.pass(&axis.inverse, y, scratch);
+            axis.pass(FftDirection::Inverse, y, scratch);
         }
         match &self.rows {
             Rows::Real { inverse, .. } => {
@@ -241,8 +240,14 @@ impl Fourier {
                     debug_assert!(done.is_ok(), "sized by the plan");
                 }
             }
-            Rows::Complex { inverse, .. } => {
-                in_place(inverse.as_ref(), y, scratch);
+            Rows::LongReal(long) => {
+                let rows = y.chunks_exact_mut(2 * self.kept);
+                for (y, out) in rows.zip(out.chunks_exact_mut(self.row)) {
+                    long.inverse(y, out, scratch);
+                }
+            }
+            Rows::Complex(along) => {
+                along.transform(self.row, y, FftDirection::Inverse, scratch);
                 out.copy_from_slice(y);
             }
         }
@@ -253,10 +258,10 @@ impl Fourier {
         self.transforms.fetch_add(1, Ordering::Relaxed);
         self.scale(y, 0.5_f64.sqrt());
         for axis in &self.axes {
-            axis.pass(&axis.inverse, y, scratch);
+            axis.pass(FftDirection::Inverse, y, scratch);
         }
-        if let Rows::Complex { inverse, .. } = &self.rows {
-            in_place(inverse.as_ref(), y, scratch);
+        if let Rows::Complex(along) = &self.rows {
+            along.transform(self.row, y, FftDirection::Inverse, scratch);
         }
     }
 
@@ -268,8 +273,12 @@ impl Fourier {
             return;
         }
         for row in y.chunks_exact_mut(2 * self.kept) {
-            for (c, w) in row.chunks_exact_mut(2).zip(&self.pattern) {
-                let s = if *w > 1.5 { unit * doubled } else { unit };
+            for (k, c) in row.chunks_exact_mut(2).enumerate() {
+                let s = if self.is_alone(k) {
+                    unit
+                } else {
+                    unit * doubled
+                };
                 c[0] *= s;
                 c[1] *= s;
             }
@@ -277,35 +286,92 @@ impl Fourier {
     }
 }
 
-fn in_place(fft: &dyn Fft<f64>, data: &mut [f64], scratch: &mut [f64]) {
-    let scratch = &mut scratch[..2 * fft.get_inplace_scratch_len()];
-    fft.process_with_scratch(
-        bytemuck::cast_slice_mut(data),
-        bytemuck::cast_slice_mut(scratch),
-    );
+impl Rows {
+    fn new(len: usize, real: bool, planner: &mut FftPlanner<f64>) -> Self {
+        if !real {
+            return Self::Complex(Along::new(len, planner));
+        }
+        if let Some(long) = LongReal::new(len, planner) {
+            return Self::LongReal(long);
+        }
+        let mut planner = RealFftPlanner::new();
+        Self::Real {
+            forward: planner.plan_fft_forward(len),
+            inverse: planner.plan_fft_inverse(len),
+        }
+    }
+
+    fn scratch_len(&self) -> usize {
+        match self {
+            Self::Real { forward, inverse } => {
+                let complex = forward.get_scratch_len().max(inverse.get_scratch_len());
+                forward.len() + 2 * complex
+            }
+            Self::LongReal(long) => long.scratch_len(),
+            Self::Complex(along) => along.scratch_len(),
+        }
+    }
+}
+
+impl Along {
+    fn new(len: usize, planner: &mut FftPlanner<f64>) -> Self {
+        if let Some(long) = LongAxis::new(len, planner) {
+            return Self::Long(long);
+        }
+        let ways = [FftDirection::Forward, FftDirection::Inverse];
+        Self::Short(ways.map(|way| planner.plan_fft(len, way)))
+    }
+
+    fn scratch_len(&self) -> usize {
+        match self {
+            Self::Short(plans) => {
+                let lens = plans.iter().map(|p| p.get_inplace_scratch_len());
+                2 * lens.max().unwrap_or(0)
+            }
+            Self::Long(long) => long.scratch_len(),
+        }
+    }
+
+    /// Every stretch of `len` complex numbers in place.
+    fn transform(&self, len: usize, data: &mut [f64], way: FftDirection, scratch: &mut [f64]) {
+        match self {
+            Self::Short(plans) => {
+                let fft = &plans[usize::from(way == FftDirection::Inverse)];
+                let scratch = &mut scratch[..2 * fft.get_inplace_scratch_len()];
+                fft.process_with_scratch(
+                    bytemuck::cast_slice_mut(data),
+                    bytemuck::cast_slice_mut(scratch),
+                );
+            }
+            Self::Long(long) => data
+                .chunks_exact_mut(2 * len)
+                .for_each(|axis| long.transform(axis, way, scratch)),
+        }
+    }
 }
 
 impl Axis {
     /// Transforms along the axis, a block of columns at a time.
-    fn pass(&self, fft: &Arc<dyn Fft<f64>>, data: &mut [f64], scratch: &mut [f64]) {
+    fn pass(&self, way: FftDirection, data: &mut [f64], scratch: &mut [f64]) {
         let data: &mut [Complex64] = bytemuck::cast_slice_mut(data);
-        let (block, rest) = scratch.split_at_mut(2 * BLOCK * self.len);
-        let block: &mut [Complex64] = bytemuck::cast_slice_mut(block);
-        let rest = bytemuck::cast_slice_mut(&mut rest[..2 * fft.get_inplace_scratch_len()]);
+        let (block, rest) = scratch.split_at_mut(2 * self.block * self.len);
         for slab in data.chunks_exact_mut(self.len * self.stride) {
-            for first in (0..self.stride).step_by(BLOCK) {
-                let width = BLOCK.min(self.stride - first);
+            for first in (0..self.stride).step_by(self.block) {
+                let width = self.block.min(self.stride - first);
+                let block = &mut block[..2 * width * self.len];
+                let columns: &mut [Complex64] = bytemuck::cast_slice_mut(block);
                 for l in 0..self.len {
                     let from = &slab[l * self.stride + first..][..width];
                     for (w, c) in from.iter().enumerate() {
-                        block[w * self.len + l] = *c;
+                        columns[w * self.len + l] = *c;
                     }
                 }
-                fft.process_with_scratch(&mut block[..width * self.len], rest);
+                self.along.transform(self.len, block, way, rest);
+                let columns: &[Complex64] = bytemuck::cast_slice(block);
                 for l in 0..self.len {
                     let to = &mut slab[l * self.stride + first..][..width];
                     for (w, c) in to.iter_mut().enumerate() {
-                        *c = block[w * self.len + l];
+                        *c = columns[w * self.len + l];
                     }
                 }
             }

@@ -80,7 +80,7 @@ impl CircularConvolution {
         let phases = (!positive).then(|| response.iter().map(|h| phase(*h)).collect());
         let values: Vec<f64> = response.iter().map(|h| h.norm()).collect();
         check_response(NAME, &values)?;
-        let modes = Modes::new(values, 2, fourier.pattern(), signal.len());
+        let modes = Modes::new(values, 2, &fourier.pattern(), signal.len());
         Ok(Self {
             signal: plain(signal),
             fourier,
@@ -329,7 +329,8 @@ pub(super) fn transformed(
     fourier.analyse(&laid, &mut out, &mut scratch);
     // coordinates are 1/√N and √2 away from the sum
     let size = (fourier.len() as f64).sqrt();
-    let weights = fourier.pattern().iter().cycle();
+    let pattern = fourier.pattern();
+    let weights = pattern.iter().cycle();
     let coefficients = out.chunks_exact(2).zip(weights);
     coefficients
         .map(|(c, w)| {

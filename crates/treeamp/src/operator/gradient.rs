@@ -125,7 +125,7 @@ impl System {
                 phases.push(phase(difference(f[0])));
             }
         });
-        let modes = Modes::new(values, 2, fourier.pattern(), output.len());
+        let modes = Modes::new(values, 2, &fourier.pattern(), output.len());
         Self {
             modes,
             fourier,

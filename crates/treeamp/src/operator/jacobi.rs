@@ -62,7 +62,7 @@ pub(super) struct Stop {
 }
 
 /// The Jacobi matrix of a vector of norm one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Jacobi {
     diagonal: Vec<f64>,
     off: Vec<f64>,
@@ -160,8 +160,15 @@ impl Jacobi {
     }
 
     /// The Gauss rule of the spectral measure; its weights add up to one.
-    pub fn rule(self) -> Result<Vec<(f64, f64)>, FactorError> {
-        gauss_rule(self.diagonal, self.off)
+    pub fn nodes(&self) -> Result<Vec<(f64, f64)>, FactorError> {
+        gauss_rule(self.diagonal.clone(), self.off.clone())
+    }
+
+    /// $\xi^T\ln(\sigma + A)\,\xi$ by the Gauss rule; NaN if that cannot be had.
+    pub fn log(&self, shift: f64) -> f64 {
+        let rule = self.nodes();
+        let sum = |r: Vec<(f64, f64)>| r.iter().map(|(l, w)| w * (shift + l.max(0.0)).ln()).sum();
+        rule.map_or(f64::NAN, sum)
     }
 
     /// At least the largest eigenvalue that the steps have seen (Gershgorin); NaN if a product was.

@@ -10,7 +10,7 @@ use faer::{Mat, Side};
 
 use super::LinearOperator;
 use super::jacobi::{Gram, Stop, jacobi};
-use super::probes::Goal;
+use super::probes::{Estimate, Goal, Scatter};
 use crate::error::{FactorError, ModelError, parameter};
 use crate::math::spectrum::Spectrum;
 
@@ -35,6 +35,9 @@ pub struct LanczosOptions {
     pub seed: u64,
     /// Standard error of estimated variances, relative (0.004: the 2% of a variance are five of them).
     pub accuracy: f64,
+    /// Standard error of an estimated $\frac12\ln\det$, in nats (infinite: whatever the other probes give, which
+    /// [`log_evidence_error`](crate::engine::Report::log_evidence_error) tells). Probes scatter by about $\sqrt n$ nats each.
+    pub evidence: f64,
     /// Operators whose smaller side is at most this have all their eigenvalues computed instead (2048, two
     /// seconds); up to twice this, where probes scatter too much.
     pub exact: usize,
@@ -47,6 +50,7 @@ impl Default for LanczosOptions {
             steps: 20_000,
             seed: 0,
             accuracy: 0.004,
+            evidence: f64::INFINITY,
             exact: 2048,
         }
     }
@@ -54,7 +58,7 @@ impl Default for LanczosOptions {
 
 impl LanczosOptions {
     /// # Errors
-    /// No step at all, an accuracy that is not between 0 and 1.
+    /// No step at all, an accuracy that is not between 0 and 1, an error of the evidence that is not positive.
     pub(crate) fn check(&self) -> Result<(), ModelError> {
         if self.steps == 0 {
             return Err(parameter("lanczos", "steps", "at least 1", 0));
@@ -62,6 +66,9 @@ impl LanczosOptions {
         if !(self.accuracy > 0.0 && self.accuracy < 1.0) {
             let expected = "between 0 and 1";
             return Err(parameter("lanczos", "accuracy", expected, self.accuracy));
+        }
+        if !(self.evidence > 0.0) {
+            return Err(parameter("lanczos", "evidence", "positive", self.evidence));
         }
         Ok(())
     }
@@ -88,6 +95,18 @@ pub(crate) struct Resolved {
     pub spectrum: Spectrum,
     /// Why it is not as accurate as it should be.
     pub doubt: Option<String>,
+    /// What the probes leave open.
+    pub scatter: Scatter,
+}
+
+impl Resolved {
+    fn certain(spectrum: Spectrum) -> Self {
+        Self {
+            spectrum,
+            doubt: None,
+            scatter: Scatter::default(),
+        }
+    }
 }
 
 /// The spectrum with every eigenvalue computed, where the operator is small enough.
@@ -113,43 +132,57 @@ pub(crate) fn resolved_spectrum(
     if !(shift > 0.0) {
         // no product is anything but zero
         let spectrum = completed(operator, vec![(0.0, 1.0)])?;
-        let doubt = None;
-        return Ok(Resolved { spectrum, doubt });
+        return Ok(Resolved::certain(spectrum));
     }
-    let small = gram.len() as f64;
     let goal = Goal {
         options,
         shift,
-        zeros: operator.input().len() as f64 / small - 1.0,
+        zeros: operator.input().len() as f64 / gram.len() as f64 - 1.0,
     };
     let mut estimate = goal.plain(&mut gram);
-    if estimate.error > options.accuracy && options.probes == 0 {
+    let scatters = estimate.error > options.accuracy || estimate.log_error > options.evidence;
+    if scatters && options.probes == 0 {
         if gram.len() <= WIDER * options.exact {
             let spectrum = completed(operator, exact(&mut gram)?)?;
-            let doubt = None;
-            return Ok(Resolved { spectrum, doubt });
+            return Ok(Resolved::certain(spectrum));
         }
         estimate = goal.refined(&mut gram, estimate);
     }
-    let (error, gap) = (estimate.error, estimate.gap);
+    let doubt = doubt(&estimate, options, gram.len());
+    let (nodes, scatter) = estimate.nodes()?;
+    let spectrum = completed(operator, nodes)?;
+    Ok(Resolved {
+        spectrum,
+        doubt,
+        scatter,
+    })
+}
+
+/// Why an estimate is not as accurate as was asked for.
+fn doubt(estimate: &Estimate, options: LanczosOptions, small: usize) -> Option<String> {
+    let (error, gap, log_error) = (estimate.error, estimate.gap, estimate.log_error);
     let accuracy = options.accuracy;
-    let doubt = if !(gap <= accuracy) {
+    let way_out = format!("or compute all eigenvalues (`exact` of at least {small})");
+    if !(gap <= accuracy) {
         Some(format!(
             "its Lanczos rules: expected bounds of the variance within {accuracy:.1e} of each other \
              in {} steps, got {gap:.1e}",
             options.steps
         ))
+    } else if !(log_error <= options.evidence) {
+        Some(format!(
+            "its random probes: expected a standard error of the evidence of {:.1e} nats, got \
+             {log_error:.1e}; allow a larger `evidence`, {way_out}",
+            options.evidence
+        ))
     } else if !(error <= accuracy) {
         Some(format!(
             "its random probes: expected a standard error of the variance of {accuracy:.1e}, got \
-             {error:.1e}; give its spectrum, allow a larger `accuracy`, or compute all eigenvalues \
-             (`exact` of at least {small})"
+             {error:.1e}; give its spectrum, allow a larger `accuracy`, {way_out}"
         ))
     } else {
         None
-    };
-    let spectrum = completed(operator, estimate.nodes()?)?;
-    Ok(Resolved { spectrum, doubt })
+    }
 }
 
 /// The largest eigenvalue of $W^T W$, or a little more.

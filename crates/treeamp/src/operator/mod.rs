@@ -33,6 +33,7 @@ pub use custom::MatrixFree;
 pub use dense::Dense;
 pub use dft::UnitaryDft;
 pub use diagonal::DiagonalScaling;
+pub(crate) use dot_test::dot;
 pub use dot_test::dot_test;
 pub use gradient::{Boundary, FiniteDifference};
 pub use lanczos::{LanczosOptions, estimated_spectrum};

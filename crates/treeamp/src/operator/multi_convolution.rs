@@ -115,7 +115,7 @@ impl MultiChannelConvolution {
             self.right
                 .extend((0..inputs * rank).map(|e| v[(e / rank, e % rank)]));
         }
-        for w in self.fourier.pattern() {
+        for w in &self.fourier.pattern() {
             pattern.extend(std::iter::repeat_n(*w, self.rank));
         }
         // rounding leaves nothing exactly zero

@@ -14,11 +14,15 @@ use super::jacobi::{Gram, Jacobi, Stop, jacobi};
 use super::lanczos::LanczosOptions;
 use crate::error::FactorError;
 
-/// Probes that the spread is first measured on, and the most that are drawn.
+/// Probes that tell whether probes alone will do, that the spread is measured on, and the most that are drawn: for
+/// variances, and for evidence.
+const FEWEST: usize = 8;
 const FIRST: usize = 32;
 const MOST: usize = 512;
-/// Sizes of the basis that are tried.
-const BASES: [usize; 2] = [64, 256];
+const MOST_FOR_EVIDENCE: usize = 1 << 13;
+/// Sizes of the basis that are tried, and the most numbers in it.
+const BASES: [usize; 6] = [16, 32, 64, 128, 256, 512];
+const LARGEST_BASIS: usize = 1 << 26;
 /// Fewest Lanczos steps: what other shifts and logarithms see.
 const STEPS: usize = 60;
 /// Share of the accuracy that the bounds of a Lanczos rule may take.
@@ -35,6 +39,42 @@ pub(super) struct Estimate {
     pub error: f64,
     /// The largest distance between the bounds of a rule, relative to the same.
     pub gap: f64,
+    /// Standard error of $\frac12\mathrm{tr}\ln(\sigma + A)$, where a bound was asked for.
+    pub log_error: f64,
+    /// How many of the rules are those of a basis, and how many eigenvalues the probes stand for.
+    inside: usize,
+    rest: f64,
+}
+
+/// The rules of the probes one by one: how far functions of $A$ that were not asked for are off.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scatter {
+    rules: Vec<Vec<(f64, f64)>>,
+    /// Eigenvalues that the probes stand for.
+    share: f64,
+}
+
+impl Scatter {
+    /// The standard error of $\mathrm{tr} f(A)$; zero without probes.
+    pub fn error(&self, f: impl Fn(f64) -> f64) -> f64 {
+        let value = |rule: &Vec<(f64, f64)>| rule.iter().map(|(l, w)| w * f(*l)).sum();
+        let values: Vec<f64> = self.rules.iter().map(value).collect();
+        if values.is_empty() {
+            return 0.0;
+        }
+        self.share * mean_and_error(&values).1
+    }
+}
+
+/// The mean and its standard error, which one value alone does not have.
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let square: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+    if values.len() < 2 {
+        return (mean, f64::INFINITY);
+    }
+    (mean, (square / (count - 1.0) / count).sqrt())
 }
 
 /// What is asked for.
@@ -80,20 +120,29 @@ impl Goal {
 
     /// Probes alone.
     pub fn plain(&self, gram: &mut Gram<'_>) -> Estimate {
-        self.sample(gram, &[], None)
+        let stop = self.stop(gram.len(), None);
+        self.sample(gram, &[], &[], stop)
     }
 
-    /// An estimate whose probes scatter too much, again with a basis.
+    /// An estimate whose probes scatter too much, again with a basis: of the size that promises the least work, and of
+    /// larger ones while that is not enough.
     pub fn refined(&self, gram: &mut Gram<'_>, mut best: Estimate) -> Estimate {
         let n = gram.len();
-        for size in BASES.into_iter().filter(|k| 4 * k <= n) {
+        let (mut basis, mut inside): (Vec<Vec<f64>>, Vec<Jacobi>) = (Vec::new(), Vec::new());
+        let room = |k: &usize| 4 * k <= n && k * n <= LARGEST_BASIS;
+        let sizes: Vec<usize> = BASES.into_iter().filter(room).collect();
+        let first = self.promising_size(&best, n, &sizes);
+        for size in sizes.into_iter().filter(|k| *k >= first) {
             if best.error <= self.options.accuracy || best.gap > self.options.accuracy {
                 break;
             }
             let u = best.mean();
-            let basis = self.basis(gram, size, u);
+            self.extend(gram, &mut basis, size, u);
             let allowed = SHARE * self.options.accuracy * u.min(1.0 - u);
-            let other = self.sample(gram, &basis, Some(allowed));
+            let stop = self.stop(n, Some(allowed));
+            let fresh = basis[inside.len()..].iter();
+            inside.extend(fresh.map(|q| jacobi(gram, q.clone(), stop)));
+            let other = self.sample(gram, &basis, &inside, stop);
             if other.error < best.error {
                 best = other;
             }
@@ -101,60 +150,113 @@ impl Goal {
         best
     }
 
+    /// The size $k$ of a basis with the least work: two solutions per vector, and the probes that the eigenvalues beyond
+    /// the first $k$ ask for, by the spectrum that the probes so far have seen. A probe has at most the variance
+    /// $2\sum f^2$ over those.
+    fn promising_size(&self, seen: &Estimate, n: usize, sizes: &[usize]) -> usize {
+        let u = seen.mean();
+        let small = self.zeros + u <= 1.0 - u;
+        let mut nodes: Vec<(f64, f64)> = Vec::new();
+        for (rule, weight) in &seen.rules {
+            let rule = rule.nodes().unwrap_or_default();
+            nodes.extend(rule.into_iter().map(|(l, w)| {
+                let share = self.shift / (self.shift + l.max(0.0));
+                let f = if small { share } else { 1.0 - share };
+                (f, weight * w * n as f64)
+            }));
+        }
+        nodes.sort_by(|x, y| y.0.total_cmp(&x.0));
+        let allowed = self.options.accuracy * self.scale(u) * n as f64;
+        let work = |size: &usize| {
+            let (mut left, mut square) = (*size as f64, 0.0);
+            for (f, count) in &nodes {
+                let inside = left.min(*count);
+                left -= inside;
+                square += (count - inside) * f * f;
+            }
+            let probes = 2.0 * square / (allowed * allowed);
+            2.0 * *size as f64 + probes.max(FIRST as f64)
+        };
+        let best = sizes.iter().min_by(|x, y| work(x).total_cmp(&work(y)));
+        best.copied().unwrap_or(0)
+    }
+
     /// Probes outside a basis, and its vectors.
-    fn sample(&self, gram: &mut Gram<'_>, basis: &[Vec<f64>], gap: Option<f64>) -> Estimate {
-        let (n, size) = (gram.len(), basis.len());
-        let stop = self.stop(n, gap);
-        let rest = (n - size) as f64;
-        let mut probes: Vec<Jacobi> = Vec::new();
-        let inside: Vec<Jacobi> = basis
-            .iter()
-            .map(|q| jacobi(gram, q.clone(), stop))
-            .collect();
+    fn sample(
+        &self,
+        gram: &mut Gram<'_>,
+        basis: &[Vec<f64>],
+        inside: &[Jacobi],
+        stop: Stop,
+    ) -> Estimate {
+        let n = gram.len();
+        let rest = (n - basis.len()) as f64;
         let within: f64 = inside.iter().map(Jacobi::u).sum();
+        let mut probes: Vec<Jacobi> = Vec::new();
+        let mut logs: Vec<f64> = Vec::new();
         let mut wanted = match self.options.probes {
-            0 => FIRST,
+            0 => FEWEST,
             given => given,
         };
-        let error = loop {
+        let (error, log_error) = loop {
             for number in probes.len()..wanted {
                 let mut v = signs(n, self.options.seed, number as u64);
                 project(basis, &mut v);
                 probes.push(jacobi(gram, v, stop));
             }
-            let count = probes.len() as f64;
-            let mean = probes.iter().map(Jacobi::u).sum::<f64>() / count;
-            let square: f64 = probes.iter().map(|p| (p.u() - mean).powi(2)).sum();
-            let deviation = (square / (count - 1.0).max(1.0) / count).sqrt();
+            let values: Vec<f64> = probes.iter().map(Jacobi::u).collect();
+            let (mean, deviation) = mean_and_error(&values);
             let u = (within + rest * mean) / n as f64;
             let error = rest / n as f64 * deviation / self.scale(u);
-            let needed = count * (error / self.options.accuracy).powi(2);
-            let enough = error <= self.options.accuracy || self.options.probes > 0;
-            if enough || !(needed <= MOST as f64) {
-                break error;
+            let log_error = rest * self.log_error(&probes, &mut logs);
+            if self.is_over(probes.len(), error, log_error) {
+                break (error, log_error);
             }
-            wanted = probes.len() * 3 / 2;
+            wanted = FIRST.max(probes.len() * 3 / 2);
         };
         let share = rest / (n * probes.len()) as f64;
         let outside = probes.into_iter().map(|p| (p, share));
-        let inside = inside.into_iter().map(|q| (q, 1.0 / n as f64));
+        let inside = inside.iter().map(|q| (q.clone(), 1.0 / n as f64));
         let rules: Vec<(Jacobi, f64)> = inside.chain(outside).collect();
         let gap = rules.iter().map(|(r, w)| w * (r.high - r.low)).sum::<f64>();
         let mut made = Estimate {
             rules,
             error,
             gap: 0.0,
+            log_error,
+            inside: basis.len(),
+            rest,
         };
         made.gap = gap / self.scale(made.mean());
         made
     }
 
-    /// An orthonormal basis near the vectors of the smallest eigenvalues: $(\sigma + A)^{-1}$ of random signs; or
+    /// The standard error of $\frac12\xi^T\ln(\sigma + A)\,\xi$, where a bound is asked for; `logs` has those of the first probes.
+    fn log_error(&self, probes: &[Jacobi], logs: &mut Vec<f64>) -> f64 {
+        if self.options.evidence == f64::INFINITY {
+            return 0.0;
+        }
+        logs.extend(probes[logs.len()..].iter().map(|p| p.log(self.shift)));
+        0.5 * mean_and_error(logs).1
+    }
+
+    /// So many probes are enough, or nothing that may be drawn would be.
+    fn is_over(&self, count: usize, error: f64, log_error: f64) -> bool {
+        let for_variance = error / self.options.accuracy;
+        let for_evidence = log_error / self.options.evidence;
+        let needed = |ratio: f64| count as f64 * ratio * ratio;
+        let good = for_variance.max(for_evidence) <= 1.0 && count >= FIRST;
+        let enough = good || self.options.probes > 0;
+        let hopeless = !(needed(for_variance) <= MOST as f64)
+            || !(needed(for_evidence) <= MOST_FOR_EVIDENCE as f64);
+        enough || hopeless
+    }
+
+    /// More vectors of an orthonormal basis near those of the smallest eigenvalues: $(\sigma + A)^{-1}$ of random signs; or
     /// of the largest, $A(\sigma + A)^{-1}$ of them, where those carry the smaller of the traces.
-    fn basis(&self, gram: &mut Gram<'_>, size: usize, u: f64) -> Vec<Vec<f64>> {
+    fn extend(&self, gram: &mut Gram<'_>, basis: &mut Vec<Vec<f64>>, size: usize, u: f64) {
         let n = gram.len();
-        let mut basis: Vec<Vec<f64>> = Vec::with_capacity(size);
-        for number in 0..size {
+        for number in basis.len()..size {
             // other numbers than those of the probes
             let start = signs(n, self.options.seed, (1 << 32) + number as u64);
             let mut v = solution(gram, &start, self.shift, self.options.steps);
@@ -164,15 +266,14 @@ impl Goal {
             }
             let before = dot(&v, &v).sqrt();
             // twice is enough (Kahan)
-            project(&basis, &mut v);
-            project(&basis, &mut v);
+            project(basis, &mut v);
+            project(basis, &mut v);
             let size = dot(&v, &v).sqrt();
             if size > 1e-8 * before {
                 v.iter_mut().for_each(|v| *v /= size);
                 basis.push(v);
             }
         }
-        basis
     }
 }
 
@@ -211,18 +312,25 @@ impl Estimate {
         self.rules.iter().map(|(r, w)| w * r.u()).sum()
     }
 
-    /// All nodes; the weights add up to one.
-    pub fn nodes(self) -> Result<Vec<(f64, f64)>, FactorError> {
+    /// All nodes, whose weights add up to one, and the rules of the probes.
+    pub fn nodes(self) -> Result<(Vec<(f64, f64)>, Scatter), FactorError> {
         let mut nodes = Vec::new();
-        for (jacobi, weight) in self.rules {
-            let rule = jacobi.rule()?;
-            nodes.extend(rule.into_iter().map(|(l, w)| (l.max(0.0), weight * w)));
+        let mut scatter = Scatter {
+            rules: Vec::new(),
+            share: self.rest,
+        };
+        for (number, (jacobi, weight)) in self.rules.into_iter().enumerate() {
+            let rule = jacobi.nodes()?.into_iter().map(|(l, w)| (l.max(0.0), w));
+            let rule: Vec<(f64, f64)> = rule.collect();
+            nodes.extend(rule.iter().map(|(l, w)| (*l, weight * w)));
+            if number >= self.inside {
+                scatter.rules.push(gathered(rule));
+            }
         }
-        Ok(if nodes.len() > NODES {
-            gathered(nodes)
-        } else {
-            nodes
-        })
+        if nodes.len() > NODES {
+            nodes = gathered(nodes);
+        }
+        Ok((nodes, scatter))
     }
 }
 

@@ -10,13 +10,18 @@ use crate::error::{FactorError, ShapeError};
 use crate::factor::{Arity, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule};
 use crate::scalar::{ScalarView, Tilt, Tilted};
 
-/// Places in the workspace.
+/// Places in the workspace: updates in a row without an active coordinate; the active fraction $va$ at the last update, the
+/// sign of its last change, and how often that has turned.
 const IDLE: usize = 0;
-const UPDATES: usize = 1;
-/// Updates before corners are softened, the width to begin with, relative to $b$, updates after which it doubles, and its end.
-const PATIENCE: f64 = 60.0;
+const FRACTION: usize = 1;
+const SIGN: usize = 2;
+const TURNS: usize = 3;
+/// A change of the active fraction that counts, relative.
+const CHANGE: f64 = 1e-4;
+/// Turns before corners are softened, the width to begin with, relative to $b$, turns after which it doubles, and its end.
+const PATIENCE: f64 = 8.0;
 const NARROWEST: f64 = 1e-3;
-const DOUBLING: f64 = 10.0;
+const DOUBLING: f64 = 2.0;
 const WIDEST: f64 = 0.5;
 /// Without an active coordinate, a variance falls by this with every update, and ends at this fraction of $1/a$: among Bayesian
 /// factors a pin could not be left again.
@@ -120,24 +125,30 @@ impl<P: Penalty> Penalised<P> {
     }
 
     /// Curvatures jump where a component becomes active, so that a fixed point among Bayesian factors need not exist: the jump
-    /// may lie across it. Runs that have not settled by then see corners that are softened, more and more.
-    fn soft(&self, x: &Gaussian, v: f64, updates: f64, idle: &mut f64) -> f64 {
-        let v = self.softened(x, v, updates);
-        *idle = if v == 0.0 { *idle + 1.0 } else { 0.0 };
+    /// may lie across it. While the active fraction goes up and down, corners are softened, more and more.
+    fn soft(&self, x: &Gaussian, v: f64, work: &mut [f64]) -> f64 {
         let a = x.precision.scalar();
+        let v = self.softened(x, v, work[TURNS]);
+        let change = v * a - work[FRACTION];
+        if change.abs() > CHANGE * work[FRACTION].max(v * a) {
+            work[TURNS] += f64::from(change * work[SIGN] < 0.0);
+            work[SIGN] = change.signum();
+        }
+        work[FRACTION] = v * a;
+        work[IDLE] = if v == 0.0 { work[IDLE] + 1.0 } else { 0.0 };
         if v == 0.0 && a > 0.0 {
-            FALL.powf(*idle).max(NEARLY_PINNED) / a
+            FALL.powf(work[IDLE]).max(NEARLY_PINNED) / a
         } else {
             v
         }
     }
 
-    fn softened(&self, x: &Gaussian, v: f64, updates: f64) -> f64 {
-        if updates < PATIENCE {
+    fn softened(&self, x: &Gaussian, v: f64, turns: f64) -> f64 {
+        if turns < PATIENCE {
             return v;
         }
-        let width = (NARROWEST * 2_f64.powf(((updates - PATIENCE) / DOUBLING).floor())).min(WIDEST);
-        let h = width * mean_square(&x.linear).sqrt();
+        let width = NARROWEST * 2_f64.powf(((turns - PATIENCE) / DOUBLING).floor());
+        let h = width.min(WIDEST) * mean_square(&x.linear).sqrt();
         let soft = self
             .law
             .softened(self.shape(), x.precision.scalar(), &x.linear, h);
@@ -202,9 +213,8 @@ impl<P: Penalty> Factor for Penalised<P> {
         }
     }
 
-    /// How many updates in a row had no active coordinate, and how many there have been.
     fn workspace_len(&self, _: &[SignalSpec]) -> usize {
-        2
+        4
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -261,13 +271,8 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         work: &mut [f64],
     ) -> Result<(), FactorError> {
         let x = incoming.get(0);
-        let (mut idle, updates) = (work[IDLE], work[UPDATES]);
-        work[UPDATES] += 1.0;
-        self.outgoing(x, out, &mut work[IDLE], |v| {
-            self.soft(x, v, updates, &mut idle)
-        })?;
-        work[IDLE] = idle;
-        Ok(())
+        let mut none = 0.0;
+        self.outgoing(x, out, &mut none, |v| self.soft(x, v, work))
     }
 
     fn moments(

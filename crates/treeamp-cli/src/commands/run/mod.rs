@@ -232,8 +232,9 @@ impl Run {
             "converged": report.termination.is_converged(),
             "ended": report.termination.to_string(),
             "seconds": time.as_secs_f64(),
-            "double_loop": report.double_loop.as_ref().map(|d| json!({
-                "outer_steps": d.outer_steps,
+            "fallback": report.fallback.as_ref().map(|d| json!({
+                "method": d.method,
+                "steps": d.steps,
                 "evaluations": d.evaluations,
                 "residual": number(d.residual),
             })),
@@ -305,12 +306,12 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
         ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
         ("ended", report.termination.to_string()),
     ];
-    if let Some(done) = &report.double_loop {
+    if let Some(done) = &report.fallback {
         let text = format!(
             "took over: {} evaluations, residual {:.1e}",
             done.evaluations, done.residual
         );
-        lines.push(("double loop", text));
+        lines.push((done.method, text));
     }
     lines
 }

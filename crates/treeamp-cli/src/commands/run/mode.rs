@@ -93,9 +93,9 @@ fn summary(run: &Minimisation, time: Duration) -> Vec<(&'static str, String)> {
         ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
         ("ended", run.report.termination.to_string()),
     ];
-    if let Some(done) = &run.report.double_loop {
+    if let Some(done) = &run.report.fallback {
         let text = format!("took over: {} evaluations", done.evaluations);
-        lines.push(("splitting", text));
+        lines.push((done.method, text));
     }
     lines
 }

@@ -14,8 +14,10 @@
 mod ascent;
 mod inner;
 
+use std::ops::ControlFlow;
+
 use crate::belief::{Gaussian, Structure};
-use crate::engine::{DoubleLoop, DoubleLoopEnd, Options};
+use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::RunError;
 use crate::model::{Tree, Variable};
 use ascent::Ascent;
@@ -48,7 +50,8 @@ pub(super) fn double_loop(
     tree: &Tree,
     messages: &mut [Gaussian],
     options: &Options,
-) -> Result<DoubleLoop, RunError> {
+    watch: &mut dyn Watch<Gaussian>,
+) -> Result<FallbackReport, RunError> {
     let structured = |v: &&Variable| v.spec.structure != Structure::Isotropic;
     if let Some(v) = tree.variables().iter().find(structured) {
         return Err(RunError::NotDefined {
@@ -61,12 +64,13 @@ pub(super) fn double_loop(
     }
     let mut dual = Dual::new(tree, messages)?;
     let mut ascent = Ascent::new(dual.dimension());
-    let mut out = DoubleLoop {
-        outer_steps: 0,
+    let mut out = FallbackReport {
+        method: "double loop",
+        steps: 0,
         evaluations: 0,
         residual: f64::INFINITY,
         free_energy: Vec::with_capacity(OUTER_LIMIT),
-        end: DoubleLoopEnd::Limit,
+        end: FallbackEnd::Limit,
     };
     let (mut change, mut reach, mut energy) = (0.1, 1.0, f64::INFINITY);
     // steps since a variance vanished, and the free energy once that had settled
@@ -89,9 +93,14 @@ pub(super) fn double_loop(
             out.free_energy.push(now);
         }
         change = dual.outer_step(reach)?;
-        out.outer_steps = step;
+        out.steps = step;
         out.evaluations = dual.evaluations;
         out.residual = change.max(mismatch);
+        dual.messages_into(messages);
+        if let ControlFlow::Break(reason) = watch.after_step(messages, out.residual) {
+            out.end = FallbackEnd::Stopped(reason);
+            break;
+        }
         let vanished = dual.vanished(VANISHED);
         since = if vanished.is_some() { since + 1 } else { 0 };
         if since <= SETTLING {
@@ -99,12 +108,12 @@ pub(super) fn double_loop(
         }
         match vanished {
             Some((_, true)) => {
-                out.end = DoubleLoopEnd::Recovered;
+                out.end = FallbackEnd::Recovered;
                 break;
             }
             Some((variable, false)) if high - now > FALL => {
                 let variable = variable.to_owned();
-                out.end = DoubleLoopEnd::Unbounded { variable };
+                out.end = FallbackEnd::Unbounded { variable };
                 break;
             }
             _ => {}
@@ -113,10 +122,9 @@ pub(super) fn double_loop(
             break;
         }
         if out.residual < options.tolerance {
-            out.end = DoubleLoopEnd::Stationary;
+            out.end = FallbackEnd::Stationary;
             break;
         }
     }
-    dual.messages_into(messages);
     Ok(out)
 }

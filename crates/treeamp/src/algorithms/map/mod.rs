@@ -16,7 +16,9 @@ mod splitting;
 
 use super::expectation_propagation::sizes_known;
 use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
-use crate::engine::{Algorithm, DoubleLoop, Engine, MissingRule, Options, Potential, Report};
+use crate::engine::{
+    Algorithm, Engine, FallbackReport, MissingRule, Options, Potential, Report, Watch,
+};
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Factor, Incoming, ProximalRule, cold_excess, log_value};
 use crate::model::{Tree, Variable};
@@ -162,13 +164,14 @@ impl Algorithm for MaximumAPosteriori {
         agreement::solution_of(tree, messages).err()
     }
 
-    fn double_loop(
+    fn fall_back(
         &self,
         tree: &Tree,
         messages: &mut [Gaussian],
         options: &Options,
-    ) -> Result<DoubleLoop, RunError> {
-        splitting::split(tree, messages, options)
+        watch: &mut dyn Watch<Gaussian>,
+    ) -> Result<FallbackReport, RunError> {
+        splitting::split(tree, messages, options, watch)
     }
 
     fn factor_potential(

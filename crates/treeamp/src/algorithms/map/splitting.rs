@@ -10,12 +10,14 @@
 //! of $\rho$, so that $w - u \to 0$ for any convex energies that have a minimiser. Precisions change a few times to balance
 //! both residuals, and Anderson acceleration may take a step only while residuals fall fast enough to be summed.
 
+use std::ops::ControlFlow;
+
 use super::agreement::energies_agree;
 use super::links::{End, Layout, Link};
 use super::pace::Pace;
 use super::rule;
 use crate::belief::{Gaussian, Message as _, Moments, mean_square};
-use crate::engine::{DoubleLoop, DoubleLoopEnd, Options};
+use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Incoming, ProximalRule};
 use crate::model::Tree;
@@ -48,6 +50,9 @@ const PROGRESS: f64 = 0.9;
 /// Evaluations without progress after which it ends: iterative solutions of channels have their own accuracy.
 const STALLED: usize = 2000;
 
+/// Who watches is told about one step in so many.
+const WATCHED: usize = 10;
+
 struct Splitting<'t> {
     tree: &'t Tree,
     layout: Layout,
@@ -78,7 +83,8 @@ pub(super) fn split(
     tree: &Tree,
     messages: &mut [Gaussian],
     options: &Options,
-) -> Result<DoubleLoop, RunError> {
+    watch: &mut dyn Watch<Gaussian>,
+) -> Result<FallbackReport, RunError> {
     for node in tree.factors() {
         if !node.factor.proximal().is_some_and(ProximalRule::is_convex) {
             return Err(RunError::NotDefined {
@@ -92,19 +98,20 @@ pub(super) fn split(
     let goal = COARSER * options.tolerance;
     let mut tolerance = goal;
     let end = loop {
-        let settled = splitting.run(&mut pace, tolerance)?;
+        let end = splitting.run(&mut pace, tolerance, messages, watch)?;
         splitting.messages_into(messages)?;
+        let settled = end == FallbackEnd::Stationary;
         if !settled || tolerance < FINEST || energies_agree(tree, messages) {
-            break if pace.last <= goal {
-                DoubleLoopEnd::Stationary
-            } else {
-                DoubleLoopEnd::Limit
+            break match end {
+                FallbackEnd::Limit if pace.last <= goal => FallbackEnd::Stationary,
+                end => end,
             };
         }
         tolerance *= TIGHTER;
     };
-    Ok(DoubleLoop {
-        outer_steps: pace.steps,
+    Ok(FallbackReport {
+        method: "splitting",
+        steps: pace.steps,
         evaluations: splitting.evaluations,
         residual: pace.last,
         free_energy: Vec::new(),
@@ -267,8 +274,15 @@ impl<'t> Splitting<'t> {
         self.layout.links.iter().flat_map(each).collect()
     }
 
-    /// Runs until the disagreement is below the tolerance; false when its limit or a standstill came first.
-    fn run(&mut self, pace: &mut Pace, tolerance: f64) -> Result<bool, RunError> {
+    /// Runs until the disagreement is below the tolerance, or its limit or a standstill comes. Tells who watches about every
+    /// tenth step: their messages cost about as much as a step.
+    fn run(
+        &mut self,
+        pace: &mut Pace,
+        tolerance: f64,
+        messages: &mut [Gaussian],
+        watch: &mut dyn Watch<Gaussian>,
+    ) -> Result<FallbackEnd, RunError> {
         while self.evaluations < LIMIT && self.evaluations < pace.since + STALLED {
             let (norm, worst) = self.evaluate()?;
             if pace.rejects(norm, &mut self.s) {
@@ -276,21 +290,39 @@ impl<'t> Splitting<'t> {
             }
             pace.steps += 1;
             pace.last = worst;
+            if pace.steps % WATCHED == 1 {
+                self.messages_into(messages)?;
+                if let ControlFlow::Break(reason) = watch.after_step(messages, worst) {
+                    return Ok(FallbackEnd::Stopped(reason));
+                }
+            }
             if worst < PROGRESS * pace.mark {
                 (pace.mark, pace.since) = (worst, self.evaluations);
             }
-            if worst <= self.level {
-                self.moved = self.movement();
-                self.checkpoint.copy_from_slice(&self.u);
-                self.level = TIGHTER * worst;
-            }
-            let still = pace.is_balanced() && self.moved <= MOVED * tolerance;
-            if worst <= tolerance && (still || worst <= EXACT) {
-                return Ok(true);
+            if self.rests(worst, tolerance, pace.is_balanced()) {
+                return Ok(FallbackEnd::Stationary);
             }
             if pace.balances() {
                 self.balance();
-                Ok(false)
+                pace.restart(self.weights());
+                continue;
+            }
+            self.before.copy_from_slice(&self.w);
+            pace.advance(&mut self.s, &self.gap, &self.plain, norm);
+        }
+        self.evaluate()?;
+        Ok(FallbackEnd::Limit)
+    }
+
+    /// The disagreement is below the tolerance, and places hardly moved while it fell by a factor of ten.
+    fn rests(&mut self, worst: f64, tolerance: f64, balanced: bool) -> bool {
+        if worst <= self.level {
+            self.moved = self.movement();
+            self.checkpoint.copy_from_slice(&self.u);
+            self.level = TIGHTER * worst;
+        }
+        let still = balanced && self.moved <= MOVED * tolerance;
+        worst <= tolerance && (still || worst <= EXACT)
     }
 
     /// Brings the relative residuals of places, $w - u$, and of slopes, $w - w_{\text{before}}$, together by a change of $\rho$
@@ -327,7 +359,6 @@ impl<'t> Splitting<'t> {
     /// Messages with the precisions of the links, tangent to the energies at their modes; those to variables with one
     /// factor are what that factor says.
     fn messages_into(&mut self, messages: &mut [Gaussian]) -> Result<(), RunError> {
-        self.evaluate()?;
         for (e, message) in messages.iter_mut().enumerate() {
             let Some((l, side)) = self.layout.link_of[e] else {
                 continue;

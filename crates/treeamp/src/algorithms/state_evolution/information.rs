@@ -146,7 +146,9 @@ impl Evolution<BayesOptimal> {
         for (k, node) in tree.factors().iter().enumerate() {
             factors.push(term(node.name.clone(), fields.factor(k, node)?));
             if node.inputs == node.edges.len() {
-                let entropy = node.factor.noise_entropy();
+                let inputs = node.edges.iter().map(|e| tree.edges()[*e].variable);
+                let tau = inputs.map(|v| self.teacher.tau0[v]).next();
+                let entropy = tau.and_then(|tau| node.factor.noise_entropy_at(tau));
                 let entropy = entropy.map(|e| fields.factor_weights[k] * e);
                 noise.push((node.name.clone(), entropy));
             }

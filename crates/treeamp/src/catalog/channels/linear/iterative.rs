@@ -14,7 +14,7 @@ use super::ladder::{Iterative, IterativeOptions};
 use crate::belief::Gaussian;
 use crate::error::FactorError;
 use crate::math::spectrum::Spectrum;
-use crate::operator::LinearOperator;
+use crate::operator::{LinearOperator, dot};
 
 /// Relative error of a mean: a hundredth of what is promised.
 const ACCURACY: f64 = 1e-8;
@@ -296,10 +296,6 @@ fn known_exactly(operator: &dyn LinearOperator) -> FactorError {
         "expected an output with some noise, got one that is known exactly: `{}` is solved by iteration",
         operator.name()
     ))
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 fn axpy(a: f64, x: &[f64], y: &mut [f64]) {

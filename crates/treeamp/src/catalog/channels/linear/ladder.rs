@@ -129,6 +129,14 @@ impl Iterative {
         }
     }
 
+    /// The standard error of $\frac12\mathrm{tr}\ln(a_z + a_x W^T W)$ at a level.
+    pub fn log_error(&self, level: usize, az: f64, ax: f64) -> f64 {
+        match self.levels[level].get() {
+            Some(Ok(known)) => 0.5 * known.scatter.error(|l| (az + ax * l).ln()),
+            _ => 0.0,
+        }
+    }
+
     /// The spectrum for no precision in particular.
     pub fn spectrum(
         &self,

@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 use super::messages::{solve, to_input, to_output};
 use super::resolvent::{Resolvent, Work};
 use super::{KEY, Linear, X, Z};
-use crate::belief::Gaussian;
+use crate::belief::{Gaussian, Structure};
 use crate::error::FactorError;
 use crate::factor::{Incoming, PosteriorRule};
 use crate::operator::{SingularSystem, applied};
@@ -190,6 +190,20 @@ impl PosteriorRule for Linear {
             value += 0.5 * unseen * (TAU / r.az).ln();
         }
         Ok(value)
+    }
+
+    /// That of an estimated log-determinant.
+    fn log_partition_error(&self, incoming: Incoming<'_, Gaussian>, work: &mut [f64]) -> f64 {
+        let (z, x) = (incoming.get(Z), incoming.get(X));
+        let isotropic = |m: &Gaussian| m.structure() == Structure::Isotropic;
+        let direct = !matches!(self.operator().singular_system(), Ok(None));
+        if direct || z.is_pinned() || x.is_pinned() || !isotropic(z) || !isotropic(x) {
+            return 0.0;
+        }
+        let (az, ax) = (z.precision.scalar(), x.precision.scalar());
+        self.known().map_or(f64::NAN, |known| {
+            known.log_error(known.level(&mut work[0], az, ax), az, ax)
+        })
     }
 
     fn excess(

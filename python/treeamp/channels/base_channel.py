@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_seed, number
+from .._arrays import Array, array, belief, check_seed, known
 from ..base import Factor
+from ..errors import FactorError, NotAvailable
 
 __all__ = [
     "Channel",
@@ -22,6 +23,8 @@ class Channel(Factor):
     n_next = 1
     _complex: tuple[bool | None, bool | None] = (False, False)
 
+    #: The only shape that its input may have, where it knows one.
+    _input_shape: tuple[int, ...] | None = None
     #: Catalogue name of the channel, and its parameters.
     _law: str = ""
     _native_parameters: tuple[str, ...] = ()
@@ -30,6 +33,11 @@ class Channel(Factor):
         self._native = self._make()
 
     def _make(self) -> _lib.Factor:
+        if not self._law:
+            raise NotAvailable(
+                f"{type(self).__name__}: channels written in Python are not available; LinearOperatorChannel makes one of a "
+                "linear map, PiecewiseLinearChannel of an activation, and a teacher may be any object with a method sample"
+            )
         values = [np.ravel(getattr(self, name)).tolist() for name in self._native_parameters]
         return _lib.channel(self._law, values)
 
@@ -55,8 +63,7 @@ class Channel(Factor):
         return a, b.reshape(linear[port].shape)[()]
 
     def _scalar(self, az: Any, bz: Any, ax: Any, bx: Any) -> list[Array]:
-        given = array(az, "az"), array(bz, "bz"), array(ax, "ax"), array(bx, "bx")
-        full = np.broadcast_arrays(*given)
+        full = np.broadcast_arrays(*belief(az, bz, "z"), *belief(ax, bx, "x"))
         return [x.reshape(full[0].shape) for x in self._native.channel_law(*map(np.ravel, full))]
 
     def scalar_log_partition(self, az: Any, bz: Any, ax: Any, bx: Any) -> Any:
@@ -86,15 +93,15 @@ class Channel(Factor):
     # --- state evolution
 
     def _average(self, az: Any, ax: Any, tau_z: Any) -> tuple[list[tuple[float, float, float]], list[float]]:
-        taus = [number(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
-        precisions = [number(a, "az") for a in _repeated(self.n_prev, az)]
+        taus = [known(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
+        precisions = [known(a, "az") for a in _repeated(self.n_prev, az)]
         inputs = [(a - 1 / t, a - 1 / t, 1 / t) for a, t in zip(precisions, taus)]
-        outputs = [(number(a, "ax"), number(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
+        outputs = [(known(a, "ax"), known(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
         return inputs + outputs, [1 / t for t in taus] + [0.0] * self.n_next
 
     def second_moment(self, tau_z: Any) -> float:
         r""":math:`\tau_x = E\,x^2` for :math:`z \sim N(0, \tau_z)`."""
-        tau0_hat = [1 / number(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
+        tau0_hat = [1 / known(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
         return self._native.second_moment(tau0_hat, self.n_prev)
 
     def compute_forward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
@@ -107,7 +114,7 @@ class Channel(Factor):
 
     def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`\bar A` per component of ``z``, Bayes-optimal."""
-        return self._native.potential(*self._average(az, ax, tau_z))
+        return self._defined(self._native.potential(*self._average(az, ax, tau_z)))
 
     def compute_mutual_information(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`I(z, x; b_z, b_x)` per component of ``z``, Bayes-optimal."""
@@ -116,17 +123,22 @@ class Channel(Factor):
         spectrum = self._native.spectrum
         ratio = spectrum[1] if spectrum else 1.0
         ports += [(ratio, self._native.second_moment(tau0_hat, self.n_prev + k)) for k in range(self.n_next)]
-        return self._native.entropic_potential(fields, tau0_hat, ports)
+        return self._defined(self._native.entropic_potential(fields, tau0_hat, ports))
+
+    def _defined(self, value: float) -> float:
+        if np.isnan(value):
+            raise FactorError(f"{type(self).__name__}: not defined at these precisions, infinities cancel")
+        return value
 
     def compute_forward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> float:
         r"""The outgoing precision :math:`1/v_x - a_x`."""
         v = self.compute_forward_error(az, ax, tau_z)
-        return 1 / v - number(ax, "ax") if v > 0 else float("inf")
+        return 1 / v - known(ax, "ax") if v > 0 else float("inf")
 
     def compute_backward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> float:
         r"""The outgoing precision :math:`1/v_z - a_z`."""
         v = self.compute_backward_error(az, ax, tau_z)
-        return 1 / v - number(az, "az") if v > 0 else float("inf")
+        return 1 / v - known(az, "az") if v > 0 else float("inf")
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
@@ -134,6 +146,8 @@ class Channel(Factor):
     def sample(self, Z: Any, seed: int | None = None) -> Array:
         """Outputs drawn given ``Z``."""
         inputs = [array(z, "Z") for z in (Z if self.n_prev > 1 else [Z])]
+        if self._input_shape is not None and inputs[0].shape != self._input_shape:
+            raise ValueError(f"`Z` must have shape {self._input_shape}, got {inputs[0].shape}")
         shape = self._output_shape(inputs[0].shape)
         lengths = [int(np.prod(shape))] * self.n_next
         drawn = self._native.sample([np.ravel(z) for z in inputs], lengths, check_seed(seed))
@@ -155,4 +169,5 @@ def _listed(n: int, a: Any, b: Any, side: str) -> list[tuple[float, Array]]:
         a, b = [a], [b]
     if len(a) != n or len(b) != n:
         raise ValueError(f"expected {n} precisions and linear parts for `{side}`, got {len(a)} and {len(b)}")
-    return [(number(x, f"a{side}"), array(y, f"b{side}")) for x, y in zip(a, b)]
+    beliefs = [belief(known(x, f"a{side}"), y, side) for x, y in zip(a, b)]
+    return [(float(x), y) for x, y in beliefs]

@@ -7,17 +7,35 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_memory, check_seed, number, size_to_shape
+from .._arrays import Array, belief, check_memory, check_seed, known, size_to_shape
+from .._written import overrides, written_prior
 from ..base import Factor
-from ..errors import ModelError
+from ..errors import ModelError, NotAvailable
 
 __all__ = ["Prior"]
+
+_INSIDE = "{} has no measures of its own to average with: call compute_forward_vmq_RS, compute_potential_RS or the like"
 
 
 class Prior(Factor):
     """A prior :math:`p(x)`, the same for every component.
 
     ``size`` is a number of components, a shape, or ``None`` for the limit of large sizes (state evolution only).
+
+    A subclass of your own sets ``size`` and has some of these methods: ``sample()`` to be drawn from;
+    ``scalar_forward_mean(ax, bx)`` and ``scalar_forward_variance(ax, bx)``, or ``compute_forward_posterior(ax, bx)``, or
+    ``compute_forward_message(ax, bx)``, for expectation propagation; ``scalar_log_partition(ax, bx)`` besides the first
+    two for evidences and state evolution. A ``sample`` without a ``seed`` draws from numpy's global generator, seeded for it.
+    :class:`treeamp.CustomPrior` makes one from functions, or from a log-density.
+
+    >>> class Constant(Prior):
+    ...     def __init__(self, x):
+    ...         self.size, self.x = len(x), x
+    ...     def sample(self):
+    ...         return self.x
+    >>> from treeamp import GaussianChannel, V
+    >>> (Constant([1.0, 2.0]) @ V("x") @ GaussianChannel(var=0.1) @ V("y")).to_model().sample(seed=0)["x"]
+    array([1., 2.])
     """
 
     n_next = 1
@@ -32,11 +50,20 @@ class Prior(Factor):
         self.isotropic = bool(isotropic)
         self._native = self._make()
 
+    @property
+    def _is_written(self) -> bool:
+        """Whether this is a class of somebody's own, made of the methods it overrides."""
+        return not self._law and type(self)._make is Prior._make
+
     def _make(self) -> _lib.Factor:
+        if self._is_written:
+            return written_prior(self, Prior)
         values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
         return _lib.prior(self._law, size_to_shape(self.size), values)
 
     def _complex_native(self) -> _lib.Factor:
+        if not self._law:
+            raise ModelError(f"{type(self).__name__}: a prior of one's own is on a real signal, got a complex one")
         shape = size_to_shape(self.size)
         if shape is not None and (not shape or shape[0] != 2):
             raise ModelError(
@@ -49,9 +76,20 @@ class Prior(Factor):
     # --- expectation propagation
 
     def _scalar(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:
-        a, b = np.broadcast_arrays(array(ax, "ax"), array(bx, "bx"))
+        a, b = np.broadcast_arrays(*belief(ax, bx, "x"))
+        if self._is_written:
+            return self._written_scalar(a, b)
         law = self._native.prior_law(np.ravel(a), np.ravel(b))
         log_z, mean, variance = (x.reshape(b.shape) for x in law)
+        return log_z, mean, variance
+
+    def _written_scalar(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
+        """The scalar functions of a subclass; a log-partition that it does not give is NaN."""
+        if not overrides(self, Prior, "scalar_forward_mean", "scalar_forward_variance"):
+            raise ModelError(f"{type(self).__name__}: expected methods scalar_forward_mean and scalar_forward_variance")
+        known = overrides(self, Prior, "scalar_log_partition")
+        found = (self.scalar_log_partition(a, b) if known else np.nan), self.scalar_forward_mean(a, b), self.scalar_forward_variance(a, b)
+        log_z, mean, variance = (np.array(np.broadcast_to(x, b.shape), dtype=np.float64) for x in found)
         return log_z, mean, variance
 
     def scalar_forward_mean(self, ax: Any, bx: Any) -> Any:
@@ -73,9 +111,9 @@ class Prior(Factor):
 
     def compute_forward_message(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`x` at the second."""
-        b = array(bx, "bx")
+        _, b = belief(ax, bx, "x")
         if self.isotropic and np.ndim(ax) == 0 and size_to_shape(self.size) == list(b.shape):
-            a_new, b_new = self._native.message([(number(ax, "ax"), b)], 0)
+            a_new, b_new = self._native.message([(known(ax, "ax"), b)], 0)
             return a_new, b_new.reshape(b.shape)
         _, rx, vx = self._scalar(ax, bx)
         if self.isotropic:
@@ -96,11 +134,11 @@ class Prior(Factor):
 
     def forward_second_moment_FG(self, tx_hat: float) -> float:
         r""":math:`E\,x^2` under :math:`p(x)\,e^{-\frac12\hat\tau x^2}`."""
-        return self._native.second_moment([number(tx_hat, "tx_hat")], 0)
+        return self._native.second_moment([known(tx_hat, "tx_hat")], 0)
 
     def prior_log_partition_FG(self, tx_hat: float) -> float:
         r""":math:`\ln\int p(x)\,e^{-\frac12\hat\tau x^2}\,dx`."""
-        return self._native.prior_potential([number(tx_hat, "tx_hat")])
+        return self._native.prior_potential([known(tx_hat, "tx_hat")])
 
     def compute_forward_error(self, ax: float) -> float:
         r"""Average variance :math:`v` when :math:`b \sim N(a x, a)`, Bayes-optimal."""
@@ -108,7 +146,7 @@ class Prior(Factor):
 
     def compute_forward_overlap(self, ax: float) -> float:
         r""":math:`m = E\,x r = \tau - v`, Bayes-optimal."""
-        a = number(ax, "ax")
+        a = known(ax, "ax")
         return self._native.overlaps([(a, a, 0.0)], [0.0], 0)[0]
 
     def compute_free_energy(self, ax: float) -> float:
@@ -117,20 +155,20 @@ class Prior(Factor):
 
     def compute_mutual_information(self, ax: float) -> float:
         r""":math:`I = \frac12 a\tau - \bar A` between :math:`x` and :math:`x + \xi/\sqrt a`, in nats."""
-        a = number(ax, "ax")
+        a = known(ax, "ax")
         return self._native.entropic_potential([(a, a, 0.0)], [0.0], [(1.0, self.second_moment())])
 
     def compute_precision(self, vx: float) -> float:
         """The precision at which the average variance is ``vx``."""
-        return self._native.gibbs(0.0, number(vx, "vx"))[0]
+        return self._native.gibbs(0.0, known(vx, "vx"))[0]
 
     def compute_dual_mutual_information(self, vx: float) -> float:
         r""":math:`I - \frac12 a v` at the precision where the average variance is :math:`v`."""
-        return self._native.gibbs(0.0, number(vx, "vx"))[1]
+        return self._native.gibbs(0.0, known(vx, "vx"))[1]
 
     def compute_dual_free_energy(self, mx: float) -> float:
         r""":math:`\frac12 a m - \bar A` at the precision where the overlap is :math:`m`."""
-        return self._native.gibbs(0.0, self.second_moment() - number(mx, "mx"))[2]
+        return self._native.gibbs(0.0, self.second_moment() - known(mx, "mx"))[2]
 
     def compute_forward_state_evolution(self, ax: float) -> float:
         r"""The outgoing precision :math:`1/v - a`."""
@@ -139,27 +177,45 @@ class Prior(Factor):
 
     def compute_forward_v_BO(self, ax: float, tx0_hat: float) -> float:
         r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
-        m_hat, t = number(ax, "ax") - number(tx0_hat, "tx0_hat"), float(tx0_hat)
+        m_hat, t = known(ax, "ax") - known(tx0_hat, "tx0_hat"), float(tx0_hat)
         return self._native.overlaps([(m_hat, m_hat, t)], [t], 0)[1]
 
     def compute_potential_BO(self, ax: float, tx0_hat: float) -> float:
         r""":math:`\bar A` at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
-        m_hat, t = number(ax, "ax") - number(tx0_hat, "tx0_hat"), float(tx0_hat)
+        m_hat, t = known(ax, "ax") - known(tx0_hat, "tx0_hat"), float(tx0_hat)
         return self._native.potential([(m_hat, m_hat, t)], [t])
 
+    def compute_forward_state_evolution_BO(self, ax: float, tx0_hat: float) -> float:
+        r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""
+        v = self.compute_forward_v_BO(ax, tx0_hat)
+        return 1 / v - ax if v > 0 else float("inf")
+
+    def compute_forward_state_evolution_RS(
+        self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float, tx0: float
+    ) -> tuple[float, float, float]:
+        r"""The outgoing fields :math:`(a, \hat m, \hat q)` of this student on signals of ``teacher``."""
+        v, m, q = self.compute_forward_vmq_RS(ax, mx_hat, qx_hat, teacher, tx0_hat)
+        return self.compute_a_mhat_qhat_new(v, m, q, ax, mx_hat, qx_hat, tx0)
+
+    def b_measure(self, *args: Any, **kwargs: Any) -> Any:
+        """Not available: averages over a teacher's data are taken inside the methods that need them."""
+        raise NotAvailable(_INSIDE.format(type(self).__name__))
+
+    bx_measure = beliefs_measure = b_measure
+
     def compute_forward_vmq_RS(
-        self, teacher: Prior, ax: float, mx_hat: float, qx_hat: float, tx0_hat: float
+        self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float
     ) -> tuple[float, float, float]:
         r""":math:`(v, m, q)` of this student on signals of ``teacher``; :math:`a = \hat q + \hat\tau`."""
-        fields = (float(mx_hat), float(qx_hat), number(ax, "ax") - float(qx_hat))
+        fields = (float(mx_hat), float(qx_hat), known(ax, "ax") - float(qx_hat))
         m, v, q, _ = self._native.overlaps([fields], [float(tx0_hat)], 0, teacher._native)
         return v, m, q
 
     def compute_potential_RS(
-        self, teacher: Prior, ax: float, mx_hat: float, qx_hat: float, tx0_hat: float
+        self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float
     ) -> float:
         r""":math:`\bar A` of this student on signals of ``teacher``."""
-        fields = (float(mx_hat), float(qx_hat), number(ax, "ax") - float(qx_hat))
+        fields = (float(mx_hat), float(qx_hat), known(ax, "ax") - float(qx_hat))
         return self._native.potential([fields], [float(tx0_hat)], teacher._native)
 
     def sample(self, seed: int | None = None) -> Array:

@@ -1,0 +1,118 @@
+//! Functions of one component.
+
+use treeamp::prelude::*;
+
+use super::channel;
+use super::parameters::number;
+use crate::spec::module::{Module, Role};
+
+pub(super) const ACTIVATIONS: &[Module] = &[
+    Module {
+        kind: "sign",
+        role: Role::Channel,
+        summary: "sign",
+        formula: "x = sign z",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(PiecewiseLinear::sign()),
+    },
+    Module {
+        kind: "abs",
+        role: Role::Channel,
+        summary: "absolute value",
+        formula: "x = |z|",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(PiecewiseLinear::abs()),
+    },
+    Module {
+        kind: "asymmetric_abs",
+        role: Role::Channel,
+        summary: "absolute value with a jump",
+        formula: "x = -z below shift, z from there on",
+        parameters: &[number("shift", 1e-4, "where the sign changes")],
+        limit: true,
+        make: |a| channel(PiecewiseLinear::asymmetric_abs(a.number("shift")?)?),
+    },
+    Module {
+        kind: "relu",
+        role: Role::Channel,
+        summary: "rectifier",
+        formula: "x = max(0, z)",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(PiecewiseLinear::relu()),
+    },
+    Module {
+        kind: "leaky_relu",
+        role: Role::Channel,
+        summary: "leaky rectifier",
+        formula: "x = z for z > 0, slope z else",
+        parameters: &[number("slope", 0.1, "of the negative side")],
+        limit: true,
+        make: |a| channel(PiecewiseLinear::leaky_relu(a.number("slope")?)?),
+    },
+    Module {
+        kind: "hard_tanh",
+        role: Role::Channel,
+        summary: "clipped identity",
+        formula: "x = min(1, max(-1, z))",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(PiecewiseLinear::hard_tanh()),
+    },
+    Module {
+        kind: "hard_sigmoid",
+        role: Role::Channel,
+        summary: "clipped line from 0 to 1",
+        formula: "x = min(1, max(0, 1/2 + z / (2 knee)))",
+        parameters: &[number("knee", 2.5, "where it is clipped, positive")],
+        limit: true,
+        make: |a| channel(PiecewiseLinear::hard_sigmoid(a.number("knee")?)?),
+    },
+    Module {
+        kind: "symmetric_door",
+        role: Role::Channel,
+        summary: "symmetric door",
+        formula: "x = sign(|z| - width)",
+        parameters: &[number("width", 1.0, "half-width of the door, positive")],
+        limit: true,
+        make: |a| channel(PiecewiseLinear::symmetric_door(a.number("width")?)?),
+    },
+    Module {
+        kind: "tanh",
+        role: Role::Channel,
+        summary: "hyperbolic tangent",
+        formula: "x = tanh z",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(Activation::tanh()),
+    },
+    Module {
+        kind: "sigmoid",
+        role: Role::Channel,
+        summary: "logistic function",
+        formula: "x = 1 / (1 + e^(-z))",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(Activation::sigmoid()),
+    },
+    Module {
+        kind: "softplus",
+        role: Role::Channel,
+        summary: "smooth rectifier",
+        formula: "x = ln(1 + e^z)",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(Activation::softplus()),
+    },
+    Module {
+        kind: "modulus",
+        role: Role::Channel,
+        summary: "modulus of a complex signal",
+        formula: "x = |z|",
+        parameters: &[],
+        limit: true,
+        make: |_| channel(Modulus),
+    },
+];

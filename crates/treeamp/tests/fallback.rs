@@ -1,0 +1,238 @@
+//! The fallback: a double loop that takes over, is watched, stopped, and says how it ended.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::float_cmp)]
+
+mod common;
+mod suite;
+
+use std::ops::ControlFlow;
+
+use treeamp::prelude::*;
+
+fn run(posterior: &Tree, damping: Damping) -> Posterior {
+    let engine = ExpectationPropagation.on(posterior).unwrap();
+    engine.damping(damping).run(&mut ()).unwrap()
+}
+
+/// The double loop ends at a fixed point of the sweeps, and its free energy never goes up.
+#[test]
+fn a_forced_double_loop_finds_the_fixed_point() {
+    for name in [
+        "sparse regression",
+        "perceptron, condition 1e2",
+        "student: too sparse",
+    ] {
+        let case = suite::case(name, 0);
+        let engine = || ExpectationPropagation.on(&case.posterior).unwrap();
+        let forced = engine().fallback(Fallback::Forced).run(&mut ()).unwrap();
+        let done = forced.fallback.as_ref().unwrap();
+        assert_eq!(done.end, FallbackEnd::Stationary, "{name}");
+        assert!(forced.termination.is_converged() && forced.sweeps == 2);
+        assert!(done.residual < 1e-6);
+        // inner problems are solved to a tenth of the last change, and F is then off by its square
+        let rises = done.free_energy.windows(2).filter(|f| f[1] > f[0] + 1e-6);
+        assert_eq!(rises.count(), 0, "{name}");
+        // at a stationary point the free energy is minus the log-evidence
+        let gap = done.free_energy.last().unwrap() + forced.log_evidence().unwrap();
+        assert!(gap.abs() < 1e-3, "{name}: {gap}");
+        let next = engine().damping(Damping::None).warm_start(&forced);
+        let next = next.max_sweeps(2).tolerance(0.0).run(&mut ()).unwrap();
+        println!(
+            "{name}: {} outer steps, {} evaluations, then a residual of {:.1e}",
+            done.steps,
+            done.evaluations,
+            next.residual()
+        );
+        // a sweep magnifies what is left of the residual by the inverse of how slowly it falls
+        assert!(next.residual() < 1e-4, "{name}: {}", next.residual());
+    }
+}
+
+/// The double loop takes over by itself, and can be kept out.
+#[test]
+fn the_double_loop_takes_over_unless_forbidden() {
+    let case = suite::case("student: noise too small", 0);
+    let engine = || ExpectationPropagation.on(&case.posterior).unwrap();
+    let forbidden = engine().fallback(Fallback::Forbidden).run(&mut ()).unwrap();
+    assert_eq!(forbidden.termination, Termination::SweepLimit);
+    assert!(forbidden.fallback.is_none());
+    let report = engine().run(&mut ()).unwrap();
+    assert!(report.termination.is_converged(), "{}", report.termination);
+    assert_eq!(report.fallback.unwrap().end, FallbackEnd::Stationary);
+    // sweeps damped by hand are left alone
+    assert!(
+        run(&case.posterior, Damping::Constant(0.3))
+            .fallback
+            .is_none()
+    );
+}
+
+/// A law with moments and no log-partition.
+#[derive(Debug)]
+struct Silent;
+
+impl Factor for Silent {
+    fn name(&self) -> &'static str {
+        "silent"
+    }
+    fn arity(&self) -> treeamp::factor::Arity {
+        treeamp::factor::Arity {
+            inputs: 1,
+            outputs: 0,
+        }
+    }
+    fn output_specs(
+        &self,
+        _: &[SignalSpec],
+    ) -> Result<Vec<SignalSpec>, treeamp::error::ShapeError> {
+        Ok(vec![])
+    }
+    fn posterior(&self) -> Option<&dyn treeamp::factor::PosteriorRule> {
+        Some(self)
+    }
+}
+
+impl treeamp::factor::PosteriorRule for Silent {
+    fn log_partition(
+        &self,
+        _: treeamp::factor::Incoming<'_, Gaussian>,
+        _: &mut [f64],
+    ) -> Result<f64, FactorError> {
+        Err(FactorError::Unsupported("it has no log-partition".into()))
+    }
+    fn message(
+        &self,
+        _: treeamp::factor::Incoming<'_, Gaussian>,
+        _: usize,
+        out: &mut Gaussian,
+        _: &mut [f64],
+    ) -> Result<(), FactorError> {
+        out.precision.set_scalar(1.0);
+        out.linear.fill(1.0);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_forced_double_loop_needs_log_partitions() {
+    let model = source(Binary::new(0.3).unwrap().iid(3)) >> var("x") >> Silent;
+    let model = model.build().unwrap();
+    let engine = ExpectationPropagation.on(&model).unwrap();
+    let error = engine.fallback(Fallback::Forced).run(&mut ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "factor `silent`: it has no log-partition"
+    );
+    let plain = ExpectationPropagation
+        .on(&model)
+        .unwrap()
+        .run(&mut ())
+        .unwrap();
+    assert!(plain.termination.is_converged());
+}
+
+/// Stops a run in the third step of its fallback, and keeps what it saw last.
+struct Stopper {
+    steps: usize,
+    counted: Vec<usize>,
+    seen: Vec<f64>,
+}
+
+impl Stopper {
+    fn new() -> Self {
+        Self {
+            steps: 0,
+            counted: vec![],
+            seen: vec![],
+        }
+    }
+
+    fn step(&mut self, fallback: bool, sweep: usize, place: &[f64]) -> ControlFlow<String> {
+        self.counted.push(sweep);
+        self.seen = place.to_vec();
+        self.steps += usize::from(fallback);
+        if self.steps == 3 {
+            ControlFlow::Break("enough".to_owned())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// An observer sees every step of a double loop, stops it, and the report holds what it saw: a state to go on from.
+#[test]
+fn an_observer_stops_a_double_loop() {
+    let case = suite::case("student: too sparse", 0);
+    let engine = || ExpectationPropagation.on(&case.posterior).unwrap();
+    let mut stopper = Stopper::new();
+    let mut observer = |view: &SweepView<'_, ExpectationPropagation>| {
+        stopper.step(view.fallback, view.sweep, &view.marginal("x").unwrap().mean)
+    };
+    let report = engine()
+        .fallback(Fallback::Forced)
+        .run(&mut observer)
+        .unwrap();
+    assert_eq!(report.termination, Termination::Stopped("enough".into()));
+    let done = report.fallback.as_ref().unwrap();
+    assert_eq!(done.end, FallbackEnd::Stopped("enough".into()));
+    assert_eq!((done.method, done.steps), ("double loop", 3));
+    assert_eq!((report.sweeps, stopper.counted), (2, vec![1, 2, 3, 4, 5]));
+    assert_eq!(report.mean("x").unwrap(), stopper.seen);
+    let on = engine().fallback(Fallback::Forced).warm_start(&report);
+    let on = on.run(&mut ()).unwrap();
+    assert!(on.termination.is_converged(), "{}", on.termination);
+}
+
+/// The same of the splitting that a maximum a posteriori estimation falls back on.
+#[test]
+fn an_observer_stops_a_splitting() {
+    let w = common::gaussian_matrix(50, 200, 1);
+    let mut signal = vec![0.0; 200];
+    signal[..5].copy_from_slice(&common::normals(5, 2));
+    let noise = common::normals(50, 3);
+    let row = |i: usize| (0..200).map(|j| w.get(i, j) * signal[j]).sum::<f64>();
+    let y: Vec<f64> = (0..50).map(|i| row(i) + 0.1 * noise[i]).collect();
+    let like = GaussianLikelihood::new(0.01).unwrap().observed(y).unwrap();
+    let model = source(L1::new(0.5).unwrap().iid(200))
+        >> var("x")
+        >> Linear::new(w).unwrap()
+        >> var("z")
+        >> like;
+    let tree = model.build().unwrap();
+    let engine = || MaximumAPosteriori.on(&tree).unwrap();
+    let mut stopper = Stopper::new();
+    let mut observer = |view: &SweepView<'_, MaximumAPosteriori>| {
+        stopper.step(
+            view.fallback,
+            view.sweep,
+            &view.marginal("x").unwrap().place,
+        )
+    };
+    let report = engine()
+        .fallback(Fallback::Forced)
+        .run(&mut observer)
+        .unwrap();
+    assert_eq!(report.termination, Termination::Stopped("enough".into()));
+    let done = report.fallback.as_ref().unwrap();
+    assert_eq!((done.method, done.steps), ("splitting", 3));
+    assert_eq!(report.minimiser("x").unwrap(), stopper.seen);
+    let on = engine().warm_start(&report).run(&mut ()).unwrap();
+    let whole = engine().run(&mut ()).unwrap();
+    for run in [&on, &whole] {
+        assert!(run.termination.is_converged(), "{}", run.termination);
+    }
+    // the energy is flat at its minimum: both runs are within 1e-9 of it, relative
+    let (one, other) = (on.least_energy().unwrap(), whole.least_energy().unwrap());
+    assert!((one - other).abs() < 1e-6 * one.abs(), "{one} {other}");
+}
+
+/// A run that is stopped in its sweeps is not handed over, not even by force.
+#[test]
+fn a_stopped_run_does_not_fall_back() {
+    let case = suite::case("sparse regression", 0);
+    let engine = ExpectationPropagation.on(&case.posterior).unwrap();
+    let mut at_once =
+        |_: &SweepView<'_, ExpectationPropagation>| ControlFlow::Break("no".to_owned());
+    let report = engine.fallback(Fallback::Forced).run(&mut at_once).unwrap();
+    assert_eq!(report.termination, Termination::Stopped("no".into()));
+    assert!(report.fallback.is_none() && report.sweeps == 1);
+}

@@ -1,0 +1,161 @@
+"""Cells of a grid, carried out here or in an executor."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from concurrent import futures
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from ..errors import TreeampError
+
+__all__ = ["ExecutorError", "Progress", "carry_out", "lines_of", "reason_of", "scalar"]
+
+#: How many cells wait in an executor at once.
+_WINDOW = 1000
+
+
+class ExecutorError(TreeampError, RuntimeError):
+    """The executor died. What was finished is in the journal, and the same call goes on from there."""
+
+
+#: What a future tells when its executor is gone, whatever the cell.
+_DEATHS = (futures.BrokenExecutor, futures.CancelledError, EOFError, OSError)
+
+
+def scalar(x: Any) -> Any:
+    """A scalar of numpy as Python's own."""
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def lines_of(result: Any, kwargs: Mapping[str, Any]) -> list[list[tuple[str, Any]]]:
+    """What a run returned, as lines of names and values; a parameter's own value stands where it returned that too."""
+    if result is None:
+        return [[]]
+    if isinstance(result, Mapping):
+        result = [result]
+    elif hasattr(result, "to_dict") and hasattr(result, "columns"):
+        result = result.to_dict("records")
+    if not isinstance(result, Iterable) or isinstance(result, (str, bytes)):
+        raise TypeError(f"a run must return a dict, a list of dicts or a DataFrame, got {type(result).__name__}")
+    lines = []
+    for line in result:
+        if not isinstance(line, Mapping):
+            raise TypeError(f"a run must return a dict, a list of dicts or a DataFrame, got a list of {type(line).__name__}")
+        lines.append([(str(name), scalar(value)) for name, value in line.items() if name not in kwargs])
+        taken = {name for name, _ in lines[-1]} & {"seed", "status", "reason"}
+        if taken:
+            raise TypeError(f"`{min(taken)}` is a column that the table has by itself: a run must return another name")
+    return lines
+
+
+def reason_of(error: BaseException) -> str:
+    """An exception in one line, or as many as it has."""
+    return "".join(traceback.format_exception_only(type(error), error)).strip()
+
+
+def _timed(run: Callable[..., Any], kwargs: dict[str, Any]) -> tuple[Any, str | None, float]:
+    """One cell: its result or why it failed, and its time. Errors of the run do not leave it."""
+    clock = time.perf_counter()
+    try:
+        result, reason = lines_of(run(**kwargs), kwargs), None
+    except Exception as error:  # a failed cell is a row with its reason
+        result, reason = None, reason_of(error)
+    return result, reason, time.perf_counter() - clock
+
+
+class Progress:
+    """Tells how far a run is: a bar on a terminal where tqdm is there, and whoever asked."""
+
+    def __init__(self, total: int, done: int, on_progress: Callable[[int, int], Any] | None, bar: bool | None) -> None:
+        self.total, self.done, self.on_progress = total, done, on_progress
+        self.bar: Any = None
+        if bar is not False:
+            try:
+                from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+            except ImportError:
+                if bar:
+                    raise ImportError("progress=True needs tqdm: pip install treeamp[experiments]") from None
+                return
+            # `None` hides the bar unless the output is a terminal
+            self.bar = tqdm(total=total, initial=done, disable=None if bar is None else False)
+
+    def one(self) -> None:
+        self.done += 1
+        if self.bar is not None:
+            self.bar.update()
+        if self.on_progress is not None:
+            self.on_progress(self.done, self.total)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def carry_out(
+    run: Callable[..., Any],
+    missing: list[tuple[str, dict[str, Any]]],
+    journal: _lib.Journal,
+    executor: futures.Executor | None,
+    progress: Progress,
+) -> None:
+    """Runs the missing cells, here or in an executor, each noted in the journal as it ends."""
+
+    def note(key: str, outcome: tuple[Any, str | None, float]) -> None:
+        lines, reason, seconds = outcome
+        if reason is None:
+            try:
+                journal.append(key, lines, seconds)
+            except TypeError as error:  # a value that no table holds
+                journal.fail(key, reason_of(error), seconds)
+        else:
+            journal.fail(key, reason, seconds)
+        progress.one()
+
+    if executor is None:
+        for key, kwargs in missing:
+            note(key, _timed(run, kwargs))
+        return
+    waiting: dict[Any, str] = {}
+    left = iter(missing)
+    try:
+        while True:
+            for key, kwargs in left:
+                waiting[_submitted(executor, run, kwargs, progress)] = key
+                if len(waiting) >= _WINDOW:
+                    break
+            if not waiting:
+                return
+            done, _ = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
+            for future in done:
+                key = waiting.pop(future)
+                note(key, _returned(future, progress))
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _died(error: BaseException, progress: Progress) -> ExecutorError:
+    return ExecutorError(f"the executor died: {reason_of(error)}; {progress.done} of {progress.total} cells are finished")
+
+
+def _submitted(executor: Any, run: Callable[..., Any], kwargs: dict[str, Any], progress: Progress) -> Any:
+    """The future of a cell."""
+    try:
+        return executor.submit(_timed, run, kwargs)
+    except Exception as error:  # one that was shut down says so in words of its own
+        raise _died(error, progress) from error
+
+
+def _returned(future: Any, progress: Progress) -> tuple[Any, str | None, float]:
+    """What a cell returned. Errors of the run are in it; others are those of the way to the worker and back."""
+    try:
+        return future.result()  # type: ignore[no-any-return]
+    except _DEATHS as error:
+        raise _died(error, progress) from error
+    except Exception as error:  # its worker was lost too often, or something cannot be pickled
+        return None, f"the executor lost the cell: {reason_of(error)}", 0.0

@@ -1,0 +1,220 @@
+r"""What likelihoods share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import Array, array, belief, check_seed, known, owned
+from .._written import overrides, written_likelihood
+from ..base import Factor
+from ..errors import ModelError, NotAvailable
+
+__all__ = ["Likelihood"]
+
+_INSIDE = "{} has no measures of its own to average with: call compute_backward_vmq_RS, compute_potential_RS or the like"
+
+
+class Likelihood(Factor):
+    """A likelihood :math:`p(y|z)`: the channel ``z -> y``, observed.
+
+    A subclass of your own sets ``y`` and has ``scalar_backward_mean(az, bz, y)`` and ``scalar_backward_variance(az, bz, y)``,
+    or ``compute_backward_posterior(az, bz, y)``, for expectation propagation, and ``scalar_log_partition(az, bz, y)`` for
+    evidences. :class:`treeamp.CustomLikelihood` makes one from functions, or from a log-density, and for state evolution.
+    """
+
+    n_prev = 1
+    repr_parameters: tuple[str, ...] = ("y_name",)
+
+    #: Catalogue name of the channel, and its parameters.
+    _law: str = ""
+    _native_parameters: tuple[str, ...] = ()
+
+    def _start(self, y: Any, y_name: str, isotropic: bool) -> None:
+        self.y: Array | None = None if y is None else owned(array(y, "y"))
+        self.y_name = str(y_name)
+        self.size = None if self.y is None else self.y.shape
+        self.isotropic = bool(isotropic)
+        self._native = self._make()
+
+    def _channel(self) -> _lib.Factor:
+        values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
+        return _lib.channel(self._law, values)
+
+    @staticmethod
+    def get_size(y: Any) -> Any:
+        """The shape of observations, a number for a vector."""
+        shape = np.shape(y)
+        return shape[0] if len(shape) == 1 else shape
+
+    @property
+    def _is_written(self) -> bool:
+        """Whether this is a class of somebody's own, made of the methods it overrides."""
+        return not self._law and type(self)._make is Likelihood._make
+
+    def _make(self) -> _lib.Factor:
+        if self._is_written:
+            return written_likelihood(self, Likelihood)
+        if self.y is not None and self.y.size == 0:
+            raise ModelError(f"{type(self).__name__}: `y` must have at least one component, got an empty array")
+        observed = self._channel().observe(None if self.y is None else np.ravel(self.y))
+        if observed is None:
+            raise ModelError(f"{type(self).__name__}: its output cannot be observed")
+        return observed
+
+    # --- expectation propagation
+
+    def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
+        outputs = self.y if y is None else array(y, "y")
+        if outputs is None:
+            raise ModelError(f"{type(self).__name__}: an observation is needed here, and `y` is None")
+        given = *belief(az, bz, "z"), outputs
+        try:
+            a, b, o = np.broadcast_arrays(*given)
+        except ValueError:
+            shapes = ", ".join(str(x.shape) for x in given)
+            raise ValueError(f"`az`, `bz` and `y` must have shapes that fit together, got {shapes}") from None
+        if self._is_written:
+            return self._written_scalar(a, b, o)
+        law = self._native.likelihood_law(np.ravel(o), np.ravel(a), np.ravel(b))
+        log_z, mean, variance = (x.reshape(b.shape) for x in law)
+        return log_z, mean, variance
+
+    def _written_scalar(self, a: Array, b: Array, y: Array) -> tuple[Array, Array, Array]:
+        """The scalar functions of a subclass; a log-partition that it does not give is NaN."""
+        if not overrides(self, Likelihood, "scalar_backward_mean", "scalar_backward_variance"):
+            raise ModelError(f"{type(self).__name__}: expected methods scalar_backward_mean and scalar_backward_variance")
+        known = overrides(self, Likelihood, "scalar_log_partition")
+        log_z = self.scalar_log_partition(a, b, y) if known else np.nan
+        found = log_z, self.scalar_backward_mean(a, b, y), self.scalar_backward_variance(a, b, y)
+        log_z, mean, variance = (np.array(np.broadcast_to(x, b.shape), dtype=np.float64) for x in found)
+        return log_z, mean, variance
+
+    def scalar_backward_mean(self, az: Any, bz: Any, y: Any = None) -> Any:
+        r"""Mean :math:`r(a, b; y)` of every component."""
+        return self._scalar(az, bz, y)[1][()]
+
+    def scalar_backward_variance(self, az: Any, bz: Any, y: Any = None) -> Any:
+        r"""Variance :math:`v(a, b; y)` of every component."""
+        return self._scalar(az, bz, y)[2][()]
+
+    def scalar_log_partition(self, az: Any, bz: Any, y: Any = None) -> Any:
+        r"""Log-partition :math:`A(a, b; y)` of every component."""
+        return self._scalar(az, bz, y)[0][()]
+
+    def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
+        """Mean of every component, and variance: averaged, or of every component when not isotropic."""
+        _, rz, vz = self._scalar(az, bz, y)
+        return rz[()], (float(vz.mean()) if self.isotropic else vz[()])
+
+    def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
+        r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`z` at the second."""
+        _, b = belief(az, bz, "z")
+        if self.isotropic and np.ndim(az) == 0 and y is None and self.size == b.shape:
+            a_new, b_new = self._native.message([(known(az, "az"), b)], 0)
+            return a_new, b_new.reshape(b.shape)
+        _, rz, vz = self._scalar(az, bz, y)
+        if self.isotropic:
+            vz = np.asarray(vz.mean())
+        if np.all(vz == 0):
+            return np.full(vz.shape, np.inf)[()], rz[()]
+        return (1 / vz - az)[()], (rz / vz - b)[()]
+
+    def compute_log_partition(self, az: Any, bz: Any, y: Any = None) -> float:
+        """Log-partition of the signal: the sum over its components."""
+        return float(np.sum(self._scalar(az, bz, y)[0]))
+
+    # --- state evolution; a = m_hat + 1 / tau_z
+
+    def _fields(self, az: float, tau_z: float) -> tuple[tuple[float, float, float], float]:
+        t = 1 / known(tau_z, "tau_z")
+        m_hat = known(az, "az") - t
+        return (m_hat, m_hat, t), t
+
+    def compute_backward_error(self, az: float, tau_z: float) -> float:
+        r"""Average variance of :math:`z` at :math:`a = \hat m + 1/\tau_z`, Bayes-optimal."""
+        fields, t = self._fields(az, tau_z)
+        return self._native.overlaps([fields], [t], 0)[1]
+
+    def compute_backward_overlap(self, az: float, tau_z: float) -> float:
+        r""":math:`m = \tau_z - v`, Bayes-optimal."""
+        fields, t = self._fields(az, tau_z)
+        return self._native.overlaps([fields], [t], 0)[0]
+
+    def compute_free_energy(self, az: float, tau_z: float) -> float:
+        r""":math:`\bar A = E\,A(a, b; y)`, Bayes-optimal, per component."""
+        fields, t = self._fields(az, tau_z)
+        return self._native.potential([fields], [t])
+
+    def compute_mutual_information(self, az: float, tau_z: float) -> float:
+        r""":math:`H = I(z; b, y) + H[y|z]`, the entropy of the noise included."""
+        fields, t = self._fields(az, tau_z)
+        return self._native.entropic_potential([fields], [t], [(1.0, float(tau_z))])
+
+    def compute_precision(self, vz: float, tau_z: float) -> float:
+        """The precision at which the average variance is ``vz``."""
+        t = 1 / known(tau_z, "tau_z")
+        return self._native.gibbs(t, known(vz, "vz"))[0] + t
+
+    def compute_dual_mutual_information(self, vz: float, tau_z: float) -> float:
+        r""":math:`H - \frac12\hat m v - \frac12 v/\tau_z` at the precision where the average variance is :math:`v`."""
+        t = 1 / known(tau_z, "tau_z")
+        return self._native.gibbs(t, known(vz, "vz"))[1] - 0.5 * float(vz) * t
+
+    def compute_dual_free_energy(self, mz: float, tau_z: float) -> float:
+        r""":math:`\frac12 a m - \bar A` at the precision where the overlap is :math:`m`."""
+        t = 1 / known(tau_z, "tau_z")
+        return self._native.gibbs(t, tau_z - known(mz, "mz"))[2] + 0.5 * float(mz) * t
+
+    def compute_backward_state_evolution(self, az: float, tau_z: float) -> float:
+        r"""The outgoing precision :math:`1/v - a`."""
+        v = self.compute_backward_error(az, tau_z)
+        return 1 / v - az if v > 0 else float("inf")
+
+    def compute_backward_v_BO(self, az: float, tz0_hat: float) -> float:
+        r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
+        return self.compute_backward_error(az, 1 / known(tz0_hat, "tz0_hat"))
+
+    def compute_potential_BO(self, az: float, tz0_hat: float) -> float:
+        r""":math:`\bar A` at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
+        return self.compute_free_energy(az, 1 / known(tz0_hat, "tz0_hat"))
+
+    def compute_backward_state_evolution_BO(self, az: float, tz0_hat: float) -> float:
+        r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""
+        v = self.compute_backward_v_BO(az, tz0_hat)
+        return 1 / v - az if v > 0 else float("inf")
+
+    def compute_backward_state_evolution_RS(
+        self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float, tz0: float
+    ) -> tuple[float, float, float]:
+        r"""The outgoing fields :math:`(a, \hat m, \hat q)` of this student on outputs of ``teacher``."""
+        v, m, q = self.compute_backward_vmq_RS(az, mz_hat, qz_hat, teacher, tz0_hat)
+        return self.compute_a_mhat_qhat_new(v, m, q, az, mz_hat, qz_hat, tz0)
+
+    def b_measure(self, *args: Any, **kwargs: Any) -> Any:
+        """Not available: averages over a teacher's data are taken inside the methods that need them."""
+        raise NotAvailable(_INSIDE.format(type(self).__name__))
+
+    bz_measure = beliefs_measure = b_measure
+
+    def compute_backward_vmq_RS(
+        self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float
+    ) -> tuple[float, float, float]:
+        r""":math:`(v, m, q)` of this student on outputs of ``teacher``; :math:`a = \hat q + \hat\tau`."""
+        fields = (float(mz_hat), float(qz_hat), known(az, "az") - float(qz_hat))
+        m, v, q, _ = self._native.overlaps([fields], [float(tz0_hat)], 0, teacher._native)
+        return v, m, q
+
+    def compute_potential_RS(
+        self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float
+    ) -> float:
+        r""":math:`\bar A` of this student on outputs of ``teacher``."""
+        fields = (float(mz_hat), float(qz_hat), known(az, "az") - float(qz_hat))
+        return self._native.potential([fields], [float(tz0_hat)], teacher._native)
+
+    def sample(self, Z: Any, seed: int | None = None) -> Array:
+        """Outputs drawn given ``Z``."""
+        z = array(Z, "Z")
+        return self._channel().sample([np.ravel(z)], [z.size], check_seed(seed))[0].reshape(z.shape)
