@@ -34,7 +34,7 @@ pub(super) struct Pace {
     pub since: usize,
 }
 
-fn dot<'a>(weights: &'a [f64]) -> impl Fn(&[f64], &[f64]) -> f64 + 'a {
+fn dot(weights: &[f64]) -> impl Fn(&[f64], &[f64]) -> f64 {
     move |x, y| {
         let pairs = x.iter().zip(y).zip(weights);
         pairs.map(|((x, y), w)| w * x * y).sum()
