@@ -11,7 +11,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "number", "array", "belief", "check_memory", "complex_matrix", "known", "matrix", "owned", "positive", "size_to_shape", "count", "new_seed", "check_seed"]
+__all__ = [
+    "Array",
+    "array",
+    "belief",
+    "check_memory",
+    "check_seed",
+    "complex_matrix",
+    "count",
+    "known",
+    "matrix",
+    "new_seed",
+    "number",
+    "owned",
+    "positive",
+    "size_to_shape",
+]
 
 #: An array of 64-bit floats.
 Array = npt.NDArray[np.float64]

@@ -147,7 +147,8 @@ def _with_peaks(tilt: _Tilt, points: Array, support: tuple[float, float]) -> tup
     component = np.broadcast_to(rows, chosen.shape).ravel()
     k = chosen.ravel()
     low = np.where(k > 0, middles[component, np.maximum(k - 1, 0)], points[component, 0])
-    high = np.where(k < middles.shape[1] - 1, middles[component, np.minimum(k + 1, middles.shape[1] - 1)], points[component, -1])
+    last = middles.shape[1] - 1
+    high = np.where(k < last, middles[component, np.minimum(k + 1, last)], points[component, -1])
     place, width = _climbed(tilt, component, low, middles[component, k], high)
     about = place.reshape(n, -1, 1) + width.reshape(n, -1, 1) * _OFFSETS
     peaks = tilt.height(place, component).reshape(n, -1)
@@ -233,8 +234,8 @@ def _check_top(top: Array, points: Array) -> None:
     if empty.size:
         low, high = points[empty[0], 0], points[empty[0], -1]
         raise FactorError(
-            f"the log-density is -inf at all places that were tried, from {low:g} to {high:g}: tell `support`, where it is not, "
-            "or `landmarks`"
+            f"the log-density is -inf at all places that were tried, from {low:g} to {high:g}: "
+            "tell `support`, where it is not, or `landmarks`"
         )
 
 

@@ -30,5 +30,6 @@ def check_shapes(piece: Fragment, tree: _lib.Tree) -> None:
         if np.ndim(y) > 1 and np.shape(y) != seen:
             factor = type(module).__name__
             raise ModelError(
-                f"shape mismatch at factor `{factor}`, variable `{name}`: expected {seen}, got observations of shape {np.shape(y)}"
+                f"shape mismatch at factor `{factor}`, variable `{name}`: expected {seen}, "
+                f"got observations of shape {np.shape(y)}"
             )

@@ -40,7 +40,8 @@ class ReprMixin:
     def repr_init(self, pad: str | None = None) -> None:
         """Shows the attributes that there are now; for classes of one's own, at the end of ``__init__``."""
         del pad
-        self.repr_parameters = tuple(name for name in self.__dict__ if not name.startswith("_") and name != "repr_parameters")
+        shown = (name for name in self.__dict__ if not name.startswith("_") and name != "repr_parameters")
+        self.repr_parameters = tuple(shown)
 
     def __repr__(self) -> str:
         def shown(name: str) -> str:

@@ -264,7 +264,8 @@ class CustomLikelihood(Functions, Likelihood):
             # a grid of outputs has an end, which only matters where the signal is
             worst = np.abs(np.where(np.abs(z) < 4 * np.sqrt(tau), mass, 1.0) - 1).max()
             if worst > (_MASS if self.output_step is None else 1e-3):
-                raise FactorError(f"factor `{self.custom_name}`: probabilities of `outputs` must add up to 1, they are off by {worst:g}")
+                text = f"probabilities of `outputs` must add up to 1, they are off by {worst:g}"
+                raise FactorError(f"factor `{self.custom_name}`: {text}")
             total: Array = -np.where(p > 0, p * np.where(p > 0, logs, 0.0), 0.0).sum(axis=0)
             return total
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use treeamp::prelude::{MaximumAPosteriori, Solution};
+use treeamp::prelude::{MaximumAPosteriori, Minimum as NativeMinimum, Solution};
 
 use crate::array::shaped;
 use crate::error::model_error;
@@ -34,7 +34,7 @@ pub fn maximum_a_posteriori(
         tree,
         given,
         |tree, options| Ok(MaximumAPosteriori.on(tree)?.options(options)),
-        |report, tree| report.solution_so_far(tree),
+        NativeMinimum::solution_so_far,
     )?;
     Ok(Minimum { run, solution })
 }

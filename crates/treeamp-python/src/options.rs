@@ -48,6 +48,8 @@ pub struct RunOptions<'py> {
     #[pyo3(item)]
     acceleration: bool,
     #[pyo3(item)]
+    positive: bool,
+    #[pyo3(item)]
     memory_limit: Option<u64>,
 }
 
@@ -62,6 +64,7 @@ impl RunOptions<'_> {
             initial: self.initial(tree)?,
             fallback: self.fallback()?,
             acceleration: self.acceleration,
+            positive: self.positive,
             memory_limit: self.memory_limit.unwrap_or(default.memory_limit),
             ..default
         })

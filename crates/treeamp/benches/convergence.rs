@@ -1,6 +1,6 @@
 //! The convergence suite: 29 models by 20 seeds with default options, next to no damping and to the best
-//! constant damping found by search, as a table. Sweeps are medians over the runs that settle; a run that the
-//! double loop took over counts with the sweeps before it.
+//! constant damping found by search, as a table. Sweeps are medians over the runs that settle; a run that its
+//! fallback took over counts with the sweeps before it.
 //!
 //! `cargo bench --bench convergence -- 5` takes five seeds.
 #![allow(
@@ -35,7 +35,8 @@ fn tally(cases: &[suite::Case], damping: &Damping) -> Tally {
         if report.termination.is_converged() {
             sweeps.push(report.sweeps);
         } else if *damping == Damping::default() {
-            eprintln!("not settled: {}", report.termination);
+            let why = report.fallback.as_ref().map(|f| f.end.to_string());
+            eprintln!("not settled: {}, {why:?}", report.termination);
         }
     }
     sweeps.sort_unstable();
@@ -49,7 +50,7 @@ fn tally(cases: &[suite::Case], damping: &Damping) -> Tally {
 fn main() {
     let seeds = std::env::args().find_map(|a| a.parse().ok()).unwrap_or(20);
     println!(
-        "| model | default | sweeps | double loop | none | sweeps | best constant | settled | sweeps |"
+        "| model | default | sweeps | fallback | none | sweeps | best constant | settled | sweeps |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let (mut runs, mut totals) = (0, [0; 4]);

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{gaussian_matrix, mse};
-use treeamp::belief::SignalSpec;
+use treeamp::belief::{Gaussian, Message as _, SignalSpec};
 use treeamp::engine::Messages;
 use treeamp::error::ShapeError;
 use treeamp::factor::{Arity, Incoming, PosteriorRule};
@@ -35,6 +35,55 @@ fn regression(n: usize, seed: u64) -> (Tree, Vec<f64>) {
 }
 
 // ---- options and starts ----
+
+#[test]
+fn a_message_without_negative_precision_keeps_the_mean() {
+    let message = |a: f64, b: [f64; 2]| {
+        let mut m = Gaussian::flat(&SignalSpec::real([2]));
+        m.precision.set_scalar(a);
+        m.linear.copy_from_slice(&b);
+        m
+    };
+    let (cavity, told) = (message(3.0, [1.0, 2.0]), message(-1.0, [0.5, -1.0]));
+    let mut lifted = told.clone();
+    lifted.lift(&cavity);
+    assert_eq!(lifted.precision.scalar(), 0.0);
+    for i in 0..2 {
+        let before = (cavity.linear[i] + told.linear[i]) / 2.0;
+        let after = (cavity.linear[i] + lifted.linear[i]) / 3.0;
+        // two roundings of numbers of order one
+        assert!((before - after).abs() < 1e-15);
+    }
+    // nothing to lift: a positive precision, a pin, a belief that is no belief
+    for (cavity, told) in [
+        (message(3.0, [1.0, 2.0]), message(1.0, [0.5, -1.0])),
+        (
+            message(f64::INFINITY, [1.0, 2.0]),
+            message(-1.0, [0.5, -1.0]),
+        ),
+        (message(0.5, [1.0, 2.0]), message(-1.0, [0.5, -1.0])),
+    ] {
+        let mut same = told.clone();
+        same.lift(&cavity);
+        assert_eq!(same.precision.scalar(), told.precision.scalar());
+        assert_eq!(same.linear, told.linear);
+    }
+}
+
+#[test]
+fn positive_precisions_change_nothing_where_none_is_negative() {
+    let (model, _) = regression(200, 3);
+    let run = |positive: bool| {
+        let options = Options {
+            damping: Damping::Constant(0.2),
+            positive,
+            ..Options::default()
+        };
+        let engine = ExpectationPropagation.on(&model).unwrap().options(options);
+        engine.run(&mut ()).unwrap().mean("x").unwrap().to_vec()
+    };
+    assert_eq!(run(true), run(false));
+}
 
 #[test]
 fn damping_and_starts_lead_to_the_same_fixed_point() {

@@ -229,6 +229,21 @@ fn a_teacher_with_two_priors_is_normalised() {
         "{} {exact}",
         teacher.normalisation
     );
+    // its entropies would be off by a constant that no factor knows, and are not told
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    let matched = MismatchedEvolution::new(&tree, &tree).unwrap();
+    let refusals = [
+        evolution.entropy().unwrap_err(),
+        evolution.information(&tree).unwrap_err(),
+        mutual_information(&tree, "x").unwrap_err(),
+        matched.fixed_point().unwrap().entropy().unwrap_err(),
+    ];
+    for refusal in refusals {
+        assert!(matches!(refusal, RunError::NotDefined { .. }), "{refusal}");
+        let text = refusal.to_string();
+        let why = "not a Bayesian network: `x` comes from `gauss_bernoulli` and `gaussian`";
+        assert!(text.contains(why), "{text}");
+    }
     // a Bayesian network needs no iteration, and is normalised
     let teacher = Teacher::new(&regression(0.5, 0.1)).unwrap();
     assert!(teacher.normalisation == 0.0);
@@ -460,7 +475,7 @@ fn mutual_information_through_a_smooth_activation() {
     let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
     let noise = 0.5 * (std::f64::consts::TAU * std::f64::consts::E * 0.05).ln();
     let expected = evolution.information(&tree).unwrap().entropy - 0.9 * noise;
-    for variable in ["x", "z"] {
+    for variable in ["x", "z", "u"] {
         let found = mutual_information(&tree, variable).unwrap().value;
         // fixed points to 1e-9, and entropies to a few of them
         assert!((found - expected).abs() < 1e-7, "{found} {expected}");

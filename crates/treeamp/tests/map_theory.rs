@@ -86,6 +86,41 @@ fn the_lasso_errs_as_predicted() {
     }
 }
 
+/// The default start leads to the one fixed point of the lasso at any strength, and a lasso without active coordinates says what to do.
+#[test]
+fn the_lasso_from_its_default_start() {
+    for (rho, alpha, noise) in [(0.1, 0.6, 0.01), (0.1, 0.5, 1e-4), (0.2, 1.2, 0.1)] {
+        for strength in [0.1, 1.0, 20.0] {
+            let (t, s) = (
+                in_the_limit(teacher(rho).limit(), alpha, noise),
+                in_the_limit(L1::new(strength).unwrap().limit(), alpha, noise),
+            );
+            let evolution = MismatchedEvolution::new(&t, &s).unwrap();
+            let own = evolution.fixed_point().unwrap().mse("x").unwrap();
+            let other = evolution
+                .initial(Initial::Constant {
+                    precision: 10.0 / noise,
+                    linear: 0.0,
+                })
+                .fixed_point()
+                .unwrap();
+            let gap = (own - other.mse("x").unwrap()).abs();
+            // both fixed points to 1e-9, times how slowly they are approached
+            assert!(gap < 1e-7 * rho, "{rho} {alpha} {strength}: {gap:e}");
+        }
+    }
+    let (t, s) = (
+        in_the_limit(teacher(0.5).limit(), 2.0, 0.5),
+        in_the_limit(L1::new(100.0).unwrap().limit(), 2.0, 0.5),
+    );
+    let text = MismatchedEvolution::new(&t, &s).unwrap().run().unwrap_err();
+    let text = text.to_string();
+    assert!(
+        text.contains("no active coordinate") && text.contains("start from a larger"),
+        "{text}"
+    );
+}
+
 /// The weak threshold of Donoho and Tanner at $\delta = 1/2$, and its limits.
 #[test]
 fn the_phase_transition_of_basis_pursuit() {

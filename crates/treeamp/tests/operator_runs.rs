@@ -168,7 +168,8 @@ fn signal(spec: &SignalSpec, v: &Value) -> Vec<f64> {
 }
 
 fn sizes(v: &Value) -> Vec<usize> {
-    floats(v).iter().map(|n| *n as usize).collect()
+    let size = |n: &Value| usize::try_from(n.as_u64().unwrap()).unwrap();
+    v.as_array().unwrap().iter().map(size).collect()
 }
 
 /// A record's channel; `None` for those that are tested elsewhere.

@@ -45,6 +45,10 @@ class ExpectationPropagation(MessagePassing):
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Posterior:
         return _lib.expectation_propagation(self.model._tree, options, warm, callback)
 
+    def _may_lift(self, options: dict[str, Any], report: Report) -> bool:
+        stuck = report.termination == "diverging" and report.trace["improper"][-1:].any()
+        return bool(stuck) and options["damping"] != "adaptive"
+
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         return _gaussian_edge(numbers, linear)
 
@@ -155,6 +159,9 @@ class StateEvolution(MessagePassing):
 
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         if len(numbers) == 1:
+            sources = sum(v == variable and d == "forward" for _, v, d in self.model.edges)
+            if forward and sources > 1:
+                return {"m_hat": numbers[0]}
             # the teacher's law of a variable, seen from below, is Gaussian with its second moment
             prior = 1 / self._teacher_moments()[variable] if forward else 0.0
             return {"a": numbers[0] + prior, "m_hat": numbers[0]}

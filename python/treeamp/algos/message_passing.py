@@ -62,6 +62,7 @@ class MessagePassing(ReprMixin):
         steps: Any = None,
         fallback: str = "automatic",
         acceleration: bool = True,
+        positive: bool | None = None,
         memory_limit: int | None = None,
     ) -> Report:
         """Runs at most ``max_iter`` sweeps.
@@ -94,6 +95,10 @@ class MessagePassing(ReprMixin):
             energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``.
         acceleration : bool
             Whether an adaptively damped run jumps ahead near its fixed point.
+        positive : bool, optional
+            Whether precisions of messages that would be negative are set to zero, as tramp does. By default they are not,
+            unless an expectation propagation that is not adaptively damped stays improper: it then starts again with
+            them, calling its callbacks from 0 on, and ``report.positive`` tells.
         memory_limit : int, optional
             The most bytes that beliefs which are not isotropic may take, 2 GiB by default.
 
@@ -115,6 +120,7 @@ class MessagePassing(ReprMixin):
         if tol is None:
             tol = 0.0 if callback is not None else self.default_tol
         options = self._options(limit, tol, damping, steps, fallback, acceleration, memory_limit)
+        options["positive"] = bool(positive)
         if initializer is not None:
             options["initial"] = initializer.native(self.model, self._moments)
         warm = None
@@ -122,11 +128,19 @@ class MessagePassing(ReprMixin):
             if self.report is None:
                 raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
             warm = self.report.messages
-        native = self._run(options, warm, None if callback is None else self._told(callback, limit))
-        self.report = Report(native, self.model.variable_ids)
+        told = None if callback is None else self._told(callback, limit)
+        native = self._run(options, warm, told)
+        self.report = Report(native, self.model.variable_ids, bool(positive))
+        if positive is None and self._may_lift(options, self.report):
+            native = self._run({**options, "positive": True}, warm, told)
+            self.report = Report(native, self.model.variable_ids, True)
         if native.error is not None:
             raise native.error
         return self.report
+
+    def _may_lift(self, options: dict[str, Any], report: Report) -> bool:
+        """Whether a run that ended like this is worth another one without negative precisions."""
+        return False
 
     def _told(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
         def after_sweep(snapshot: _lib.Snapshot) -> bool:
@@ -157,6 +171,7 @@ class MessagePassing(ReprMixin):
             "initial": None,
             "fallback": fallback,
             "acceleration": bool(acceleration),
+            "positive": False,
             "memory_limit": None if memory_limit is None else count(memory_limit, "memory_limit", 0),
         }
 
@@ -222,9 +237,9 @@ class MessagePassing(ReprMixin):
         Parameters
         ----------
         keys : list of str, optional
-            Which of ``a``, ``b``, ``A`` (the objective's term of the edge), ``n_iter`` and ``direction`` to tell, besides the
-            names ``x_id`` and ``f_id`` of the variable and the factor; all but ``A`` by default. ``direction`` is ``"fwd"`` along
-            the direction of generation and ``"bwd"`` against it. A key that an edge does not have is ``None``.
+            Which of ``a``, ``b``, ``A`` (the objective's term of the edge), ``n_iter`` and ``direction`` to tell, besides
+            the names ``x_id`` and ``f_id`` of the variable and the factor; all but ``A`` by default. ``direction`` is
+            ``"fwd"`` along the direction of generation and ``"bwd"`` against it. A key that an edge has not is ``None``.
         """
         directions = {(f, v): d for f, v, d in self.model.edges}
         told: dict[tuple[str, str], dict[str, Any]] = {}
@@ -251,7 +266,7 @@ class MessagePassing(ReprMixin):
         return found
 
     def get_nodes_data(self, keys: Any = ("A",)) -> list[dict[str, Any]]:
-        """The objective's term ``A`` of every node, with its ``id``, its ``type`` and ``n_iter``; ``v`` and ``r`` of variables."""
+        """The term ``A`` of every node in the objective, its ``id``, ``type`` and ``n_iter``; ``v`` and ``r`` of variables."""
         objective = self.objective()
         found = []
         for kind, terms in (("factor", objective["factors"]), ("variable", objective["variables"])):
@@ -276,14 +291,11 @@ class MessagePassing(ReprMixin):
 
 
 def _summed(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Messages to a variable, added up; a pin, whose ``b`` is a place, absorbs the others."""
-    total: dict[str, Any] = {}
+    """Messages to a variable, added up key by key; a pin, whose ``b`` is a place, absorbs the others."""
     for message in messages:
         if np.all(np.isinf(message.get("a", 0.0))):
             return dict(message)
-        if "pinned" in message and np.any(message["pinned"]):
+        if np.any(message.get("pinned", False)):
             return {}
-        for key, value in message.items():
-            if key != "pinned":
-                total[key] = value if key not in total else total[key] + value
-    return total
+    keys = set.intersection(*(set(message) for message in messages)) if messages else set()
+    return {key: sum(message[key] for message in messages) for key in sorted(keys - {"pinned"})}

@@ -33,13 +33,19 @@ class Report:
         ``sweep``, ``residual`` and ``improper`` (skipped updates), one entry per sweep.
     variances : dict
         Average variance of every variable, one entry per sweep.
+    positive : bool
+        Whether negative precisions were set to zero. A variable that still gets such a message is then not at a fixed point
+        of expectation propagation.
     messages : list
         Messages from factors to variables, ``(factor, variable, precision, linear)``.
     """
 
-    def __init__(self, native: _lib.Posterior | _lib.Evolution | _lib.Minimum, ids: list[str]) -> None:
+    def __init__(
+        self, native: _lib.Posterior | _lib.Evolution | _lib.Minimum, ids: list[str], positive: bool = False
+    ) -> None:
         self._native: Any = native
         self.variable_ids = ids
+        self.positive = positive
 
     def __getstate__(self) -> dict[str, Any]:
         for name in _LAZY:
@@ -80,7 +86,8 @@ class Report:
 
     @cached_property
     def message(self) -> str:
-        return str(self._native.termination[1])
+        how = ", with precisions kept positive" if self.positive else ""
+        return str(self._native.termination[1]) + how
 
     @cached_property
     def sweeps(self) -> int:

@@ -82,9 +82,9 @@ class ModulusChannel(Channel):
 class DFTChannel(_Shaped):
     r"""Unitary discrete Fourier transform, of a real signal (``real=True``) or a complex one; the coefficients are complex.
 
-    Those of a real signal come in conjugate pairs, every number twice. Where a prior stands on them too, messages are turned as
-    by a rotation, :math:`(a_z, F b_z)` and :math:`(a_x, F^T b_x)`, as in tramp: each of a pair holds half of what is known. There
-    is no evidence then; :class:`RealDFTChannel` has as many coefficients as the signal, and one.
+    Those of a real signal come in conjugate pairs, every number twice. Where a prior stands on them too, messages are
+    turned as by a rotation, :math:`(a_z, F b_z)` and :math:`(a_x, F^T b_x)`, as in tramp: each of a pair holds half of what
+    is known. There is no evidence then; :class:`RealDFTChannel` has as many coefficients as the signal, and one.
 
     Examples
     --------

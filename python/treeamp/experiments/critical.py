@@ -57,8 +57,8 @@ def find_state_evolution_mse(
 ) -> float:
     """The error of a variable that state evolution predicts, its backward message starting from precision ``a0``.
 
-    Right at a transition state evolution needs any number of sweeps: the error is then the one after ``max_iter`` of them, and
-    a warning goes to the logger ``treeamp.experiments``.
+    Right at a transition state evolution needs any number of sweeps: the error is then the one after ``max_iter`` of
+    them, and a warning goes to the logger ``treeamp.experiments``.
 
     >>> from treeamp.models import glm_state_evolution
     >>> mse = find_state_evolution_mse("x", 0.0, 1.0, glm_state_evolution, prior_type="gaussian",

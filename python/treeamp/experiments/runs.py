@@ -55,8 +55,8 @@ def _fixed(name: str, x: Any) -> Any:
         return f"{type(x).__module__}.{type(x).__qualname__} {_digest(pickle.dumps(x, protocol=4))}"
     except Exception as error:
         raise TypeError(
-            f"`{name}` cannot be told apart from other values of {type(x).__name__} in a journal, since it cannot be pickled: "
-            f"{reason_of(error)}"
+            f"`{name}` cannot be told apart from other values of {type(x).__name__} in a journal, "
+            f"since it cannot be pickled: {reason_of(error)}"
         ) from error
 
 
@@ -187,7 +187,8 @@ def run_experiments(
     """
     pandas()
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {type(executor).__name__}")
+        got = type(executor).__name__
+        raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {got}")
     plan = _Plan(run, seeds, kwargs)
     path = None if journal is None else os.fspath(journal)
     opened = _lib.Journal() if path is None else _lib.Journal(path, plan.configuration())

@@ -234,9 +234,8 @@ class TeacherStudentScenario:
             records += [{"source": name, "x_id": id, "v": float(data[id]["v"]), "n_iter": n_iter} for id in self.x_ids]
             if name == "EP":
                 score = self.compute_score(self.x_pred, metrics)
-                records += [
-                    {"source": metric, "x_id": id, "v": score[id][metric]} for metric in _metrics(metrics) for id in self.x_ids
-                ]
+                scored = [(metric, id) for metric in _metrics(metrics) for id in self.x_ids]
+                records += [{"source": metric, "x_id": id, "v": score[id][metric]} for metric, id in scored]
         return records
 
     def _runs(self, source: str, metrics: Sequence[str], algo_kwargs: dict[str, Any]) -> list[tuple[str, Signals]]:

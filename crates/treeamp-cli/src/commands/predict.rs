@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
-use treeamp_lab::experiment::{Forecast, not_a_bayesian_network, predict, theory};
+use treeamp_lab::experiment::{Forecast, predict, theory};
 
 use super::run::How;
 use crate::common::Common;
@@ -54,8 +54,6 @@ impl Predict {
         let phase = phase.map(|p| p.map_err(|e| e.to_string()));
         let information = if mismatched {
             Err("a mismatched student has a cross-entropy only".to_owned())
-        } else if let Some(reason) = not_a_bayesian_network(&tree) {
-            Err(reason)
         } else {
             mutual_information(&tree, &signal)
                 .map(|i| i.value)

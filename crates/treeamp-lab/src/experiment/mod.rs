@@ -13,5 +13,5 @@ pub use infer::{End, Inference, RunOptions, infer, infer_on};
 pub use instance::{Instance, Observed, instance, theory, theory_student};
 pub use metric::Metric;
 pub use minimise::{Minimisation, minimise};
-pub use predict::{Forecast, ForecastRow, not_a_bayesian_network, predict, predict_by_sweep};
+pub use predict::{Forecast, ForecastRow, predict, predict_by_sweep};
 pub use rows::{Source, phase_name, row};

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use treeamp::algorithms::state_evolution::{BayesOptimal, ReplicaSymmetric};
 use treeamp::engine::Termination;
-use treeamp::model::{Direction, Tree};
 use treeamp::prelude::{MismatchedEvolution, StateEvolution, SweepView};
 
 use super::{ExperimentError, RunOptions, theory, theory_student};
@@ -77,23 +76,6 @@ pub fn predict_by_sweep(
     Ok(errors)
 }
 
-/// Why a tree has no entropy: a variable that two factors produce. The law is then the product of both divided by a
-/// constant that no factor knows, and entropies and informations would be off by its logarithm.
-#[must_use]
-pub fn not_a_bayesian_network(tree: &Tree) -> Option<String> {
-    tree.variables().iter().find_map(|v| {
-        let edges = v.edges.iter().map(|e| tree.edges()[*e]);
-        let producers = edges.filter(|e| e.direction == Direction::Forward);
-        let names: Vec<String> = producers
-            .map(|e| format!("`{}`", tree.factors()[e.factor].name))
-            .collect();
-        let (name, both) = (&v.name, names.join(" and "));
-        (names.len() > 1).then(|| {
-            format!("not defined: the model is not a Bayesian network: `{name}` comes from {both}")
-        })
-    })
-}
-
 /// Bayes-optimal state evolution, or the mismatched one when the file has a student.
 ///
 /// # Errors
@@ -129,10 +111,7 @@ pub fn predict(
                 })
             });
             let variables = rows.collect::<Result<_, treeamp::ModelError>>()?;
-            let entropy = match not_a_bayesian_network(&teacher) {
-                Some(reason) => Err(reason),
-                None => evolution.entropy().map_err(|e| e.to_string()),
-            };
+            let entropy = evolution.entropy().map_err(|e| e.to_string());
             Ok(Forecast {
                 variables,
                 entropy,

@@ -259,12 +259,14 @@ fn write_image(f: &mut std::fmt::Formatter<'_>, image: &Image) -> std::fmt::Resu
             let [r, g, b] = run[0];
             let x = Px(image.corner.0 + dx * column as f64);
             let y = Px(image.corner.1 + dy * row as f64);
-            let (w, h) = (Px(dx * run.len() as f64), Px(dy));
+            column += run.len();
+            // edges, not sizes: a size that is rounded on its own leaves a seam
+            let right = Px(image.corner.0 + dx * column as f64);
+            let bottom = Px(image.corner.1 + dy * (row + 1) as f64);
             write!(
                 f,
-                "<path d=\"M{x} {y}h{w}v{h}h-{w}z\" fill=\"#{r:02x}{g:02x}{b:02x}\"/>"
+                "<path d=\"M{x} {y}H{right}V{bottom}H{x}z\" fill=\"#{r:02x}{g:02x}{b:02x}\"/>"
             )?;
-            column += run.len();
         }
     }
     f.write_str("</g>")

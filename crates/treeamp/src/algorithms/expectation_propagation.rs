@@ -9,7 +9,7 @@ use crate::engine::{
     Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
-use crate::factor::{Factor, Incoming, PosteriorRule};
+use crate::factor::{Factor, Incoming, PosteriorRule, ProximalRule};
 use crate::model::{Tree, Variable};
 
 /// Expectation propagation.
@@ -251,6 +251,14 @@ impl Algorithm for ExpectationPropagation {
 
     fn is_constant(&self, factor: &dyn Factor) -> bool {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
+    }
+
+    /// The log-partition of a penalty is that of a Laplace approximation, whose variances are not its derivatives.
+    fn is_certain(&self, tree: &Tree) -> bool {
+        let penalty = |f: &dyn Factor| f.proximal().is_some_and(ProximalRule::is_penalty);
+        let isotropic = |v: &Variable| v.spec.structure == Structure::Isotropic;
+        tree.variables().iter().all(isotropic)
+            && !tree.factors().iter().any(|n| penalty(n.factor.as_ref()))
     }
 
     fn fall_back(

@@ -16,6 +16,21 @@ impl Message for Gaussian {
         Gaussian::set_flat(self);
     }
 
+    /// $a' < 0$ becomes $0$, and $b' = r a - b$ with the mean $r = (b + b')/(a + a')$; isotropic messages only.
+    fn lift(&mut self, cavity: &Self) {
+        if self.structure() != Structure::Isotropic || self.is_pinned() || cavity.is_pinned() {
+            return;
+        }
+        let (a, own) = (cavity.precision.data()[0], self.precision.data()[0]);
+        if own < 0.0 && a + own > 0.0 {
+            let kept = a / (a + own);
+            for (x, b) in self.linear.iter_mut().zip(&cavity.linear) {
+                *x = (b + *x) * kept - b;
+            }
+            self.precision.data_mut()[0] = 0.0;
+        }
+    }
+
     /// A pin absorbs whatever is added to it.
     fn add_assign(&mut self, other: &Self) {
         match self.structure() {

@@ -13,6 +13,10 @@ pub trait Message: Clone + Send + Sync + std::fmt::Debug {
     fn set_flat(&mut self);
     /// Adds natural parameters.
     fn add_assign(&mut self, other: &Self);
+    /// Where its precision is negative: becomes the message without precision that makes the same mean next to `cavity`.
+    fn lift(&mut self, cavity: &Self) {
+        let _ = cavity;
+    }
     /// `(1 - damping) * self + damping * previous`.
     fn blend(&mut self, previous: &Self, damping: f64);
     /// Number of components, where a message has them.

@@ -1,22 +1,32 @@
 //! Step sizes that find themselves: $m \leftarrow (1 - s)\, m + s\, m'$ with a global step $s \le 1$.
 //!
 //! A sweep is judged on the residual a full step would have had, $\rho = \text{residual}/s$. While $\rho$
-//! falls the step stays, and grows back towards 1. When it stops falling and the moments swing back to where
-//! they were two sweeps ago, the step shrinks: that is an eigenvalue of the sweep below $-1$, which damping
-//! cures. A residual that grows in one direction is an escape from a symmetric point, which damping would
-//! only delay. A step that leaves improper laws behind is taken back and halved (decision 5).
+//! falls the step stays, and grows back towards 1. When it stops falling, or falls slowly, and the moments swing
+//! back to where they were two sweeps ago, the step shrinks: that is an eigenvalue of the sweep about $-1$ or below,
+//! which damping cures. The first cut comes at once and is small, for that is what most runs need. A residual that
+//! grows in one direction is an escape from a symmetric point, which damping would only delay. A step that leaves
+//! improper laws behind is taken back and halved; after the first time it soon grows again, for a run may pass by
+//! such laws once (decision 5).
 
-/// Sweeps without progress after which a swinging run gets a smaller step.
+/// Sweeps without progress after which a swinging run gets a smaller step, for the first time and later.
+const FIRST_PATIENCE: usize = 1;
 const PATIENCE: usize = 3;
-/// Sweeps without progress after which any run does.
-const LONG_PATIENCE: usize = 12;
+/// Sweeps without progress after which any run does: a signal may be long in coming.
+const LONG_PATIENCE: usize = 25;
 /// Progress is a residual below this fraction of the best.
 const PROGRESS: f64 = 0.95;
-/// What is left of a step that failed.
+/// Swings that shrink by less than this in a sweep are slow, and so many slow ones in a row too many.
+const SLOW: f64 = 0.85;
+const SLOW_SWINGS: usize = 4;
+/// What is left of a step that failed, for the first time and later.
+const FIRST_SHRINK: f64 = 0.9;
 const SHRINK: f64 = 0.6;
 /// Sweeps of progress after which the step grows, and by how much.
 const STREAK: usize = 5;
 const GROWTH: f64 = 1.1;
+/// After its first retreat a step grows by this in every sweep, up to this fraction of the one that failed.
+const RETURN: f64 = 1.2;
+const RETURNED: f64 = 0.75;
 /// A step grows up to this fraction of the last one that failed, a bound that relaxes while all is well.
 const BELOW_FAILURE: f64 = 0.9;
 const RELAXATION: f64 = 1.01;
@@ -30,12 +40,19 @@ pub(super) struct Step {
     pub size: f64,
     /// The step may grow up to here.
     cap: f64,
-    /// The smallest $\rho$ since the step shrank.
+    /// It soon grows up to here after a retreat.
+    target: f64,
+    /// The smallest $\rho$ since the step shrank, and the last one.
     best: f64,
+    last: f64,
     /// Sweeps since the best.
     stale: usize,
-    /// Sweeps of progress in a row.
+    /// Sweeps of progress in a row, and slow swings in a row.
     streak: usize,
+    slow: usize,
+    /// It has been cut before, or taken back.
+    was_cut: bool,
+    retreated: bool,
 }
 
 impl Step {
@@ -43,9 +60,14 @@ impl Step {
         Self {
             size: 1.0,
             cap: 1.0,
+            target: 0.0,
             best: f64::INFINITY,
+            last: f64::INFINITY,
             stale: 0,
             streak: 0,
+            slow: 0,
+            was_cut: false,
+            retreated: false,
         }
     }
 
@@ -58,6 +80,12 @@ impl Step {
     /// A step that could not be taken.
     pub fn halve(&mut self) {
         self.cap = BELOW_FAILURE * self.size;
+        self.target = if self.retreated {
+            0.0
+        } else {
+            RETURNED * self.size
+        };
+        self.retreated = true;
         self.size *= 0.5;
         self.streak = 0;
     }
@@ -82,15 +110,40 @@ impl Step {
             self.stale += 1;
             self.streak = 0;
         }
-        let impatient = (swings || improper) && self.stale >= PATIENCE;
-        if impatient || self.stale >= LONG_PATIENCE {
-            self.cap = BELOW_FAILURE * self.size;
-            self.size = (self.size * SHRINK).max(SMALLEST.min(self.size));
-            self.best = rho;
-            self.stale = 0;
+        self.slow = if swings && rho > SLOW * self.last {
+            self.slow + 1
+        } else {
+            0
+        };
+        self.last = rho;
+        if self.fails(swings || improper) {
+            self.cut(rho);
         } else if self.streak >= STREAK {
             self.cap = (self.cap * RELAXATION).min(1.0);
             self.size = (self.size * GROWTH).min(self.cap.max(self.size));
+        } else if self.size < self.target && !improper {
+            self.size = (self.size * RETURN).min(self.target);
         }
+    }
+
+    fn fails(&self, curable: bool) -> bool {
+        let patience = if self.was_cut {
+            PATIENCE
+        } else {
+            FIRST_PATIENCE
+        };
+        let impatient = curable && self.stale >= patience;
+        impatient || self.slow >= SLOW_SWINGS || self.stale >= LONG_PATIENCE
+    }
+
+    fn cut(&mut self, rho: f64) {
+        let left = if self.was_cut { SHRINK } else { FIRST_SHRINK };
+        self.cap = BELOW_FAILURE * self.size;
+        self.size = (self.size * left).max(SMALLEST.min(self.size));
+        self.was_cut = true;
+        self.target = 0.0;
+        self.best = rho;
+        self.stale = 0;
+        self.slow = 0;
     }
 }

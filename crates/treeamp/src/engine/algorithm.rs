@@ -135,6 +135,12 @@ pub trait Algorithm: Sync {
         None
     }
 
+    /// Its fallback is certain to end at a fixed point of this tree, or to say why not.
+    fn is_certain(&self, tree: &Tree) -> bool {
+        let _ = tree;
+        true
+    }
+
     /// The certain way to a fixed point, from the messages of a run and into them, by edge: for expectation propagation
     /// a double loop that minimises the Bethe free energy. It tells `watch` after every step, which may end it.
     ///

@@ -25,7 +25,9 @@ impl<A: Algorithm> Engine<'_, A> {
         mut termination: Termination,
         observer: &mut impl Observer<A>,
     ) -> Result<Report<A>, RunError> {
-        let fallback = self.fall_back(&mut state, trace.len(), &mut termination, observer)?;
+        let last = trace.last().map_or(f64::INFINITY, |r| r.residual);
+        let ended = (trace.len(), last);
+        let fallback = self.fall_back(&mut state, ended, &mut termination, observer)?;
         state.release();
         let refuted = self.refuted(&state, trace.len(), &mut termination);
         let objective = if let Some(error) = refuted {

@@ -17,7 +17,7 @@ mod sweep;
 pub use crate::belief::Message;
 pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};
 pub use bethe::{Objective, Term};
-pub use fallback::{Fallback, FallbackEnd, FallbackReport, Watch};
+pub use fallback::{Descent, Fallback, FallbackEnd, FallbackReport, Watch};
 pub use observer::{EveryN, Observer, Progress, SweepView};
 pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;

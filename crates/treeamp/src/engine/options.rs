@@ -1,6 +1,7 @@
 //! The options of a run, and their checks.
 
 use super::Fallback;
+use crate::belief::Message;
 use crate::error::RunError;
 
 /// How much of the previous message is kept: `new = (1 - d) new + d old`, on the messages from
@@ -86,6 +87,10 @@ pub struct Options {
     /// Jumps ahead near a fixed point (Anderson acceleration), where that saves sweeps. With adaptive damping
     /// only: damping by hand leaves every sweep as it is.
     pub acceleration: bool,
+    /// Messages keep precisions that are not negative: one that is becomes zero, its variable keeping the mean. Fixed
+    /// points that have negative ones are not reached, and runs that are improper on their way to another are.
+    /// Isotropic beliefs only.
+    pub positive: bool,
     /// A diverging run goes back to its last good state, at the memory of one message per edge that can
     /// change. Not said: where no variable has more than $2^{18}$ numbers.
     pub rollback: Option<bool>,
@@ -107,6 +112,7 @@ impl Default for Options {
             initial: Initial::Flat,
             fallback: Fallback::Automatic,
             acceleration: true,
+            positive: false,
             rollback: None,
             memory_limit: MEMORY_LIMIT,
         }
@@ -114,6 +120,13 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Lifts a message to a precision that is not negative, if that is wanted.
+    pub(super) fn lift<M: Message>(&self, message: &mut M, cavity: &M) {
+        if self.positive {
+            message.lift(cavity);
+        }
+    }
+
     /// Checks the ranges.
     ///
     /// # Errors

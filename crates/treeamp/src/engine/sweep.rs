@@ -176,7 +176,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     pub fn run(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
         self.options.check()?;
         let mut state = self.start()?;
-        let capacity = self.options.max_sweeps.min(4096);
+        let capacity = self.sweep_limit().min(4096);
         let mut trace: Vec<SweepRecord> = Vec::with_capacity(capacity);
         let width = self.tree.variables().len();
         let mut variances: Vec<f64> = Vec::with_capacity(capacity * width);
@@ -258,7 +258,7 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             }
             let view = SweepView {
                 sweep,
-                fallback: false,
+                fallback: sweep > self.options.max_sweeps,
                 residual,
                 tree: self.tree,
                 marginals: &state.marginals,
@@ -303,11 +303,11 @@ impl<'t, A: Algorithm> Engine<'t, A> {
             let cavity = &state.store[self.plan.to_factor[step.edge]];
             let certain = cavity.overwhelms(&state.store[step.edge]);
             match result {
-                // Told (almost) exactly where its variable is, a factor has nothing to add. What it said
-                // before is kept: the certainty may rest on it, and next to it the value of the
-                // message cancels in the objective.
+                // Told (almost) exactly where its variable is, a factor has nothing to add. What it said before is
+                // kept: the certainty may rest on it, and next to it the message cancels in the objective.
                 Ok(()) if certain && out.is_flat() => {}
                 Ok(()) if out.is_finite() => {
+                    self.options.lift(out, cavity);
                     out.blend(&state.store[step.edge], state.damping[step.edge]);
                     std::mem::swap(out, &mut state.store[step.edge]);
                 }

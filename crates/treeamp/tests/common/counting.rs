@@ -24,6 +24,12 @@ impl<L> Counting<L> {
         }
     }
 
+    /// The law itself.
+    #[allow(dead_code)] // not every test needs it
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+
     /// A handle on the count.
     pub fn counter(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.count)

@@ -237,6 +237,12 @@ impl Run {
                 "steps": d.steps,
                 "evaluations": d.evaluations,
                 "residual": number(d.residual),
+                "sweep_residual": d.sweep_residual.map(number),
+                "ended": d.end.to_string(),
+                "descent": d.descent.as_ref().map(|d| json!({
+                    "variable": d.variable,
+                    "slope": number(d.slope),
+                })),
             })),
             "starts": run.ends.iter().map(|e| json!({
                 "starts": e.starts,
@@ -308,8 +314,10 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
     ];
     if let Some(done) = &report.fallback {
         let text = format!(
-            "took over: {} evaluations, residual {:.1e}",
-            done.evaluations, done.residual
+            "took over: {} evaluations, residual {:.1e}, {}",
+            done.evaluations,
+            done.sweep_residual.unwrap_or(done.residual),
+            done.end
         );
         lines.push((done.method, text));
     }

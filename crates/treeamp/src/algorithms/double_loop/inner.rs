@@ -8,6 +8,8 @@ use crate::model::Tree;
 
 /// Scales are renewed when one has changed by more than this, in the logarithm.
 const KEPT_SCALES: f64 = 0.5;
+/// Factors agree relative to the second moment of a variable, or to its variance times this if that is smaller.
+const FINE: f64 = 1e6;
 /// Trials of a step before it is given up.
 pub(super) const TRIALS: usize = 25;
 
@@ -174,7 +176,9 @@ impl<'t> Dual<'t> {
                 }
                 out[k] = -0.5 * (squares + n * dv) / sa;
                 k += 1 + own.mean.len();
-                let tau = last.second_moment();
+                // where a variance vanishes, moments must agree at its scale for the free energy to be one
+                let fine = Some(FINE * last.average_variance()).filter(|x| *x > 0.0);
+                let tau = last.second_moment().min(fine.unwrap_or(f64::INFINITY));
                 worst = worst.max((gaps / n / tau).sqrt()).max(dv.abs() / tau);
             }
         }
@@ -278,19 +282,39 @@ impl<'t> Dual<'t> {
         Ok(change)
     }
 
-    /// The free variables whose variance is below this fraction of the second moment, as all factors around
-    /// them agree: the first of them, and whether that is all.
-    pub fn vanished(&self, fraction: f64) -> Option<(&str, bool)> {
-        let small = |v: &&usize| {
-            let edges = &self.tree.variables()[**v].edges;
-            edges.iter().all(|e| {
-                let m = &self.moments[*e];
-                m.average_variance() < fraction * m.second_moment()
-            })
+    /// What the tangents add to the Bethe free energy of the present moments: $\sum_x (n_x - 1)\,\mathrm{KL}(q_x\|\theta_x)$
+    /// between Gaussian beliefs.
+    pub fn tangent_gap(&self) -> f64 {
+        let (target, _) = self.agreed();
+        let each = |v: &usize| {
+            let (q, old) = (&target[*v], &self.theta[*v]);
+            let (aq, a) = (q.precision.scalar(), old.precision.scalar());
+            let pairs = q.linear.iter().zip(&old.linear);
+            let square: f64 = pairs.map(|(x, y)| (x / aq - y / a).powi(2)).sum();
+            let ratio = a / aq;
+            let count = self.tree.variables()[*v].edges.len() as f64;
+            0.5 * (count - 1.0) * (q.len() as f64 * (ratio - 1.0 - ratio.ln()) + a * square)
         };
-        let found = *self.free.iter().find(small)?;
-        let all = self.free.iter().all(|v| small(&v));
-        Some((&self.tree.variables()[found].name, all))
+        self.free.iter().map(each).sum()
+    }
+
+    /// The variance of a variable, the largest that a factor around it gives, and over its second moment.
+    fn variance(&self, v: usize) -> (f64, f64) {
+        let edges = &self.tree.variables()[v].edges;
+        let moments = edges.iter().map(|e| &self.moments[*e]);
+        let each = moments.map(|m| (m.average_variance(), m.second_moment()));
+        each.fold((0.0, 0.0), |(most, fraction), (v, tau)| {
+            (most.max(v), fraction.max(v / tau))
+        })
+    }
+
+    /// The free variable with the smallest variance relative to its second moment: its number, variance and that
+    /// fraction; and the largest such fraction.
+    pub fn smallest_variance(&self) -> Option<(usize, f64, f64, f64)> {
+        let each = || self.free.iter().map(|v| (*v, self.variance(*v)));
+        let (v, (variance, fraction)) = each().min_by(|x, y| x.1.1.total_cmp(&y.1.1))?;
+        let largest = each().map(|x| x.1.1).fold(0.0, f64::max);
+        Some((v, variance, fraction, largest))
     }
 
     /// The messages $\theta_x - \lambda_{fx}$.

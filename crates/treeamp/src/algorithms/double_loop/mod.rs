@@ -12,6 +12,7 @@
 //! stationary point is a fixed point of expectation propagation with messages $\theta_x - \lambda_{fx}$.
 
 mod ascent;
+mod fall;
 mod inner;
 
 use std::ops::ControlFlow;
@@ -21,25 +22,23 @@ use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::RunError;
 use crate::model::{Tree, Variable};
 use ascent::Ascent;
+use fall::Fall;
 use inner::Dual;
 
 /// Outer steps after which it gives up.
-const OUTER_LIMIT: usize = 1000;
+const OUTER_LIMIT: usize = 4000;
 /// Evaluations of all moments after which it gives up, about as many sweeps.
-const EVALUATION_LIMIT: usize = 10_000;
+const EVALUATION_LIMIT: usize = 30_000;
 /// An inner loop solves its problem to this fraction of the last outer change.
 const INNER_FRACTION: f64 = 0.1;
 /// Growth of the outer step while the free energy falls.
 const OUTER_GROWTH: f64 = 1.5;
 /// Rounding of the free energy, relative to the log-partitions it is made of.
 const ROUNDING: f64 = 1e-12;
-/// A variance below this fraction of the second moment has vanished. If all have, the signal is recovered.
-const VANISHED: f64 = 1e-13;
-/// If some have, and the free energy has since fallen by this many nats, it falls without bound,
-/// like $\frac n2\ln v$: that of a discrete signal is flat by then.
-const FALL: f64 = 1.0;
-/// The fall is counted after this many steps: recovery itself is a fall.
-const SETTLING: usize = 5;
+/// The double loop ends when a full sweep moves the moments by less than the tolerance. Until it does, its own
+/// residual must fall to this fraction of where it was, and below this there are no digits left.
+const TIGHTER: f64 = 0.3;
+const FINEST: f64 = 1e-13;
 
 /// Minimises the Bethe free energy from the messages of a run, by edge, and leaves there those of the
 /// stationary point.
@@ -62,69 +61,129 @@ pub(super) fn double_loop(
             ),
         });
     }
-    let mut dual = Dual::new(tree, messages)?;
-    let mut ascent = Ascent::new(dual.dimension());
-    let mut out = FallbackReport {
-        method: "double loop",
-        steps: 0,
-        evaluations: 0,
-        residual: f64::INFINITY,
-        free_energy: Vec::with_capacity(OUTER_LIMIT),
-        end: FallbackEnd::Limit,
-    };
-    let (mut change, mut reach, mut energy) = (0.1, 1.0, f64::INFINITY);
-    // steps since a variance vanished, and the free energy once that had settled
-    let (mut since, mut high) = (0, f64::INFINITY);
-    let mut kept = dual.clone();
-    for step in 1..=OUTER_LIMIT {
-        let goal = (INNER_FRACTION * change).max(0.1 * options.tolerance);
-        let mismatch = ascent.maximise(&mut dual, goal);
-        let now = dual.free_energy()?;
-        if now > energy + ROUNDING * dual.scale() && reach > 1.0 {
-            // the longer step was too long: the plain one cannot be
-            let spent = dual.evaluations;
-            dual.clone_from(&kept);
-            dual.evaluations = spent;
-            reach = 1.0;
-        } else {
-            reach *= OUTER_GROWTH;
-            energy = energy.min(now);
-            kept.clone_from(&dual);
-            out.free_energy.push(now);
+    let mut run = DoubleLoop::new(tree, messages)?;
+    for _ in 0..OUTER_LIMIT {
+        run.step(messages, options.tolerance)?;
+        let residual = run.out.residual;
+        if let ControlFlow::Break(reason) = watch.after_step(messages, residual) {
+            run.out.end = FallbackEnd::Stopped(reason);
+            return Ok(run.out);
         }
-        change = dual.outer_step(reach)?;
-        out.steps = step;
-        out.evaluations = dual.evaluations;
-        out.residual = change.max(mismatch);
-        dual.messages_into(messages);
-        if let ControlFlow::Break(reason) = watch.after_step(messages, out.residual) {
-            out.end = FallbackEnd::Stopped(reason);
+        if let Some(end) = run.ends() {
+            run.out.end = end;
             break;
         }
-        let vanished = dual.vanished(VANISHED);
-        since = if vanished.is_some() { since + 1 } else { 0 };
-        if since <= SETTLING {
-            high = now;
-        }
-        match vanished {
-            Some((_, true)) => {
-                out.end = FallbackEnd::Recovered;
-                break;
+        if residual < run.goal.unwrap_or(options.tolerance) {
+            run.out.sweep_residual = watch.sweep_residual(messages);
+            let moves = run.out.sweep_residual.unwrap_or(f64::INFINITY);
+            if moves < options.tolerance {
+                run.out.end = FallbackEnd::Stationary;
+                return Ok(run.out);
             }
-            Some((variable, false)) if high - now > FALL => {
-                let variable = variable.to_owned();
-                out.end = FallbackEnd::Unbounded { variable };
-                break;
-            }
-            _ => {}
-        }
-        if dual.evaluations > EVALUATION_LIMIT {
-            break;
-        }
-        if out.residual < options.tolerance {
-            out.end = FallbackEnd::Stationary;
-            break;
+            run.goal = Some(TIGHTER * residual);
         }
     }
-    Ok(out)
+    run.out.sweep_residual = watch.sweep_residual(messages);
+    let moves = run.out.sweep_residual.unwrap_or(f64::INFINITY);
+    if matches!(run.out.end, FallbackEnd::Limit { .. }) && moves < options.tolerance {
+        run.out.end = FallbackEnd::Stationary;
+    }
+    Ok(run.out)
+}
+
+/// The state of the outer loop.
+struct DoubleLoop<'t> {
+    tree: &'t Tree,
+    dual: Dual<'t>,
+    /// The last state that was kept.
+    kept: Dual<'t>,
+    ascent: Ascent,
+    fall: Fall,
+    /// The last outer change, the length of the outer step, and the least free energy.
+    change: f64,
+    reach: f64,
+    energy: f64,
+    /// What the residual must fall to, once the tolerance was not enough.
+    goal: Option<f64>,
+    out: FallbackReport,
+}
+
+impl<'t> DoubleLoop<'t> {
+    fn new(tree: &'t Tree, messages: &[Gaussian]) -> Result<Self, RunError> {
+        let dual = Dual::new(tree, messages)?;
+        Ok(Self {
+            tree,
+            kept: dual.clone(),
+            ascent: Ascent::new(dual.dimension()),
+            dual,
+            fall: Fall::default(),
+            change: 0.1,
+            reach: 1.0,
+            energy: f64::INFINITY,
+            goal: None,
+            out: FallbackReport {
+                method: "double loop",
+                steps: 0,
+                evaluations: 0,
+                residual: f64::INFINITY,
+                sweep_residual: None,
+                free_energy: Vec::with_capacity(OUTER_LIMIT),
+                descent: None,
+                end: FallbackEnd::Limit {
+                    bound: "outer steps",
+                    reached: OUTER_LIMIT,
+                },
+            },
+        })
+    }
+
+    /// An inner loop and the outer step after it.
+    fn step(&mut self, messages: &mut [Gaussian], tolerance: f64) -> Result<(), RunError> {
+        let finest = 0.1 * self.goal.unwrap_or(tolerance);
+        let goal = (INNER_FRACTION * self.change).max(finest);
+        let mismatch = self.ascent.maximise(&mut self.dual, goal);
+        let now = self.dual.free_energy()?;
+        if now > self.energy + ROUNDING * self.dual.scale() && self.reach > 1.0 {
+            // the longer step was too long: the plain one cannot be
+            let spent = self.dual.evaluations;
+            self.dual.clone_from(&self.kept);
+            self.dual.evaluations = spent;
+            self.reach = 1.0;
+        } else {
+            self.reach *= OUTER_GROWTH;
+            self.energy = self.energy.min(now);
+            self.kept.clone_from(&self.dual);
+            self.out.free_energy.push(now);
+            self.fall
+                .note(self.dual.smallest_variance(), now - self.dual.tangent_gap());
+        }
+        self.change = self.dual.outer_step(self.reach)?;
+        self.dual.messages_into(messages);
+        self.out.steps += 1;
+        self.out.evaluations = self.dual.evaluations;
+        self.out.residual = self.change.max(mismatch);
+        Ok(())
+    }
+
+    /// Why it ends here, other than at a stationary point.
+    fn ends(&mut self) -> Option<FallbackEnd> {
+        self.out.descent = self.fall.descent(self.tree);
+        if self.fall.recovered {
+            return Some(FallbackEnd::Recovered);
+        }
+        if self.fall.lonely && self.out.descent.is_some() {
+            return Some(FallbackEnd::Unbounded);
+        }
+        if self.out.evaluations > EVALUATION_LIMIT {
+            return Some(FallbackEnd::Limit {
+                bound: "evaluations",
+                reached: self.out.evaluations,
+            });
+        }
+        let exhausted = self.goal.is_some_and(|goal| goal < FINEST);
+        exhausted.then_some(FallbackEnd::Limit {
+            bound: "steps, where the arithmetic has no digits left",
+            reached: self.out.steps,
+        })
+    }
 }

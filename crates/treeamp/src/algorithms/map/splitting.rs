@@ -50,7 +50,7 @@ const PROGRESS: f64 = 0.9;
 /// Evaluations without progress after which it ends: iterative solutions of channels have their own accuracy.
 const STALLED: usize = 2000;
 
-/// Who watches is told about one step in so many.
+/// Who watches is told about so many first steps, and then about one in so many.
 const WATCHED: usize = 10;
 
 struct Splitting<'t> {
@@ -103,7 +103,7 @@ pub(super) fn split(
         let settled = end == FallbackEnd::Stationary;
         if !settled || tolerance < FINEST || energies_agree(tree, messages) {
             break match end {
-                FallbackEnd::Limit if pace.last <= goal => FallbackEnd::Stationary,
+                FallbackEnd::Limit { .. } if pace.last <= goal => FallbackEnd::Stationary,
                 end => end,
             };
         }
@@ -114,7 +114,9 @@ pub(super) fn split(
         steps: pace.steps,
         evaluations: splitting.evaluations,
         residual: pace.last,
+        sweep_residual: watch.sweep_residual(messages),
         free_energy: Vec::new(),
+        descent: None,
         end,
     })
 }
@@ -274,8 +276,8 @@ impl<'t> Splitting<'t> {
         self.layout.links.iter().flat_map(each).collect()
     }
 
-    /// Runs until the disagreement is below the tolerance, or its limit or a standstill comes. Tells who watches about every
-    /// tenth step: their messages cost about as much as a step.
+    /// Runs until the disagreement is below the tolerance, or its limit or a standstill comes. Tells who watches about the
+    /// first ten steps and every tenth: their messages cost about as much as a step.
     fn run(
         &mut self,
         pace: &mut Pace,
@@ -290,7 +292,7 @@ impl<'t> Splitting<'t> {
             }
             pace.steps += 1;
             pace.last = worst;
-            if pace.steps % WATCHED == 1 {
+            if pace.steps <= WATCHED || pace.steps.is_multiple_of(WATCHED) {
                 self.messages_into(messages)?;
                 if let ControlFlow::Break(reason) = watch.after_step(messages, worst) {
                     return Ok(FallbackEnd::Stopped(reason));
@@ -311,7 +313,10 @@ impl<'t> Splitting<'t> {
             pace.advance(&mut self.s, &self.gap, &self.plain, norm);
         }
         self.evaluate()?;
-        Ok(FallbackEnd::Limit)
+        Ok(FallbackEnd::Limit {
+            bound: "evaluations",
+            reached: self.evaluations,
+        })
     }
 
     /// The disagreement is below the tolerance, and places hardly moved while it fell by a factor of ten.

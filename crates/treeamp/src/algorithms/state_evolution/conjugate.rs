@@ -97,9 +97,16 @@ pub(super) fn certain(
     if o.v > 0.0 {
         return Ok(None);
     }
-    Err(FactorError::Unsupported(format!(
-        "the student is certain, and errs by {:e} of the signal's second moment: \
-         state evolution needs a student with some noise where its teacher has some",
-        o.mse() / o.tau0
-    )))
+    let error = o.mse() / o.tau0;
+    Err(FactorError::Unsupported(if is_law {
+        format!(
+            "the student is certain, and errs by {error:e} of the signal's second moment: \
+             state evolution needs a student with some noise where its teacher has some"
+        )
+    } else {
+        format!(
+            "the penalty has no active coordinate at precision {a:e}, and errs by {error:e} of the signal's second moment: \
+             start from a larger one, `initial(Initial::Constant {{ precision, linear: 0.0 }})`, or make it weaker"
+        )
+    }))
 }

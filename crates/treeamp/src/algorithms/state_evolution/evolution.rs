@@ -61,6 +61,8 @@ pub struct Evolution<A: Algorithm<Marginal = Prediction>> {
     pub heuristics: Vec<String>,
     /// The first continuous output without noise: entropies diverge where the signal is recovered through it.
     pub noiseless_output: Option<String>,
+    /// Why the law is not normalised by its factors: there are no entropies then.
+    pub unnormalised: Option<String>,
 }
 
 impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
@@ -120,7 +122,8 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
     ///
     /// # Errors
     /// [`RunError::NotReached`] when the run ended without a fixed point; [`RunError::NotDefined`] where the signal is
-    /// recovered exactly through a noiseless continuous output; a potential that cannot be computed.
+    /// recovered exactly through a noiseless continuous output, and for a model that is not a Bayesian network; a
+    /// potential that cannot be computed.
     pub fn entropy(&self) -> Result<f64, RunError> {
         let what = "the entropy of the measurements";
         self.check_defined(what)?;
@@ -136,6 +139,17 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
 
     /// There is a fixed point, and it has entropies.
     pub(super) fn check_defined(&self, what: &str) -> Result<(), RunError> {
+        if let Some(why) = &self.unnormalised {
+            return Err(RunError::NotDefined {
+                what: what.to_owned(),
+                why: why.clone(),
+            });
+        }
+        self.check_finite(what)
+    }
+
+    /// The same, up to the constant that the factors of a law may not know.
+    pub(super) fn check_finite(&self, what: &str) -> Result<(), RunError> {
         let Termination::Converged { perfect_recovery } = self.termination() else {
             let point = "the fixed point that entropies belong to";
             return Err(not_reached(point, self.termination()));

@@ -15,6 +15,8 @@ use crate::error::RunError;
 use crate::factor::Averaged;
 use crate::model::{FactorNode, Tree};
 
+const ENTROPY: &str = "the entropy of the measurements";
+
 /// Entropies of a model at a fixed point, in nats per component of the first variable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Information {
@@ -129,10 +131,16 @@ impl Evolution<BayesOptimal> {
     ///
     /// # Errors
     /// [`RunError::NotReached`] when the run ended elsewhere; [`RunError::NotDefined`] where the signal is recovered
-    /// exactly through a noiseless continuous output, whose entropy diverges; a factor that cannot compute its
+    /// exactly through a noiseless continuous output, whose entropy diverges, and for a model that is not a Bayesian network; a factor that cannot compute its
     /// potential.
     pub fn information(&self, tree: &Tree) -> Result<Information, RunError> {
-        self.check_defined("the entropy of the measurements")?;
+        self.check_defined(ENTROPY)?;
+        self.relative_information(tree)
+    }
+
+    /// The same up to a constant of the model, for comparisons of its fixed points.
+    pub(super) fn relative_information(&self, tree: &Tree) -> Result<Information, RunError> {
+        self.check_finite(ENTROPY)?;
         let (factor_weights, variable_weights) = weights(tree);
         let fields = Fields {
             tree,

@@ -1,6 +1,7 @@
 //! State evolution: what expectation propagation will do in the limit of large sizes, predicted from
 //! the same tree (Tree-AMP paper, section 3).
 
+mod alike;
 mod bayes_optimal;
 mod conjugate;
 mod divergence;
@@ -23,5 +24,5 @@ pub use information::Information;
 pub use landscape::{Place, landscape};
 pub use mutual_information::{MutualInformation, Start, mutual_information, mutual_information_at};
 pub use replica_symmetric::{MismatchedEvolution, ReplicaSymmetric};
-pub use teacher::{SecondMoment, Teacher, TeacherMoments};
+pub use teacher::{SecondMoment, Teacher, TeacherMoments, not_a_bayesian_network};
 pub use theory::StateEvolution;

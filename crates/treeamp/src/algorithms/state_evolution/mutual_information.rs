@@ -7,6 +7,7 @@
 use super::bayes_optimal::CERTAIN;
 use super::evolution::noiseless_output;
 use super::phases::FixedPoints;
+use super::teacher::not_a_bayesian_network;
 use super::theory::least_noise;
 use crate::error::RunError;
 use crate::model::Tree;
@@ -43,7 +44,7 @@ pub struct MutualInformation {
 /// $I(x_i; y)$ of one variable, with the defaults of [`FixedPoints`].
 ///
 /// # Errors
-/// An unknown variable, a noiseless continuous output, a fixed point that is not reached, an entropy
+/// An unknown variable, a noiseless continuous output, a model that is not a Bayesian network, a fixed point that is not reached, an entropy
 /// that cannot be computed.
 pub fn mutual_information(tree: &Tree, variable: &str) -> Result<MutualInformation, RunError> {
     mutual_information_at(tree, variable, &FixedPoints::default())
@@ -62,7 +63,7 @@ pub fn mutual_information_at(
     points: &FixedPoints,
 ) -> Result<MutualInformation, RunError> {
     let index = tree.variable(variable)?;
-    check_noise(tree)?;
+    check_defined(tree)?;
     let names: Vec<&str> = tree.variables().iter().map(|v| v.name.as_str()).collect();
     let low = points.uninformed(tree, &names)?;
     let high = points.informed(tree, &names)?;
@@ -112,13 +113,14 @@ fn pinning(tree: &Tree, noise: f64) -> f64 {
     }
 }
 
-/// Refuses noiseless continuous outputs.
-fn check_noise(tree: &Tree) -> Result<(), RunError> {
-    match noiseless_output(tree) {
+/// Refuses noiseless continuous outputs, and laws that their factors do not normalise.
+fn check_defined(tree: &Tree) -> Result<(), RunError> {
+    let noiseless = || noiseless_output(tree).map(|o| format!("`{o}` is a noiseless output"));
+    match not_a_bayesian_network(tree).or_else(noiseless) {
         None => Ok(()),
-        Some(output) => Err(RunError::NotDefined {
+        Some(why) => Err(RunError::NotDefined {
             what: "the mutual information with the measurements".to_owned(),
-            why: format!("`{output}` is a noiseless output"),
+            why,
         }),
     }
 }

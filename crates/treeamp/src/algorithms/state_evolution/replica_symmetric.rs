@@ -5,12 +5,13 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
+use super::alike::faced;
 use super::conjugate::certain;
 use super::divergence::check_pair;
 use super::evolution::noiseless_output;
 use super::heuristic::heuristics;
-use super::teacher::{not_reached, requires, rule, weights};
-use super::theory::{INFORMED, check_initial, check_start};
+use super::teacher::{not_a_bayesian_network, not_reached, requires, rule, weights};
+use super::theory::{INFORMED, active, check_initial, check_start, least_noise};
 use super::{Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
@@ -227,20 +228,19 @@ impl<'t> MismatchedEvolution<'t> {
         let (factor_weights, variable_weights) = weights(student);
         let algorithm = ReplicaSymmetric {
             moments: Teacher::new(teacher)?,
-            teachers: teacher
-                .factors()
-                .iter()
-                .map(|f| Arc::clone(&f.factor))
-                .collect(),
+            teachers: faced(teacher, student),
             factor_weights,
             variable_weights,
             edges: student.factors().iter().map(|f| f.edges.clone()).collect(),
         };
-        let options = Options {
+        let mut options = Options {
             max_sweeps: 2000,
             tolerance: 1e-9,
             ..Options::default()
         };
+        if cold && let Some(noise) = least_noise(student, &algorithm.moments) {
+            options.initial = active(noise * algorithm.moments.tau0[0]);
+        }
         Ok(Self {
             student,
             algorithm,
@@ -275,7 +275,8 @@ impl<'t> MismatchedEvolution<'t> {
         self
     }
 
-    /// Messages before the first sweep: their precisions are $\hat m = \hat q$, their linear parts $\hat\tau$ (zero).
+    /// Messages before the first sweep: their precisions are $\hat m = \hat q$, their linear parts $\hat\tau$ (zero; $\hat m = \hat q = 1/\Delta$ with the least noise
+    /// $\Delta$ of its outputs for a student with penalties).
     #[must_use]
     pub fn initial(mut self, initial: Initial) -> Self {
         self.options.initial = initial;
@@ -352,6 +353,7 @@ impl<'t> MismatchedEvolution<'t> {
             normalisation: self.own.as_ref().map_or(0.0, |own| own.normalisation),
             heuristics: heuristics(self.student),
             noiseless_output: noiseless_output(self.student),
+            unnormalised: not_a_bayesian_network(self.student),
         })
     }
 

@@ -233,7 +233,7 @@ impl Teacher {
             .iter()
             .map(|v| report.marginal(&v.name).map(|m| m.0))
             .collect::<Result<Vec<f64>, _>>()?;
-        let normalisation = if is_bayesian_network(tree) {
+        let normalisation = if not_a_bayesian_network(tree).is_none() {
             0.0
         } else {
             report
@@ -251,14 +251,26 @@ impl Teacher {
     }
 }
 
-/// Every variable has one source: the joint law is normalised.
-fn is_bayesian_network(tree: &Tree) -> bool {
-    tree.variables().iter().all(|v| {
-        let forward = v
-            .edges
-            .iter()
-            .filter(|e| tree.edges()[**e].direction == Direction::Forward);
-        forward.count() == 1
+/// Why a tree is not a Bayesian network, where every variable has one source: one that two factors produce, or none. The law is
+/// then the product of its factors divided by a constant that none of them knows: state evolution approximates it
+/// (the normalisation of [`Teacher`]), and entropies are not told.
+#[must_use]
+pub fn not_a_bayesian_network(tree: &Tree) -> Option<String> {
+    tree.variables().iter().find_map(|v| {
+        let edges = v.edges.iter().map(|e| tree.edges()[*e]);
+        let sources = edges.filter(|e| e.direction == Direction::Forward);
+        let names: Vec<String> = sources
+            .map(|e| format!("`{}`", tree.factors()[e.factor].name))
+            .collect();
+        let from = match names.len() {
+            1 => return None,
+            0 => "no factor".to_owned(),
+            _ => names.join(" and "),
+        };
+        let name = &v.name;
+        Some(format!(
+            "the model is not a Bayesian network: `{name}` comes from {from}"
+        ))
     })
 }
 

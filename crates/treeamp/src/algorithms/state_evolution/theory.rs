@@ -2,7 +2,7 @@
 
 use super::evolution::noiseless_output;
 use super::heuristic::heuristics;
-use super::teacher::not_reached;
+use super::teacher::{not_a_bayesian_network, not_reached};
 use super::{BayesOptimal, Conjugate, Evolution, Teacher};
 use crate::engine::{
     Damping, EdgeMessage, Engine, Initial, Messages, Objective, Observer, Options,
@@ -170,6 +170,7 @@ impl<'t> StateEvolution<'t> {
             normalisation: self.teacher.normalisation,
             heuristics: heuristics(self.tree),
             noiseless_output: noiseless_output(self.tree),
+            unnormalised: not_a_bayesian_network(self.tree),
         })
     }
 
@@ -224,6 +225,15 @@ pub(super) fn least_noise(tree: &Tree, teacher: &Teacher) -> Option<f64> {
             (noise > 0.0).then(|| noise / tau0)
         });
     noises.reduce(f64::min)
+}
+
+/// The start of a student at zero temperature, as if its noise were all that it did not know. From nothing a penalty may have no active
+/// coordinate, and then nothing to say; a convex student has one fixed point, whatever the start.
+pub(super) fn active(noise: f64) -> Initial {
+    Initial::Constant {
+        precision: 1.0 / noise,
+        linear: 0.0,
+    }
 }
 
 /// Refuses initial messages whose fields are not those of a signal that is seen.

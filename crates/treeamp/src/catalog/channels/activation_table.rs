@@ -8,7 +8,7 @@ use super::Activation;
 use crate::scalar::{Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
 
 /// Largest number of points.
-const MAX_POINTS: f64 = 200_000.0;
+const MAX_POINTS: f64 = 1_000_000.0;
 /// Step of the grid in units of the narrowest width.
 const STEP: f64 = 0.35;
 /// Largest step: the singularities of the named activations are at $\pm i\pi/2$ or further.
@@ -33,6 +33,8 @@ pub(super) struct ActivationTable {
     a: [f64; 2],
     nodes: Vec<Node>,
     step: f64,
+    /// Outputs ascend.
+    rising: bool,
 }
 
 impl ActivationTable {
@@ -64,24 +66,47 @@ impl ActivationTable {
             nodes.push(Node { z, x, log_weight });
             i += 1.0;
         }
+        let rising = nodes.windows(2).all(|w| w[0].x <= w[1].x);
         Some(Self {
             law: law.clone(),
             a,
             nodes,
             step,
+            rising,
         })
     }
 
-    /// The nodes within reach of the belief on $z$.
-    fn window(&self, bz: f64) -> &[Node] {
+    /// The nodes that can be less than [`NEGLIGIBLE`] below the highest one: within reach of the belief on $z$, and, where $\varphi$ rises, of
+    /// that on $x$. With $h = -\frac12a_z(z - c)^2 - \frac12a_x(x - d)^2$ a node as high as $t$ has both terms below $-t$, and the highest
+    /// is no lower than those next to $c$ and to $d$.
+    fn window(&self, bz: f64, bx: f64) -> &[Node] {
         let (mean, reach) = (bz / self.a[0], REACH / self.a[0].sqrt());
-        let from = self.nodes.partition_point(|n| n.z < mean - reach);
-        let to = self.nodes.partition_point(|n| n.z <= mean + reach);
-        &self.nodes[from..to]
+        let within = |nodes: &[Node], of: &dyn Fn(&Node) -> f64, mean: f64, reach: f64| {
+            let from = nodes.partition_point(|n| of(n) < mean - reach);
+            from..nodes.partition_point(|n| of(n) <= mean + reach)
+        };
+        let window = &self.nodes[within(&self.nodes, &|n| n.z, mean, reach)];
+        let target = bx / self.a[1];
+        if !(self.rising && target.is_finite()) || window.is_empty() {
+            return window;
+        }
+        let depth = |n: &Node| {
+            let (dz, dx) = (n.z - mean, n.x - target);
+            0.5 * self.a[0].mul_add(dz * dz, self.a[1] * dx * dx)
+        };
+        let nearest = |i: usize| depth(&window[i.min(window.len() - 1)]);
+        let (by_z, by_x) = (
+            window.partition_point(|n| n.z < mean),
+            window.partition_point(|n| n.x < target),
+        );
+        let least = nearest(by_z).min(nearest(by_x));
+        let span = (2.0 * (NEGLIGIBLE + least)).sqrt();
+        let near = &window[within(window, &|n| n.z, mean, span / self.a[0].sqrt())];
+        &near[within(near, &|n| n.x, target, span / self.a[1].sqrt())]
     }
 
     fn tilted(&self, bz: f64, bx: f64) -> TiltedPair {
-        let window = self.window(bz);
+        let window = self.window(bz, bx);
         let height = |n: &Node| bz.mul_add(n.z, bx.mul_add(n.x, n.log_weight));
         let mut top = f64::NEG_INFINITY;
         let mut mode = self.nodes[0];

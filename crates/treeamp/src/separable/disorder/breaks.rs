@@ -29,6 +29,9 @@ const SHADOW: &[f64] = &[8.0, 2.75];
 const HERE: &[f64] = &[0.0];
 /// Cuts around the end of a piece, seen through noise, from the outside in.
 const BORDER: &[f64] = &[-3.5, 1.75, 6.5];
+/// Cuts around a logistic change of a variance that may be nothing elsewhere, and how much noise hides it.
+const CHANGE: &[f64] = &[0.0, 8.0, 25.0];
+const BLURRED: f64 = 8.0;
 /// Cuts around a logistic change from one landmark to another.
 const LOGISTIC: &[f64] = &[7.5];
 
@@ -165,11 +168,25 @@ impl Breaks {
         self.push(place, width, NESTED);
     }
 
+    /// Where a student changes its mind, at a rate along the axis and one across it: a logistic step, moved by the noise across.
+    pub fn change(&mut self, place: f64, along: f64, across: f64) {
+        if across > BLURRED {
+            self.push(place, across / along, NESTED);
+        } else {
+            self.push(place, across.hypot(1.0) / along, CHANGE);
+        }
+    }
+
     /// A corner of the integrand.
     pub fn corner(&mut self, place: f64) {
         if place.is_finite() {
             self.corners.push(place);
         }
+    }
+
+    /// The ends so far, if there is anything between them.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        (self.low < self.high).then_some([self.low, self.high])
     }
 
     /// Only what lies between these ends.

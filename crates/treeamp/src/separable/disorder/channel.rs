@@ -3,17 +3,13 @@
 //! The average is nested, $b_z$ outside and $b_x$ inside. Given $b_z$ the teacher's input is nearly Gaussian, of
 //! precision $a_{*z}$ around $b_{*z}/a_{*z}$; its images through the channel tell where $b_x$ lives.
 
+use std::cell::Cell;
+
 use super::breaks::Breaks;
-use super::line::SHARP;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
-use super::{
-    COUNT, Field, POTENTIAL, Point, Sums, V, circular_channel, floors, is_same, is_symmetric,
-    known_input, tube,
-};
-use crate::belief::Overlaps;
-use crate::error::FactorError;
-use crate::factor::Averaged;
-use crate::scalar::{Landmark, ScalarView, Symmetry, Tilt, TiltedPair};
+use super::piece::Slice;
+use super::{COUNT, Field, POTENTIAL, Point, V, floors, known_input, lattice, tube};
+use crate::scalar::{Landmark, ScalarView, Tilt, TiltedPair};
 
 pub(super) const Z: usize = 0;
 pub(super) const X: usize = 1;
@@ -36,6 +32,8 @@ pub(super) struct Pair<'a> {
     pub bayes: bool,
     /// Only one sign of $b_z$ need be looked at.
     pub symmetric: bool,
+    /// The factor of $r_0$ in $d = r - k r_0$: that of the target's field, unless an average finds a better one.
+    pub k: Cell<f64>,
 }
 
 impl Pair<'_> {
@@ -159,11 +157,37 @@ impl Pair<'_> {
 
     /// The averaged quantities at a pair of fields, with a weight other than that of the pair.
     pub(super) fn weighted(&self, [bz, bx]: [f64; 2], weight: f64) -> [f64; COUNT] {
-        let end = self.target.unwrap_or(X);
         match self.visit(bz, bx) {
-            Some((_, point)) => point.weighted(weight, self.at[end].k),
+            Some((_, point)) => point.weighted(weight, self.k.get()),
             None => [0.0; COUNT],
         }
+    }
+
+    /// The same for a student that is not the teacher, whose signal is known by other means.
+    pub(super) fn facing(&self, [bz, bx]: [f64; 2], signal: &Slice, weight: f64) -> [f64; COUNT] {
+        let end = self.target.unwrap_or(X);
+        let t = self.student_at(bz, bx);
+        let (mut r, v) = if end == Z {
+            (t.mean_z, t.variance_z)
+        } else {
+            (t.mean_x, t.variance_x)
+        };
+        if self.at[end].is_silent() {
+            r = settled(r, v);
+        }
+        let point = Point {
+            log_z: t.log_z,
+            r,
+            v,
+            r0: signal.mean[end],
+            v0: signal.variance[end],
+        };
+        point.weighted(weight, self.k.get())
+    }
+
+    /// The averaged quantities at a pair of fields, with its weight.
+    pub(super) fn values(&self, [bz, bx]: [f64; 2]) -> [f64; COUNT] {
+        self.sample(bz, bx).values
     }
 
     /// All averaged quantities at a pair of fields.
@@ -171,7 +195,6 @@ impl Pair<'_> {
         let Some((weight, point)) = self.visit(bz, bx) else {
             return Sample::plain([0.0; COUNT]);
         };
-        let end = self.target.unwrap_or(X);
         // the mean of x rises with b_x as its variance says
         let rise = if self.target == Some(X) {
             point.r
@@ -179,7 +202,7 @@ impl Pair<'_> {
             f64::NAN
         };
         Sample {
-            values: point.weighted(weight, self.at[end].k),
+            values: point.weighted(weight, self.k.get()),
             weight,
             rise: [rise, 0.0],
             slope: [point.v, 0.0],
@@ -250,6 +273,9 @@ impl Pair<'_> {
         if let Some(tubes) = tube::Tubes::of(self) {
             return tubes.average();
         }
+        if let Some(sums) = lattice::average(self) {
+            return sums;
+        }
         let at = &self.at[Z];
         let needed = self.floor();
         if at.is_silent() {
@@ -300,95 +326,4 @@ fn settled(mean: f64, variance: f64) -> f64 {
     } else {
         mean
     }
-}
-
-/// The teacher's channel at its own tilts.
-pub(super) fn teacher_at(
-    teacher: &dyn ScalarView,
-    tau0_hat: &[f64],
-) -> Result<TiltedPair, FactorError> {
-    let flat = |a: f64| Tilt { a, b: 0.0 };
-    let t = teacher.channel(flat(tau0_hat[Z]), flat(tau0_hat[X]));
-    let t = t.ok_or_else(|| {
-        FactorError::Unsupported("a channel is averaged over a channel only".to_owned())
-    })?;
-    if t.log_z.is_finite() && t.variance_z.is_finite() && t.variance_x.is_finite() {
-        return Ok(t);
-    }
-    Err(FactorError::Improper(format!(
-        "the teacher's channel has no second moments at tau0_hat = {:e}, {:e}",
-        tau0_hat[Z], tau0_hat[X]
-    )))
-}
-
-pub(super) fn second_moments(t: &TiltedPair) -> [f64; 2] {
-    [
-        t.mean_z * t.mean_z + t.variance_z,
-        t.mean_x * t.mean_x + t.variance_x,
-    ]
-}
-
-/// The averages of a student channel over a teacher channel: the overlaps at `target`, or the
-/// potential.
-pub(super) fn averages(
-    student: &dyn ScalarView,
-    teacher: &dyn ScalarView,
-    at: Averaged<'_>,
-    target: Option<usize>,
-) -> Result<(Overlaps, f64), FactorError> {
-    let t0 = teacher_at(teacher, at.tau0_hat)?;
-    let tau0 = second_moments(&t0);
-    let same = is_same(student, teacher);
-    let field = |end: usize| Field::new(&at.fields[end], at.tau0_hat[end], same);
-    let fields = [field(Z)?, field(X)?];
-    let end = target.unwrap_or(X);
-    let bayes = fields.iter().all(|f| f.bayes);
-    let soft = [Z, X].map(|i| fields[i].softened(tau0[i]));
-    let mut pair = Pair {
-        student,
-        teacher,
-        at: soft,
-        target,
-        log_z0: t0.log_z,
-        tau0,
-        sharp: [Z, X].map(|i| {
-            let f = &soft[i];
-            !f.is_silent() && f.m_hat * f.m_hat * tau0[i] > SHARP * f.q_hat
-        }),
-        bayes,
-        symmetric: is_symmetric(student, teacher),
-    };
-    if student.symmetry() == Symmetry::Circular {
-        let pair = circular_channel::Pair {
-            student,
-            teacher,
-            at: soft,
-            end,
-            log_z0: t0.log_z,
-            tau0,
-        };
-        let at = Field {
-            bayes,
-            ..fields[end]
-        };
-        let sums = Sums(pair.average()).checked(&at)?;
-        return Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]));
-    }
-    let (teacher, student) = (
-        pair.tabulated(teacher, true),
-        pair.tabulated(student, false),
-    );
-    if let Some(table) = &teacher {
-        pair.teacher = &**table;
-    }
-    if let Some(table) = &student {
-        pair.student = &**table;
-    }
-    let sums = Sums(pair.average());
-    let at = Field {
-        bayes,
-        ..fields[end]
-    };
-    let sums = sums.checked(&at)?;
-    Ok((sums.overlaps(&at, tau0[end]), sums.0[POTENTIAL]))
 }

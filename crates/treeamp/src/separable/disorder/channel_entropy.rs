@@ -1,6 +1,9 @@
 //! The entropic potential of a separable channel.
 
-use super::channel::{Pair, X, Z, second_moments, teacher_at};
+use std::cell::Cell;
+
+use super::channel::{Pair, X, Z};
+use super::channel_rule::{second_moments, teacher_at};
 use super::{Field, POTENTIAL, Sums, entropy, is_symmetric};
 use crate::error::FactorError;
 use crate::factor::Averaged;
@@ -24,6 +27,7 @@ pub(super) fn entropic(channel: &dyn ScalarView, at: Averaged<'_>) -> Result<f64
         sharp: clear,
         bayes: true,
         symmetric: is_symmetric(channel, channel),
+        k: Cell::new(1.0),
     };
     let table = pair.tabulated(channel, true);
     if let Some(table) = &table {

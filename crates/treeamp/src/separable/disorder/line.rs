@@ -175,7 +175,8 @@ impl Line<'_> {
             ]),
             floor: floors(&self.at, self.tau0),
             tolerance: SINGLE,
-            empty: 0.0,
+            // between the components of a teacher there may be nothing
+            empty: if self.at.bayes { 0.0 } else { NEGLIGIBLE },
         }
     }
 

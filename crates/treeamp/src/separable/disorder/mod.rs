@@ -17,20 +17,26 @@
 
 mod across;
 mod breaks;
+mod changes;
 mod channel;
 mod channel_entropy;
+mod channel_rule;
 mod circular;
 mod circular_channel;
 mod entropy;
 mod gaussian;
 mod known_input;
+mod lattice;
 mod likelihood;
 mod line;
 mod modulus;
 mod panels;
 mod penalty;
+mod piece;
 mod prior;
+mod rivals;
 mod rules;
+mod segments;
 mod tube;
 
 use crate::belief::{OverlapFields, Overlaps};

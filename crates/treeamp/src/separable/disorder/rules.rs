@@ -1,7 +1,7 @@
 //! The ensemble rules of separable factors, from their averages and closed forms.
 
 use super::gaussian::log_gaussian;
-use super::{channel, channel_entropy, entropy, likelihood, per_component, prior};
+use super::{channel_entropy, channel_rule, entropy, likelihood, per_component, prior};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor, signal};
@@ -198,11 +198,11 @@ impl<C: ScalarChannel> EnsembleRule for C {
     }
 
     fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
-        Ok(channel::second_moments(&channel::teacher_at(self, tau0_hat)?)[target])
+        Ok(channel_rule::second_moments(&channel_rule::teacher_at(self, tau0_hat)?)[target])
     }
 
     fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-        Ok(per_component(self) * channel::teacher_at(self, tau0_hat)?.log_z)
+        Ok(per_component(self) * channel_rule::teacher_at(self, tau0_hat)?.log_z)
     }
 
     fn overlaps(
@@ -211,11 +211,11 @@ impl<C: ScalarChannel> EnsembleRule for C {
         at: Averaged<'_>,
         target: usize,
     ) -> Result<Overlaps, FactorError> {
-        Ok(channel::averages(self, view_of(teacher)?, at, Some(target))?.0)
+        Ok(channel_rule::averages(self, view_of(teacher)?, at, Some(target))?.0)
     }
 
     fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-        Ok(channel::averages(self, view_of(teacher)?, at, None)?.1)
+        Ok(channel_rule::averages(self, view_of(teacher)?, at, None)?.1)
     }
 
     fn entropic_potential(
@@ -227,7 +227,7 @@ impl<C: ScalarChannel> EnsembleRule for C {
         if ScalarChannel::symmetry(self) != Symmetry::Line {
             return by_potential(self, teacher, at, ports);
         }
-        let tau0 = channel::second_moments(&channel::teacher_at(self, at.tau0_hat)?);
+        let tau0 = channel_rule::second_moments(&channel_rule::teacher_at(self, at.tau0_hat)?);
         let within = |at: Averaged<'_>| channel_entropy::entropic(self, at);
         let dimension = |end| entropy::slope(at, &tau0, end, within);
         entropy::extended(at, &tau0, entropy::SHARPEST, within, dimension)

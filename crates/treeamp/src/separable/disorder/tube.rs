@@ -13,83 +13,81 @@ use std::cell::Cell;
 
 use super::across::trapezoid;
 use super::breaks::Breaks;
+use super::changes::{Hypotheses, Path};
 use super::channel::{Pair, X, Z};
 use super::panels::{Effort, Sample, integrate};
-use super::{COUNT, Field};
+use super::piece::{Slice, Tube};
+use super::rivals::{Rival, cuts, meeting, places};
+use super::segments::{HERMITE, Kind, Segment, quadratic_rule, segments};
+use super::{COUNT, D1, D2, Field, M, Q0, V};
 use crate::math::special::normal_density;
-use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
 use crate::scalar::Piece;
 
 /// Standard deviations beyond which there is nothing: $10^{-18}$, for rare events tell as well.
-const REACH: f64 = 9.0;
+pub(super) const REACH: f64 = 9.0;
 /// Standard deviations of the signal beyond which it contributes nothing to a second moment: $10^{-10}$.
 const TAIL: f64 = 7.0;
-/// Odds that change faster than this across a piece are sudden, and cuts are laid around the change at this distance times the
-/// inverse of the rate.
-const SUDDEN: f64 = 3.0;
-const AROUND: f64 = 8.0;
-/// Sudden changes that are rare enough for the trapezoidal rule to be tried.
-const NEAR: f64 = 2.5;
+/// Averages across that are taken by panels once the trapezoidal rule has failed.
 const WAIT: u32 = 12;
 /// Relative error across a piece and along it, as it is estimated: variances are then within 4e-9 of those at tighter settings.
 pub(super) const TOLERANCE: f64 = 1e-8;
 const ALONG: f64 = 1.5e-8;
+/// The same along a piece for a potential, which is large where fields are.
+const POTENTIAL: f64 = 2e-9;
+/// How much smaller they are where the input is hardly seen and most of a piece looks alike.
+const FAINT: f64 = 0.5;
+/// What the rough values of averages are worth.
+const ROUGH: f64 = 1e-3;
 /// $\hat m\tau_0$ of both ends from which on pieces are followed: below, they overlap. The input of pieces that are all sloped is also
 /// told by the output.
 const CLEAR: [f64; 2] = [5.0, 1e2];
 const SLOPED: f64 = 0.5;
-
-/// A piece of the teacher's channel in the plane of the fields, in units of their noise.
-struct Tube {
-    piece: Piece,
-    /// How far a unit of $z$ goes.
-    length: f64,
-    /// The direction of the piece.
-    along: [f64; 2],
-    /// The output at $z = 0$.
-    offset: f64,
-}
-
-/// The pieces of a channel.
+/// The same of the output alone, where some pieces are flat and some are not; beyond, panels do as well.
+const SHARP: [f64; 2] = [1e3, 3e5];
+/// Steps in which changes of the student are looked for, along a piece and across it.
+const ALONG_STEPS: u32 = 160;
+const ACROSS_STEPS: u32 = 36;
+/// The logarithm of doubts that do not count.
+const SURE: f64 = -23.0;
+/// The pieces of a teacher's channel.
 pub(super) struct Tubes<'a> {
     pair: &'a Pair<'a>,
     /// Those to be followed: all of them, or one half.
     followed: Vec<Tube>,
     /// All of them.
     lines: Vec<Tube>,
+    /// The pieces of the student, if it has any.
+    student: Option<Hypotheses>,
+    /// Relative errors across and along.
+    tolerance: [f64; 2],
     /// How many averages across are taken by panels before the trapezoidal rule is tried again.
     wait: Cell<u32>,
 }
 
+/// Pieces that are to be followed: always where the student is another, and else if both ends see them clearly and some are sloped.
+fn is_followed(pair: &Pair<'_>, pieces: &[Piece]) -> bool {
+    if !pair.bayes || pieces.is_empty() {
+        return !pieces.is_empty();
+    }
+    let flat = pieces.iter().filter(|p| p.slope == 0.0).count();
+    let clear = |end: usize, from: f64| pair.at[end].m_hat * pair.tau0[end] >= from;
+    if flat == 0 {
+        return clear(Z, SLOPED) && clear(X, CLEAR[X]);
+    }
+    // flat pieces leave few inputs to confuse, and panels over the fields do as well
+    let simple = pair.symmetric || pieces.len() < 3 || flat == pieces.len();
+    let sharp = clear(X, SHARP[0]) && !clear(X, SHARP[1]);
+    !simple && (clear(Z, CLEAR[Z]) && clear(X, CLEAR[X]) || sharp)
+}
+
 impl<'a> Tubes<'a> {
-    /// The pieces of a channel that both ends see clearly, some of them sloped; else `None`.
+    /// The pieces of a piecewise linear channel, where they are to be followed.
     pub fn of(pair: &'a Pair<'a>) -> Option<Self> {
         let mut pieces = pair.teacher.pieces();
-        let flat = pieces.iter().filter(|p| p.slope == 0.0).count();
-        let clear = |end: usize, from: f64| pair.at[end].m_hat * pair.tau0[end] >= from;
-        // flat pieces leave few inputs to confuse, and panels over the fields do as well
-        let (input, simple) = match flat {
-            0 => (SLOPED, false),
-            _ => (
-                CLEAR[Z],
-                pair.symmetric || pieces.len() < 3 || flat == pieces.len(),
-            ),
-        };
-        if pieces.is_empty() || simple || !(pair.bayes && clear(Z, input) && clear(X, CLEAR[X])) {
+        if !is_followed(pair, &pieces) {
             return None;
         }
-        let kappa = |at: &Field| at.m_hat / at.q_hat.sqrt();
-        let [kz, kx] = [kappa(&pair.at[Z]), kappa(&pair.at[X])];
-        let tube = |piece: &Piece| {
-            let step = [kz, kx * piece.slope];
-            let length = step[0].hypot(step[1]);
-            Tube {
-                piece: *piece,
-                length,
-                along: step.map(|s| s / length),
-                offset: kx * piece.offset,
-            }
-        };
+        let tube = |piece: &Piece| Tube::new(piece, &pair.at);
         let lines = pieces.iter().map(tube).collect();
         if pair.symmetric {
             // the positive half, twice
@@ -101,48 +99,38 @@ impl<'a> Tubes<'a> {
             pair,
             followed,
             lines,
+            student: Hypotheses::of(pair),
+            tolerance: match (pair.target, pair.at[Z].m_hat * pair.tau0[Z] < CLEAR[Z]) {
+                (None, _) => [TOLERANCE, POTENTIAL],
+                (_, true) if pair.bayes => [TOLERANCE, ALONG].map(|x| FAINT * x),
+                _ => [TOLERANCE, ALONG],
+            },
             wait: Cell::new(0),
         })
     }
 
-    /// $p_i(t)$.
-    fn density(&self, tube: &Tube, t: f64) -> f64 {
-        let Piece {
-            start,
-            end,
-            offset,
-            slope,
-        } = tube.piece;
+    /// The signals of a piece at a place along it.
+    fn slice(&self, tube: &Tube, t: f64) -> Slice {
         let tilt = [Z, X].map(|i| self.pair.at[i].tau0_hat);
-        let value = |z: f64| {
-            if slope == 0.0 {
-                offset
-            } else {
-                slope.mul_add(z, offset)
-            }
-        };
-        let curvature = tilt[X].mul_add(slope * slope, tilt[Z]);
-        let a = tube.length.mul_add(tube.length, curvature);
-        let border = |z: f64| {
-            let pull = tilt[Z].mul_add(z, tilt[X] * slope * value(z));
-            End {
-                place: z,
-                slope: tube.length.mul_add(t - tube.length * z, -pull),
-            }
-        };
-        let exponent = Quadratic {
-            a,
-            vertex: tube.length.mul_add(t, -tilt[X] * slope * offset) / a,
-            lo: border(start),
-            hi: border(end),
-        };
-        let Some(mass) = truncated_quadratic(exponent) else {
-            return f64::NAN;
-        };
-        let z = mass.anchor;
-        let x = value(z);
-        let height = -0.5 * (tilt[Z] * z).mul_add(z, tilt[X] * x * x) - self.pair.log_z0;
-        height.exp() * normal_density(t - tube.length * z) * mass.mass
+        tube.slice(t, tilt, self.pair.log_z0)
+    }
+
+    /// What a step along a piece and one across it add to the fields.
+    fn steps(&self, tube: &Tube) -> [[f64; 2]; 2] {
+        let [c, d] = tube.along;
+        let noise = [Z, X].map(|i| self.pair.at[i].q_hat.sqrt());
+        [[noise[Z] * c, noise[X] * d], [-noise[Z] * d, noise[X] * c]]
+    }
+
+    /// The averaged quantities at a place across a piece. Where the student is another the signal is known from the place
+    /// along the piece alone, and the teacher's law is not asked.
+    fn values(&self, tube: &Tube, [t, n]: [f64; 2], slice: &Slice, weight: f64) -> [f64; COUNT] {
+        let fields = self.fields(tube, t, n);
+        if self.pair.bayes {
+            self.pair.weighted(fields, weight)
+        } else {
+            self.pair.facing(fields, slice, weight)
+        }
     }
 
     /// The fields at a place along and across a piece.
@@ -183,14 +171,78 @@ impl<'a> Tubes<'a> {
         }
         breaks.border(k * start, 1.0);
         breaks.border(k * end, -1.0);
-        for other in &self.lines {
-            meeting(tube, other, &mut breaks);
+        if self.pair.bayes {
+            self.lines
+                .iter()
+                .for_each(|o| meeting(tube, o, &mut breaks));
+        } else if let Some(range) = breaks.range() {
+            self.students_changes(tube, range, &mut breaks);
         }
         breaks.sorted()
     }
 
+    /// Breaks where the student changes its mind along a piece. Seen from a place across, the change moves by $\partial_n/\partial_t$.
+    fn students_changes(&self, tube: &Tube, range: [f64; 2], breaks: &mut Breaks) {
+        let Some(student) = &self.student else {
+            return;
+        };
+        let [along, across] = self.steps(tube);
+        let path = Path {
+            from: self.fields(tube, 0.0, 0.0),
+            step: along,
+            range,
+        };
+        for change in student.changes(&path, ALONG_STEPS) {
+            let rate = |step: [f64; 2]| {
+                let [z, x] = change.gradient;
+                z.mul_add(step[Z], x * step[X])
+            };
+            let (along, across) = (rate(along).abs(), rate(across).abs());
+            if change.sudden {
+                breaks.change(change.place, along, across);
+            } else {
+                breaks.crossing(change.place, across.hypot(1.0) / along);
+            }
+        }
+    }
+
+    /// The line across a piece at a place along it.
+    fn path(&self, tube: &Tube, t: f64) -> Path {
+        let [_, step] = self.steps(tube);
+        Path {
+            from: self.fields(tube, t, 0.0),
+            step,
+            range: [-REACH, REACH],
+        }
+    }
+
+    /// The student is sure of one piece at all places across: its mean is then linear in the noise, and its variance constant.
+    fn is_sure(&self, path: &Path, density: f64, floor: &[f64; COUNT]) -> bool {
+        let (end, least) = match self.pair.target {
+            Some(end) => (end, floor[V].min(floor[D2]) / density),
+            None => (Z, 1.0),
+        };
+        let doubt = |s: &Hypotheses| s.doubt(path, ACROSS_STEPS, end, least);
+        self.student.as_ref().is_some_and(|s| doubt(s) < SURE)
+    }
+
+    /// Where the student changes its mind across a piece.
+    fn students_rivals(student: &Hypotheses, path: &Path) -> Vec<Rival> {
+        let step = path.step;
+        let rival = |place: f64, [z, x]: [f64; 2]| Rival {
+            place,
+            rate: z.mul_add(step[Z], x * step[X]).abs(),
+        };
+        let changes = student.changes(path, ACROSS_STEPS).into_iter();
+        changes.map(|c| rival(c.place, c.gradient)).collect()
+    }
+
     /// Where other pieces are as near as this one, across it at one place along it.
-    fn rivals(&self, tube: &Tube, t: f64) -> Vec<Rival> {
+    fn rivals(&self, tube: &Tube, t: f64, path: &Path) -> Vec<Rival> {
+        if !self.pair.bayes {
+            let student = self.student.as_ref();
+            return student.map_or_else(Vec::new, |s| Self::students_rivals(s, path));
+        }
         let places = self.lines.iter().flat_map(|other| places(tube, other, t));
         // the nearest on either side
         let (up, down): (Vec<Rival>, Vec<Rival>) = places.partition(|r| r.place > 0.0);
@@ -203,15 +255,25 @@ impl<'a> Tubes<'a> {
 
     /// The average across a piece at one place along it: by the trapezoidal rule, or panels where that does not do.
     fn across(&self, tube: &Tube, t: f64, floor: [f64; COUNT]) -> [f64; COUNT] {
-        let density = self.density(tube, t);
-        if density == 0.0 {
+        let slice = self.slice(tube, t);
+        if slice.density == 0.0 {
             return [0.0; COUNT];
         }
+        if self.pair.at.iter().any(Field::is_silent) {
+            return self.values(tube, [t, 0.0], &slice, slice.density);
+        }
         let sample = &mut |n: f64| {
-            let weight = density * normal_density(n);
-            self.pair.weighted(self.fields(tube, t, n), weight)
+            let weight = slice.density * normal_density(n);
+            self.values(tube, [t, n], &slice, weight)
         };
-        let rivals = self.rivals(tube, t);
+        let path = self.path(tube, t);
+        if self.is_sure(&path, slice.density, &floor) {
+            return self.by_rule(tube, t, &slice, HERMITE);
+        }
+        let rivals = self.rivals(tube, t, &path);
+        if let Some(segments) = segments(&rivals) {
+            return self.by_segments(tube, t, &slice, &path, (&segments, floor));
+        }
         let fastest = rivals.iter().fold(0.0, |rate: f64, r| rate.max(r.rate));
         // where it failed for a neighbour it is not tried at once again
         let wait = self.wait.get();
@@ -225,37 +287,93 @@ impl<'a> Tubes<'a> {
         let effort = Effort {
             monitored: None,
             floor,
-            tolerance: TOLERANCE,
+            tolerance: self.tolerance[0],
             empty: 0.0,
         };
         let cuts = cuts(&rivals);
         integrate(&mut |n| Sample::plain(sample(n)), &cuts, effort)
     }
 
+    /// The same where all that is averaged is a polynomial of degree two in the noise.
+    fn by_rule(&self, tube: &Tube, t: f64, slice: &Slice, rule: [(f64, f64); 3]) -> [f64; COUNT] {
+        let mut sums = [0.0; COUNT];
+        for (n, share) in rule {
+            let values = self.values(tube, [t, n], slice, share * slice.density);
+            (0..COUNT).for_each(|k| sums[k] += values[k]);
+        }
+        sums
+    }
+
+    /// The average across a piece at one place along it, where the student changes its mind sharply.
+    fn by_segments(
+        &self,
+        tube: &Tube,
+        t: f64,
+        slice: &Slice,
+        path: &Path,
+        (segments, floor): (&[Segment], [f64; COUNT]),
+    ) -> [f64; COUNT] {
+        let mut sums = [0.0; COUNT];
+        // first the changes: the rest need not be known better than they are
+        let (quiet, changing): (Vec<&Segment>, Vec<&Segment>) =
+            segments.iter().partition(|s| s.kind == Kind::Quiet);
+        for segment in changing.into_iter().chain(quiet) {
+            let part = Path {
+                range: segment.ends(),
+                ..*path
+            };
+            let quiet = segment.kind == Kind::Quiet && !segment.is_short();
+            if quiet && self.is_sure(&part, slice.density, &floor) {
+                let values = self.by_rule(tube, t, slice, quadratic_rule(segment.ends()));
+                (0..COUNT).for_each(|k| sums[k] += values[k]);
+                continue;
+            }
+            let sample = &mut |y: f64| {
+                let (n, stretch) = segment.place(y);
+                let weight = slice.density * normal_density(n) * stretch;
+                Sample::plain(self.values(tube, [t, n], slice, weight))
+            };
+            let effort = Effort {
+                monitored: None,
+                floor: std::array::from_fn(|k| floor[k].max(sums[k].abs())),
+                tolerance: self.tolerance[0],
+                empty: 0.0,
+            };
+            let values = integrate(sample, &segment.cuts, effort);
+            (0..COUNT).for_each(|k| sums[k] += values[k]);
+        }
+        sums
+    }
+
+    /// Which averages across matter, from one place in the middle of every panel; and the best $k$, for which $d = r - k r_0$ is smallest.
+    fn rough(&self, panels: &[Vec<f64>], needed: [f64; COUNT]) -> [f64; COUNT] {
+        let mut rough = needed;
+        let mut response = [0.0; 2];
+        for (tube, panels) in self.followed.iter().zip(panels) {
+            for w in panels.windows(2) {
+                let t = 0.5 * (w[0] + w[1]);
+                let values = self.by_rule(tube, t, &self.slice(tube, t), HERMITE);
+                response[0] += (w[1] - w[0]) * values[M];
+                response[1] += (w[1] - w[0]) * values[Q0];
+                for (f, x) in rough.iter_mut().zip(values) {
+                    *f += ROUGH * (w[1] - w[0]) * x.abs();
+                }
+            }
+        }
+        let k = response[0] / response[1];
+        if !self.pair.bayes && k.is_finite() {
+            self.pair.k.set(k);
+            // these were of another k
+            (rough[D1], rough[D2]) = (needed[D1], needed[D2]);
+        }
+        rough
+    }
+
     /// The average over all pieces.
     pub fn average(&self) -> [f64; COUNT] {
         let needed = self.pair.floor();
         let panels: Vec<Vec<f64>> = self.followed.iter().map(|tube| self.panels(tube)).collect();
-        // which averages across matter: three points in the middle of every panel
-        let mut rough = needed;
-        let mut longest = 0.0_f64;
-        for (tube, panels) in self.followed.iter().zip(&panels) {
-            for w in panels.windows(2) {
-                longest = longest.max(w[1] - w[0]);
-                let t = 0.5 * (w[0] + w[1]);
-                let mass = (w[1] - w[0]) * self.density(tube, t);
-                for (n, share) in [
-                    (0.0, 2.0 / 3.0),
-                    (-3.0_f64.sqrt(), 1.0 / 6.0),
-                    (3.0_f64.sqrt(), 1.0 / 6.0),
-                ] {
-                    let values = self.pair.weighted(self.fields(tube, t, n), share * mass);
-                    for (f, x) in rough.iter_mut().zip(values) {
-                        *f += 0.1 * x.abs();
-                    }
-                }
-            }
-        }
+        let rough = self.rough(&panels, needed);
         let mut total = [0.0; COUNT];
         for (tube, panels) in self.followed.iter().zip(&panels) {
             let length = panels
@@ -266,7 +384,7 @@ impl<'a> Tubes<'a> {
             let effort = Effort {
                 monitored: None,
                 floor: rough,
-                tolerance: ALONG,
+                tolerance: self.tolerance[1],
                 empty: 0.0,
             };
             let sample = &mut |t: f64| Sample::plain(self.across(tube, t, floor));
@@ -276,96 +394,4 @@ impl<'a> Tubes<'a> {
         let both = if self.pair.symmetric { 2.0 } else { 1.0 };
         total.map(|x| both * x)
     }
-}
-
-/// Breaks along a piece because of another one: where its outputs begin, and where their lines cross. At a distance $s$ from the
-/// crossing the other line is as near as the piece at $s\tan\frac\theta2$ across, $\theta$ being their angle.
-fn meeting(tube: &Tube, other: &Tube, breaks: &mut Breaks) {
-    let Piece {
-        start,
-        end,
-        offset,
-        slope,
-    } = tube.piece;
-    if slope != 0.0 {
-        for border in [other.piece.start, other.piece.end] {
-            let x = other.piece.slope.mul_add(border, other.piece.offset);
-            let z = (x - offset) / slope;
-            if z > start && z < end {
-                breaks.shadow(tube.length * z, 1.0 / tube.along[1].abs());
-            }
-        }
-    }
-    let ([c, d], [e, f]) = (tube.along, other.along);
-    let (sine, cosine) = (d * e - c * f, (c * e + d * f).abs());
-    if sine != 0.0 {
-        let crossing = (other.offset - tube.offset) * e / sine;
-        breaks.crossing(crossing, (1.0 + cosine) / sine.abs());
-    }
-}
-
-/// A place across a piece where another one is as near.
-#[derive(Debug, Clone, Copy)]
-struct Rival {
-    place: f64,
-    /// How fast the odds of the two change there.
-    rate: f64,
-}
-
-impl Rival {
-    /// A change that the trapezoidal rule does not see.
-    fn is_near(&self) -> bool {
-        self.rate >= SUDDEN && self.place.abs() < NEAR
-    }
-}
-
-/// The places where another piece is as near as this one, at `t` along it.
-///
-/// Across the piece the distance to the other line is $\alpha + \beta n$, and to one of its ends $|(s, e - n)|$.
-fn places(tube: &Tube, other: &Tube, t: f64) -> Vec<Rival> {
-    let ([c, d], [e, f]) = (tube.along, other.along);
-    let gap = tube.offset - other.offset;
-    let (alpha, beta) = (e.mul_add(d * t + gap, -f * c * t), c.mul_add(e, d * f));
-    let (low, high) = (
-        other.length * other.piece.start,
-        other.length * other.piece.end,
-    );
-    // the foot on the other line of a point across this one
-    let foot = |n: f64| e.mul_add(c * t - d * n, f * (gap + d * t + c * n));
-    let lines = [alpha / (1.0 - beta), -alpha / (1.0 + beta)].map(|n| {
-        let rate = (beta * (alpha + beta * n) - n).abs();
-        let inside = foot(n) >= low - 1.0 && foot(n) <= high + 1.0;
-        inside.then_some(Rival { place: n, rate })
-    });
-    let ends = [low, high].map(|end| {
-        let along = c.mul_add(e * end, d * (f * end - gap)) - t;
-        let across = c.mul_add(f * end - gap, -d * e * end);
-        let n = 0.5 * (across + along * along / across);
-        let beyond = foot(n) <= low + 1.0 || foot(n) >= high - 1.0;
-        beyond.then_some(Rival {
-            place: n,
-            rate: across.abs(),
-        })
-    });
-    let all = lines.into_iter().chain(ends).flatten();
-    all.filter(|r| r.place.abs() < REACH && r.rate > 1e-6)
-        .collect()
-}
-
-/// Panels across a piece: of the width of the noise, and around sudden changes, where the poles of odds of rate $\rho$ are at a distance $\pi/\rho$
-/// from the axis.
-fn cuts(rivals: &[Rival]) -> Vec<f64> {
-    let mut cuts = vec![-REACH, -2.5, 2.5, REACH];
-    for r in rivals.iter().filter(|r| r.rate >= SUDDEN) {
-        let width = AROUND / r.rate;
-        let (low, high) = (r.place - width, r.place + width);
-        cuts.retain(|c| c.abs() == REACH || *c < low - 0.5 || *c > high + 0.5);
-        cuts.extend(
-            [low, r.place, high]
-                .iter()
-                .filter(|c| c.abs() < REACH - 0.5),
-        );
-    }
-    cuts.sort_by(f64::total_cmp);
-    cuts
 }

@@ -24,7 +24,8 @@ pub struct FixedPoint {
     /// The predicted error of the signal.
     pub mse: f64,
     /// The entropy of the measurements; `None` where the fixed point has perfect recovery of a
-    /// continuous signal through a noiseless output, and it diverges.
+    /// continuous signal through a noiseless output, and it diverges. For a model that is not a Bayesian network it is known
+    /// up to a constant: two fixed points can be compared.
     pub entropy: Option<f64>,
     /// The state.
     pub evolution: Evolution<BayesOptimal>,
@@ -75,7 +76,7 @@ pub fn phase_report_at(
         let entropy = if diverges {
             None
         } else {
-            Some(evolution.information(tree)?.entropy)
+            Some(evolution.relative_information(tree)?.entropy)
         };
         Ok(FixedPoint {
             mse,
