@@ -422,9 +422,6 @@ fn infeasible_problems_are_said_to_be() {
             "{least:?}"
         );
     }
-    let sweeps = MaximumAPosteriori.on(&trees[1]).unwrap();
-    let report = sweeps.fallback(Fallback::Forbidden).run(&mut ()).unwrap();
-    println!("{} {:?}", report.termination, report.least_energy());
 }
 
 /// A run that was stopped short is no solution, unless one asks for where it is.
