@@ -45,7 +45,7 @@ const CASES: [Case; 2] = [
         sigma: 1.5,
         noise: 0.02,
         strength: 0.08,
-        gradient: [0.02, 0.2, 0.8],
+        gradient: [0.03, 0.3, 0.8],
     },
 ];
 
@@ -165,7 +165,7 @@ fn posterior_mean(case: &Case, seen: &[f64]) -> Outcome<Vec<f64>> {
             + (branch(Gradient::periodic()) + differences.shaped([2, SIDE, SIDE]) >> var("z"))))
     .build()?;
     let engine = ExpectationPropagation.on(&model)?.damping(damping);
-    let report = engine.tolerance(1e-4).max_sweeps(500).run(&mut ())?;
+    let report = engine.tolerance(1e-4).max_sweeps(1000).run(&mut ())?;
     println!("  posterior mean: {}", report.termination);
     Ok(report.mean("x")?.to_vec())
 }

@@ -33,8 +33,8 @@ pub fn maximum_a_posteriori(
         py,
         tree,
         given,
-        |tree| MaximumAPosteriori.on(tree),
-        NativeMinimum::solution,
+        |tree, options| Ok(MaximumAPosteriori.on(tree)?.options(options)),
+        NativeMinimum::solution_so_far,
     )?;
     Ok(Minimum { run, solution })
 }

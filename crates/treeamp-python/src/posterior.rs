@@ -32,7 +32,7 @@ pub fn expectation_propagation(
         py,
         tree,
         (options, warm, callback),
-        |tree| ExpectationPropagation.on(tree),
+        |tree, options| ExpectationPropagation.on_with(tree, options),
         |_, _| Ok(()),
     )?;
     Ok(Posterior { run })

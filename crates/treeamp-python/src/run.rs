@@ -6,7 +6,7 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treeamp::RunError;
-use treeamp::engine::{Engine, Report};
+use treeamp::engine::{Engine, Options, Report};
 use treeamp::model::Tree as NativeTree;
 use treeamp::prelude::Termination;
 
@@ -35,7 +35,7 @@ impl<A: Visible> Run<A> {
         py: Python<'_>,
         tree: &Tree,
         given: (RunOptions<'_>, Option<Vec<Plain>>, Option<Py<PyAny>>),
-        engine: impl FnOnce(&NativeTree) -> Made<'_, A> + Send,
+        engine: impl FnOnce(&NativeTree, Options) -> Made<'_, A> + Send,
         finish: impl FnOnce(&Report<A>, &NativeTree) -> Result<T, RunError> + Send,
     ) -> PyResult<(Self, T)>
     where
@@ -47,7 +47,7 @@ impl<A: Visible> Run<A> {
         let mut watch = Watch::new(callback);
         let start = Instant::now();
         let found = py.detach(|| {
-            let mut engine = engine(&tree)?.options(options);
+            let mut engine = engine(&tree, options)?;
             if let Some(plain) = &warm {
                 engine = engine.start_from(native_messages::<A>(&tree, plain));
             }

@@ -390,6 +390,16 @@ pub enum RunError {
         /// What lies beyond the transition holds in the range already; else it lies above the range.
         holds: bool,
     },
+    /// Energies without a common point where all are finite.
+    #[error(
+        "infeasible: expected a point where every energy is finite, got {energy} at factor `{factor}`: its constraint does not hold together with the others"
+    )]
+    Infeasible {
+        /// The factor.
+        factor: String,
+        /// Its energy.
+        energy: f64,
+    },
     /// A fixed point that an answer depends on was not reached.
     #[error("could not reach {what}: {termination}")]
     NotReached {

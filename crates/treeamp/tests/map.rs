@@ -394,22 +394,103 @@ fn large_signals_have_a_mode() {
     }
 }
 
-/// Constraints that cannot hold together have no minimiser.
+/// Constraints that cannot hold together have no minimiser: the report says so, and has no least energy.
 #[test]
 fn infeasible_problems_are_said_to_be() {
     let w = Matrix::from_fn(4, 3, |i, j| 1.0 + (i * j) as f64).unwrap();
-    let model = source(NonNegative::new().unwrap().iid(3))
-        >> var("x")
-        >> Linear::new(w).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(0.0).unwrap()
-        >> var("y");
-    let tree = model.build().unwrap().condition("y", &[-1.0; 4]).unwrap();
-    let said = match MaximumAPosteriori.on(&tree).unwrap().run(&mut ()) {
-        Ok(report) => report.solution(&tree).unwrap_err(),
-        Err(error) => error,
-    };
-    assert!(said.to_string().contains("constraint"), "{said}");
+    let wide = gaussian_matrix(2, 3, 1);
+    let box_law = || BoxConstraint::new(-0.01, 0.01).unwrap().iid(3);
+    let trees = [
+        regression(NonNegative::new().unwrap().iid(3), &w, 0.0, &[-1.0; 4]),
+        regression(box_law(), &wide, 0.0, &[5.0, -7.0]),
+    ];
+    for (tree, fallback) in trees.iter().flat_map(|t| {
+        let all = [Fallback::Automatic, Fallback::Forced, Fallback::Forbidden];
+        all.map(|f| (t, f))
+    }) {
+        let engine = MaximumAPosteriori.on(tree).unwrap().fallback(fallback);
+        let Ok(report) = engine.run(&mut ()) else {
+            continue; // a typed error before the end will do
+        };
+        let how = &report.termination;
+        assert!(!how.is_converged(), "{fallback:?}: {how}");
+        let refused = report.solution(tree).unwrap_err();
+        assert!(matches!(refused, RunError::NotReached { .. }), "{refused}");
+        let least = report.least_energy();
+        assert!(
+            least.as_ref().is_err() || !least.as_ref().unwrap().is_nan(),
+            "{least:?}"
+        );
+    }
+}
+
+/// A run that was stopped short is no solution, unless one asks for where it is.
+#[test]
+fn an_unfinished_run_has_no_solution() {
+    let w = gaussian_matrix(50, 200, 1);
+    let y = observed(&w, 5, 0.1);
+    let tree = regression(L1::new(0.5).unwrap().iid(200), &w, 0.01, &y);
+    let engine = MaximumAPosteriori.on(&tree).unwrap().max_sweeps(20);
+    let report = engine.fallback(Fallback::Forbidden).run(&mut ()).unwrap();
+    let refused = report.solution(&tree).unwrap_err();
+    assert!(matches!(refused, RunError::NotReached { .. }), "{refused}");
+    let (_, best) = minimised(&tree, Fallback::Automatic, "lasso");
+    let so_far = report.solution_so_far(&tree).unwrap().energy();
+    assert!(so_far > best.solution(&tree).unwrap().energy());
+}
+
+/// A proximal map or an energy of one's own that is not a number is an error that names the factor.
+#[test]
+fn what_is_not_a_number_is_an_error_of_its_factor() {
+    let w = gaussian_matrix(6, 8, 1);
+    let y = observed(&w, 2, 0.1);
+    let broken = |x: f64| if x.abs() > 0.05 { f64::NAN } else { 0.0 };
+    let ridge = |t: f64, u: f64| u / (1.0 + t);
+    let slope = |t: f64, _: f64| 1.0 / (1.0 + t);
+    let square = |x: f64| 0.5 * x * x;
+    let laws = [
+        CustomPenalty::new("broken", move |t, u| ridge(t, u) + broken(u), slope, square),
+        CustomPenalty::new("broken", ridge, move |t, u| slope(t, u) + broken(u), square),
+    ];
+    for law in laws {
+        let tree = regression(law.iid(8), &w, 0.1, &y);
+        let error = MaximumAPosteriori
+            .on(&tree)
+            .unwrap()
+            .run(&mut ())
+            .unwrap_err();
+        assert!(
+            matches!(&error, RunError::Factor { factor, .. } if factor == "broken"),
+            "{error}"
+        );
+        let error = ExpectationPropagation.on(&tree).unwrap().run(&mut ());
+        assert!(error.unwrap_err().to_string().contains("`broken`"));
+    }
+    let law = CustomPenalty::new("broken", ridge, slope, move |x| square(x) + broken(x));
+    let tree = regression(law.iid(8), &w, 0.1, &y);
+    let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+    assert!(!report.termination.is_converged());
+    assert!(report.termination.to_string().contains("`broken`"));
+    assert!(report.least_energy().is_err() && report.solution(&tree).is_err());
+}
+
+/// Hardly any noise: the misfit is amplified by 1e12 and more, and energy and objective agree all the same, relative to the
+/// sum of the energies.
+#[test]
+fn the_objective_is_the_energy_at_very_low_noise() {
+    for (m, n) in [(60, 100), (100, 60)] {
+        for delta in [1e-8, 1e-12, 1e-13] {
+            for noise in [0.0, 0.1] {
+                let w = gaussian_matrix(m, n, 1);
+                let y = observed(&w, 10, noise);
+                let tree = regression(L1::new(1.0).unwrap().iid(n), &w, delta, &y);
+                for fallback in [Fallback::Automatic, Fallback::Forced] {
+                    let what = format!("{m} x {n}, {delta:e}, {noise} {fallback:?}");
+                    minimised(&tree, fallback, &what);
+                }
+            }
+        }
+    }
 }
 
 /// The mode takes isotropic beliefs only, and says so before the first sweep.

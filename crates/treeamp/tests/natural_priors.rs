@@ -40,6 +40,35 @@ fn real_and_sparse_variables() {
     }
 }
 
+/// Log-odds of hundreds are probabilities that round to 0 or 1: the law knows better, at tilts that bring it back.
+#[test]
+fn sparse_variables_beyond_probabilities() {
+    let (a0, b0) = (1.7, 0.6);
+    for eta in [-2000.0, -300.0, -40.0, 40.0, 300.0, 2000.0] {
+        let law = NaturalPrior::sparse(a0, b0, eta).unwrap();
+        let with_zero = |a: f64, b: f64| {
+            let (x, y) = (eta, real(a, b));
+            x.max(y) + (-(x - y).abs()).exp().ln_1p()
+        };
+        for (a, b) in [
+            (0.0, 0.0),
+            (0.3, 40.0),
+            (2.0, -80.0),
+            (1e200, 3.0),
+            (5.0, 170.0),
+        ] {
+            let expected = with_zero(a + a0, b + b0) - with_zero(a0, b0);
+            let t = law.tilted(a, b);
+            close("sparse", t.log_z, expected, TOLERANCE);
+            // p(x ≠ 0) = e^{A_real - A_sparse}
+            let full = (real(a + a0, b + b0) - with_zero(a + a0, b + b0)).exp();
+            let mean = full * (b + b0) / (a + a0);
+            close("sparse mean", t.mean, mean, 1e-10);
+            assert!(t.variance >= 0.0 && t.variance.is_finite());
+        }
+    }
+}
+
 #[test]
 fn binary_variables() {
     let b0 = 0.35;

@@ -273,3 +273,56 @@ fn a_penalty_of_ones_own_is_checked_on_request() {
         assert!((x.variance - y.variance).abs() < 1e-15);
     }
 }
+
+/// Kinks at a scale of 1e-3 or 100: one reach does not see them all.
+#[test]
+fn a_check_looks_at_several_scales_or_at_a_given_one() {
+    let kinked = |at: f64| {
+        let soft = |t: f64, u: f64| u.signum() * (u.abs() - t).max(0.0);
+        // wrong beyond the kink
+        let slope = move |t: f64, u: f64| f64::from(u.abs() > t) + f64::from(u.abs() > at);
+        CustomPenalty::new("kinked", soft, slope, f64::abs)
+    };
+    kinked(200.0).check_within(10.0).unwrap();
+    for at in [5.0, 200.0] {
+        assert!(kinked(at).check().is_err(), "{at}");
+    }
+    assert!(kinked(5e4).check_within(1e5).is_err());
+    assert!(kinked(5.0).check_within(-1.0).is_err());
+    huber(1.0).check_within(1e-3).unwrap();
+    assert!(huber(1.0).with_scale(0.0).is_err());
+}
+
+/// Cold, a penalty of one's own says what its scale is: expectation propagation starts, and gives what the catalogue's gives.
+#[test]
+fn a_penalty_of_ones_own_starts_cold() {
+    let soft = |t: f64, u: f64| u.signum() * (u.abs() - 3.0 * t).max(0.0);
+    let slope = |t: f64, u: f64| f64::from(u.abs() > 3.0 * t);
+    let own = CustomPenalty::new("own", soft, slope, |x: f64| 3.0 * x.abs());
+    let w = common::gaussian_matrix(30, 20, 1);
+    let y = normals(30, 2);
+    let tree = |prior: Box<dyn Fn() -> Fragment>| {
+        let like = GaussianLikelihood::new(0.5)
+            .unwrap()
+            .observed(y.clone())
+            .unwrap();
+        let model = prior() >> var("x") >> Linear::new(w.clone()).unwrap() >> var("z") >> like;
+        model.build().unwrap()
+    };
+    let mean = |tree: &Tree| {
+        let report = ExpectationPropagation
+            .on(tree)
+            .unwrap()
+            .run(&mut ())
+            .unwrap();
+        assert!(report.termination.is_converged(), "{}", report.termination);
+        report.mean("x").unwrap().to_vec()
+    };
+    let given = own.clone().with_scale(2.0).unwrap();
+    let l1 = mean(&tree(Box::new(|| source(L1::new(3.0).unwrap().iid(20)))));
+    for law in [own, given] {
+        let x = mean(&tree(Box::new(move || source(law.clone().iid(20)))));
+        // both settle to 1e-6
+        assert!(common::relative_gap(&x, &l1) < 1e-5);
+    }
+}

@@ -219,6 +219,33 @@ fn a_penalty_that_is_too_strong_leaves_a_constant() {
     }
 }
 
+/// From no penalty at all to one that leaves hardly anything, at a size where the splitting has some work: it settles.
+#[test]
+fn larger_images_settle_at_any_strength() {
+    let shape = [32, 32];
+    let y = noisy(&plateaus(&shape), 0.1, 3);
+    let mut strengths = vec![1e-10, 9.0, 1000.0];
+    if std::env::var("TREEAMP_FULL").is_ok() {
+        strengths.push(50.0);
+    }
+    for boundary in [Boundary::Periodic, Boundary::Neumann] {
+        for strength in &strengths {
+            let tree = denoising(&shape, &y, 0.01, *strength, boundary);
+            let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+            let what = format!("{boundary:?} {strength}: {}", report.termination);
+            let steps = report.fallback.as_ref().map_or(0, |d| d.evaluations);
+            assert!(report.termination.is_converged(), "{what} after {steps}");
+            println!("{what} after {steps} evaluations");
+            let energy = report.solution(&tree).unwrap().energy();
+            let least = report.least_energy().unwrap();
+            assert!(
+                (energy - least).abs() <= 1e-8 * energy,
+                "{what}: {energy}, {least}"
+            );
+        }
+    }
+}
+
 #[test]
 fn an_l1_norm_of_the_gradient_is_the_anisotropic_variant() {
     // one dimension: both are the same
@@ -285,8 +312,8 @@ fn deblurring_agrees_with_a_primal_dual_method() {
 
 /// A Bayesian sign likelihood with a penalty on the gradient, in expectation propagation: all-MAP would be minimised by
 /// zero. The penalty knows that the weights are plateaus, and finds their direction better than a Gaussian prior alone, on
-/// every draw. Not every run settles: the curvature of a penalty jumps with its active set, and about one in four ends in a
-/// small cycle, which the double loop does not cure.
+/// every draw. The curvature of a penalty jumps with its active set: without softened corners one run in four ends in a small
+/// cycle around a fixed point that does not exist.
 #[test]
 fn classification_with_a_penalty_on_the_gradient() {
     let (n, m) = (100, 60);
@@ -319,6 +346,7 @@ fn classification_with_a_penalty_on_the_gradient() {
             assert!(!matches!(report.termination, Termination::Diverging(_)));
             let penalised = tree.variables().len() == 3;
             settled += usize::from(penalised && report.termination.is_converged());
+            assert!(report.log_evidence().unwrap().is_finite());
             let x = report.mean("x").unwrap();
             let dot: f64 = x.iter().zip(&x0).map(|(x, y)| x * y).sum();
             let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -329,8 +357,7 @@ fn classification_with_a_penalty_on_the_gradient() {
         let what = format!("{with} with the penalty, {without} without");
         assert!(with > without + 0.1, "{what}");
     }
-    // 15 when this was written
-    assert!(settled >= 12, "{settled} of 20 runs settled");
+    assert_eq!(settled, 20, "runs that settled");
 }
 
 /// The recorded run: a Gaussian prior, noise of variance 1/2 and a gradient penalty of strength one on 32 x 32 pixels. Ours

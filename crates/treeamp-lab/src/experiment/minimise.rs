@@ -49,7 +49,7 @@ pub fn minimise(
         engine = engine.damping(Damping::Constant(d));
     }
     let report = engine.run(&mut ())?;
-    let solution = report.solution(&posterior)?;
+    let solution = report.solution_so_far(&posterior)?;
     Ok(Minimisation {
         truth,
         posterior,

@@ -33,14 +33,18 @@ impl ExpectationPropagation {
     /// Plans it on a tree.
     ///
     /// # Errors
-    /// Factors without an expectation propagation rule, unsupported beliefs.
+    /// Factors without an expectation propagation rule, unsupported beliefs, beliefs that take more than two gibibytes.
     pub fn on(self, tree: &Tree) -> Result<Engine<'_, Self>, RunError> {
-        if let Some(v) = tree.variables().iter().find(|v| v.spec.ratio.is_some()) {
-            return Err(RunError::LimitOnly {
-                variable: v.name.clone(),
-            });
-        }
-        Engine::new(tree, self)
+        self.on_with(tree, Options::default())
+    }
+
+    /// Plans it on a tree with these options: beliefs may take as much memory as they say.
+    ///
+    /// # Errors
+    /// As [`on`](Self::on).
+    pub fn on_with(self, tree: &Tree, options: Options) -> Result<Engine<'_, Self>, RunError> {
+        sizes_known(tree)?;
+        Engine::with_options(tree, self, options)
     }
 }
 
@@ -306,6 +310,16 @@ impl Algorithm for ExpectationPropagation {
             value: excess + own,
             excess,
         }
+    }
+}
+
+/// A variable in the limit of infinite size is for theory only.
+pub(super) fn sizes_known(tree: &Tree) -> Result<(), RunError> {
+    match tree.variables().iter().find(|v| v.spec.ratio.is_some()) {
+        None => Ok(()),
+        Some(v) => Err(RunError::LimitOnly {
+            variable: v.name.clone(),
+        }),
     }
 }
 

@@ -8,6 +8,7 @@
 //! led, forgets the differences, and rests for a while: twice as long each time (decision 7).
 
 use super::Message;
+use crate::math::anderson::Anderson;
 
 /// Differences that are kept.
 const DEPTH: usize = 5;
@@ -35,17 +36,11 @@ const RIDGE: f64 = 1e-12;
 pub(super) struct Acceleration {
     /// Where the numbers of each message start, those of its precision first, and how they are weighed.
     parts: Vec<Part>,
-    /// The messages before the sweep, after it, and the one before.
+    /// The messages before the sweep, after it, and the difference.
     before: Vec<f64>,
     after: Vec<f64>,
-    last_after: Vec<f64>,
-    last_f: Vec<f64>,
     f: Vec<f64>,
-    /// Differences, the newest at `count - 1` modulo the depth.
-    delta_f: Vec<Vec<f64>>,
-    delta_g: Vec<Vec<f64>>,
-    count: usize,
-    has_last: bool,
+    past: Anderson,
     /// The sweep started from a jump, and $\|f\|$ was this before it.
     jumped_from: Option<f64>,
     /// Residual over $\|f\|$ in the last sweep without a jump.
@@ -100,13 +95,8 @@ impl Acceleration {
             parts,
             before: vec![0.0; end],
             after: vec![0.0; end],
-            last_after: vec![0.0; end],
-            last_f: vec![0.0; end],
             f: vec![0.0; end],
-            delta_f: vec![vec![0.0; end]; DEPTH],
-            delta_g: vec![vec![0.0; end]; DEPTH],
-            count: 0,
-            has_last: false,
+            past: Anderson::new(end, DEPTH, RIDGE),
             jumped_from: None,
             residual_per_f: f64::NAN,
             norm: f64::NAN,
@@ -146,10 +136,10 @@ impl Acceleration {
         for (f, (g, x)) in self.f.iter_mut().zip(self.after.iter().zip(&self.before)) {
             *f = g - x;
         }
-        if !self.has_last {
+        if self.past.is_blank() {
             self.weigh();
         }
-        let norm = self.product(&self.f, &self.f).sqrt();
+        let norm = product(&self.parts, &self.f, &self.f).sqrt();
         if jumped.is_some_and(|from| !(norm <= GROWTH * from)) {
             return self.go_back(messages, plain);
         }
@@ -165,7 +155,8 @@ impl Acceleration {
         if !(judgement.residual < NEAR && norm < SMALL && norm > 0.0) {
             return self.forgotten(judgement);
         }
-        self.remember();
+        let dot = |x: &[f64], y: &[f64]| product(&self.parts, x, y);
+        self.past.remember(&self.f, &self.after, dot);
         self.norm = norm;
         if self.stagnates(judgement.jumped) {
             self.pause();
@@ -192,13 +183,12 @@ impl Acceleration {
 
     /// The map of a sweep is another one now.
     pub fn forget(&mut self) {
-        self.count = 0;
-        self.has_last = false;
+        self.past.forget();
     }
 
     /// Jumps ahead, if the sweeps so far tell where to.
     pub fn jump<M: Message>(&mut self, messages: &mut [M]) {
-        if !self.has_last || self.count == 0 {
+        if !self.past.has_past() {
             return;
         }
         if self.rest > 0 {
@@ -214,7 +204,7 @@ impl Acceleration {
     }
 
     fn go_back<M: Message>(&mut self, messages: &mut [M], plain: Judgement) -> Judgement {
-        scatter(&self.parts, messages, &self.last_after);
+        scatter(&self.parts, messages, self.past.last());
         self.pause();
         self.forgotten(Judgement {
             back: true,
@@ -234,55 +224,12 @@ impl Acceleration {
         }
     }
 
-    fn product(&self, x: &[f64], y: &[f64]) -> f64 {
-        let dot = |from: usize, to: usize| -> f64 {
-            let pairs = x[from..to].iter().zip(&y[from..to]);
-            pairs.map(|(x, y)| x * y).sum()
-        };
-        let terms = self.parts.iter().map(|p| {
-            p.precision_weight * dot(p.start, p.precisions)
-                + p.linear_weight * dot(p.precisions, p.end)
-        });
-        terms.sum()
-    }
-
-    /// Adds the differences to the sweep before.
-    fn remember(&mut self) {
-        if self.has_last {
-            let slot = self.count % DEPTH;
-            let differ = |out: &mut [f64], new: &[f64], old: &[f64]| {
-                for (d, (x, y)) in out.iter_mut().zip(new.iter().zip(old)) {
-                    *d = x - y;
-                }
-            };
-            differ(&mut self.delta_f[slot], &self.f, &self.last_f);
-            differ(&mut self.delta_g[slot], &self.after, &self.last_after);
-            self.count += 1;
-        }
-        self.last_f.copy_from_slice(&self.f);
-        self.last_after.copy_from_slice(&self.after);
-        self.has_last = true;
-    }
-
     /// Sets the messages to $g - \Delta G\,\gamma$, as far as precisions may change. Says whether it did.
     fn leap<M: Message>(&mut self, messages: &mut [M]) -> bool {
-        let n = self.count.min(DEPTH);
-        let mut gram = [[0.0; DEPTH]; DEPTH];
-        let mut gamma = [0.0; DEPTH];
-        for i in 0..n {
-            for j in 0..=i {
-                gram[i][j] = self.product(&self.delta_f[i], &self.delta_f[j]);
-                gram[j][i] = gram[i][j];
-            }
-            gamma[i] = self.product(&self.delta_f[i], &self.f);
-        }
-        if !solve(&mut gram, &mut gamma, n) {
-            return false;
-        }
         // the jump itself, in the place of f
-        for (k, out) in self.f.iter_mut().enumerate() {
-            let along: f64 = (0..n).map(|i| gamma[i] * self.delta_g[i][k]).sum();
-            *out = -along;
+        let dot = |x: &[f64], y: &[f64]| product(&self.parts, x, y);
+        if !self.past.correct(&mut self.f, dot) {
+            return false;
         }
         let mut length: f64 = 1.0;
         for part in &self.parts {
@@ -325,30 +272,14 @@ fn scatter<M: Message>(parts: &[Part], messages: &mut [M], numbers: &[f64]) {
     }
 }
 
-/// Solves $(G + \epsilon\,\mathrm{diag}\,G)\,x = y$ by Cholesky's decomposition, in place; false when $G$ has nothing in it.
-fn solve(gram: &mut [[f64; DEPTH]; DEPTH], y: &mut [f64; DEPTH], n: usize) -> bool {
-    for i in 0..n {
-        gram[i][i] *= 1.0 + RIDGE;
-        for j in 0..=i {
-            let dot: f64 = (0..j).map(|k| gram[i][k] * gram[j][k]).sum();
-            let rest = gram[i][j] - dot;
-            if i == j {
-                if !(rest > 0.0) {
-                    return false;
-                }
-                gram[i][i] = rest.sqrt();
-            } else {
-                gram[i][j] = rest / gram[j][j];
-            }
-        }
-    }
-    for i in 0..n {
-        let dot: f64 = (0..i).map(|k| gram[i][k] * y[k]).sum();
-        y[i] = (y[i] - dot) / gram[i][i];
-    }
-    for i in (0..n).rev() {
-        let dot: f64 = (i + 1..n).map(|k| gram[k][i] * y[k]).sum();
-        y[i] = (y[i] - dot) / gram[i][i];
-    }
-    true
+/// The inner product of the numbers of all messages, as they are weighed.
+fn product(parts: &[Part], x: &[f64], y: &[f64]) -> f64 {
+    let dot = |from: usize, to: usize| -> f64 {
+        let pairs = x[from..to].iter().zip(&y[from..to]);
+        pairs.map(|(x, y)| x * y).sum()
+    };
+    let terms = parts.iter().map(|p| {
+        p.precision_weight * dot(p.start, p.precisions) + p.linear_weight * dot(p.precisions, p.end)
+    });
+    terms.sum()
 }

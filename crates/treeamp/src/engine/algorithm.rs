@@ -130,6 +130,11 @@ pub trait Algorithm: Sync {
         false
     }
 
+    /// Why a run that settled at these messages, by edge, has no answer all the same.
+    fn refutes(&self, _tree: &Tree, _messages: &[Self::Message]) -> Option<RunError> {
+        None
+    }
+
     /// Its fallback is certain to end at a fixed point of this tree, or to say why not.
     fn is_certain(&self, tree: &Tree) -> bool {
         let _ = tree;

@@ -11,8 +11,8 @@ const CONFIRMING_LIMIT: usize = 20;
 use super::state::State;
 use super::sweep::Pass;
 use super::{
-    Algorithm, Engine, Marginal, Messages, Objective, Observer, Potential, Report, SweepRecord,
-    Term, Termination,
+    Algorithm, Divergence, Engine, Marginal, Messages, Objective, Observer, Potential, Report,
+    SweepRecord, Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -31,7 +31,10 @@ impl<A: Algorithm> Engine<'_, A> {
         let ended = (trace.len(), last);
         let fallback = self.fall_back(&mut state, ended, &mut termination, observer)?;
         state.release();
-        let objective = if state.has_good || trace.iter().any(|r| r.improper == 0) {
+        let refuted = self.refuted(&state, trace.len(), &mut termination);
+        let objective = if let Some(error) = refuted {
+            Err(error)
+        } else if state.has_good || trace.iter().any(|r| r.improper == 0) {
             let perfect = Termination::Converged {
                 perfect_recovery: true,
             };
@@ -78,6 +81,30 @@ impl<A: Algorithm> Engine<'_, A> {
             fallback,
             objective,
         })
+    }
+
+    /// A settled run whose answer the algorithm refutes has not converged.
+    fn refuted(
+        &self,
+        state: &State<A>,
+        sweep: usize,
+        termination: &mut Termination,
+    ) -> Option<RunError> {
+        let messages = &state.store[..self.tree.edges().len()];
+        let settled = termination.is_converged();
+        let error = settled.then(|| self.algorithm.refutes(self.tree, messages))??;
+        let factor = match &error {
+            RunError::Infeasible { factor, .. } => Some(factor.clone()),
+            _ => None,
+        };
+        *termination = Termination::Diverging(Divergence {
+            sweep,
+            factor,
+            variable: None,
+            direction: None,
+            reason: error.to_string(),
+        });
+        Some(error)
     }
 
     /// The objective where variances vanish. That is fine where the signal is discrete; where it is continuous and the

@@ -8,10 +8,10 @@ use super::acceleration::Acceleration;
 use super::adaptive::Step;
 use super::report::{check_len, find_edge};
 use super::state::State;
-use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages};
+use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages, Options};
 use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::RunError;
-use crate::model::{Direction, Variable};
+use crate::model::{Direction, Tree, Variable};
 
 /// Random starts have streams of their own: a sample of the model with the same seed must not meet its own signal.
 pub(crate) const START_STREAM: u64 = 1 << 32;
@@ -19,7 +19,7 @@ pub(crate) const START_STREAM: u64 = 1 << 32;
 impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn start(&self) -> Result<State<A>, RunError> {
         let variables = self.tree.variables();
-        self.check_memory()?;
+        check_memory(self.tree, &self.options)?;
         let class = classes(variables);
         let of_class = |c: usize| {
             let member = class.iter().position(|k| *k == c).unwrap_or(0);
@@ -101,44 +101,7 @@ impl<A: Algorithm> Engine<'_, A> {
 
     /// A copy of the last good messages is kept.
     pub(super) fn rolls_back(&self) -> bool {
-        let small = |v: &Variable| v.spec.len() <= LARGE;
-        let automatic = || self.tree.variables().iter().all(small);
-        self.options.rollback.unwrap_or_else(automatic)
-    }
-
-    /// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable its
-    /// marginal, three to tell oscillations by, and one message and one marginal to work in; and what the factors
-    /// around them need.
-    fn check_memory(&self) -> Result<(), RunError> {
-        let variables = self.tree.variables();
-        let structured = |i: usize| variables[i].spec.structure != Structure::Isotropic;
-        let mut bytes: Vec<u64> = vec![0; variables.len()];
-        for (i, v) in variables.iter().enumerate().filter(|(i, _)| structured(*i)) {
-            let stored = v.spec.structure.stored_len(v.spec.len());
-            let numbers = stored.saturating_add(v.spec.len()) as u64;
-            let slots = self.plan.slot_variable.iter().filter(|s| **s == i).count();
-            let back = if self.rolls_back() { v.edges.len() } else { 0 };
-            bytes[i] = (8 * (slots + back + 6) as u64).saturating_mul(numbers);
-        }
-        for (f, node) in self.tree.factors().iter().enumerate() {
-            let ends = node.edges.iter().map(|e| self.tree.edges()[*e].variable);
-            if let Some(i) = ends.into_iter().find(|i| structured(*i)) {
-                let numbers = node.factor.dense_len(&self.tree.port_specs(f)) as u64;
-                bytes[i] = bytes[i].saturating_add(numbers.saturating_mul(8));
-            }
-        }
-        let total = bytes.iter().fold(0_u64, |t, b| t.saturating_add(*b));
-        let most = (0..variables.len()).max_by_key(|i| bytes[*i]);
-        match most.map(|i| &variables[i]) {
-            Some(v) if total > self.options.memory_limit => Err(RunError::Memory {
-                variable: v.name.clone(),
-                structure: v.spec.structure.to_string(),
-                shape: v.spec.to_string(),
-                bytes: total,
-                limit: self.options.memory_limit,
-            }),
-            _ => Ok(()),
-        }
+        rolls_back(self.tree, &self.options)
     }
 
     /// The messages before the first sweep. Returns the edges to be left alone in it: a forward
@@ -249,5 +212,54 @@ fn given_twice(option: &'static str, factor: &str, variable: &str) -> RunError {
         option,
         expected: "given once per edge".to_owned(),
         got: format!("two entries for {factor} - {variable}"),
+    }
+}
+
+fn rolls_back(tree: &Tree, options: &Options) -> bool {
+    let small = |v: &Variable| v.spec.len() <= LARGE;
+    let automatic = || tree.variables().iter().all(small);
+    options.rollback.unwrap_or_else(automatic)
+}
+
+/// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable its
+/// marginal, three to tell oscillations by, and one message and one marginal to work in; and what the factors
+/// around them need.
+pub(super) fn check_memory(tree: &Tree, options: &Options) -> Result<(), RunError> {
+    let variables = tree.variables();
+    let structured = |i: usize| variables[i].spec.structure != Structure::Isotropic;
+    let mut bytes: Vec<u64> = vec![0; variables.len()];
+    for (i, v) in variables.iter().enumerate().filter(|(i, _)| structured(*i)) {
+        let stored = v.spec.structure.stored_len(v.spec.len());
+        let numbers = stored.saturating_add(v.spec.len()) as u64;
+        let slots = if v.edges.len() == 2 {
+            2
+        } else {
+            2 * v.edges.len()
+        };
+        let back = if rolls_back(tree, options) {
+            v.edges.len()
+        } else {
+            0
+        };
+        bytes[i] = (8 * (slots + back + 6) as u64).saturating_mul(numbers);
+    }
+    for (f, node) in tree.factors().iter().enumerate() {
+        let ends = node.edges.iter().map(|e| tree.edges()[*e].variable);
+        if let Some(i) = ends.into_iter().find(|i| structured(*i)) {
+            let numbers = node.factor.dense_len(&tree.port_specs(f)) as u64;
+            bytes[i] = bytes[i].saturating_add(numbers.saturating_mul(8));
+        }
+    }
+    let total = bytes.iter().fold(0_u64, |t, b| t.saturating_add(*b));
+    let most = (0..variables.len()).max_by_key(|i| bytes[*i]);
+    match most.map(|i| &variables[i]) {
+        Some(v) if total > options.memory_limit => Err(RunError::Memory {
+            variable: v.name.clone(),
+            structure: v.spec.structure.to_string(),
+            shape: v.spec.to_string(),
+            bytes: total,
+            limit: options.memory_limit,
+        }),
+        _ => Ok(()),
     }
 }

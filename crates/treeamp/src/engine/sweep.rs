@@ -1,5 +1,6 @@
 //! The loop: forward and backward passes until the moments settle.
 
+use super::start::check_memory;
 use super::state::State;
 use super::{
     Algorithm, Damping, Divergence, Fallback, Initial, Marginal, Message, Messages, Objective,
@@ -53,12 +54,21 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     /// # Errors
     /// Whatever [`Plan::new`] finds.
     pub fn new(tree: &'t Tree, algorithm: A) -> Result<Self, RunError> {
+        Self::with_options(tree, algorithm, Options::default())
+    }
+
+    /// Plans a run with these options: a memory limit above the default must be known to the planner.
+    ///
+    /// # Errors
+    /// Whatever [`Plan::new`] finds; beliefs beyond the memory limit.
+    pub fn with_options(tree: &'t Tree, algorithm: A, options: Options) -> Result<Self, RunError> {
+        check_memory(tree, &options)?;
         let plan = Plan::new(tree, &algorithm)?;
         Ok(Self {
             tree,
             algorithm,
             plan,
-            options: Options::default(),
+            options,
             warm: None,
         })
     }
@@ -120,7 +130,8 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
-    /// The most bytes that diagonal, block and full beliefs may take (2 GiB).
+    /// The most bytes that diagonal, block and full beliefs may take (2 GiB). The planner has checked the default by now: to
+    /// go beyond it, plan [`with_options`](Self::with_options).
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.options.memory_limit = bytes;

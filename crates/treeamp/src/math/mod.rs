@@ -1,5 +1,6 @@
 //! Numerics that have never heard of a graph.
 
+pub(crate) mod anderson;
 pub mod bessel;
 pub mod complex_matrix;
 pub mod decomposition;

@@ -5,12 +5,13 @@
 
 use crate::belief::{Gaussian, Structure, product_excess};
 use crate::error::FactorError;
-use crate::factor::ALL_STRUCTURES;
+use crate::factor::{ALL_STRUCTURES, FEASIBLE};
 
 mod channel;
 mod disorder;
 mod likelihood;
 mod parts;
+mod penalised;
 mod penalty;
 mod prior;
 mod proximal;
@@ -20,7 +21,8 @@ mod view;
 pub use channel::channel_observed;
 pub use likelihood::{ObservedLaw, SeparableLikelihood};
 pub use parts::{PartsLikelihood, PartsPrior};
-pub use penalty::{Penalised, Penalty, PenaltyLaw};
+pub use penalised::Penalised;
+pub use penalty::{Penalty, PenaltyLaw};
 pub use prior::{IidLaw, SeparablePrior};
 pub use rows::{RowLaw, RowsPrior};
 
@@ -74,6 +76,15 @@ fn chunked_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
         .step_by(CHUNK)
         .map(|start| (start..(start + CHUNK).min(n)).map(&f).sum::<f64>())
         .sum()
+}
+
+/// Brings a component of `x` back to the support that it left by rounding.
+fn within((low, high): (f64, f64), x: &[f64]) -> impl Fn(f64) -> f64 {
+    let slack = FEASIBLE * x.iter().fold(0.0, |s: f64, x| s.max(x.abs()));
+    move |x| {
+        let place = x.max(low).min(high);
+        if (place - x).abs() <= slack { place } else { x }
+    }
 }
 
 /// $\sum_i\ln\mathcal N(\hat x_i; m_i, v_0 + 1/a)$: what a Gaussian law with natural parameters `law(i)` adds to a proper

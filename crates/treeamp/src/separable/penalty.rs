@@ -1,15 +1,10 @@
-//! A penalty $e^{-E(x)}$ as a factor: at the source of a variable, or at the end of a chain.
+//! Penalties $e^{-E(x)}$: what is asked of one, and its way into a model.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
-use super::prior::listed;
-use super::proximal::message_from_mode;
-use super::{chunked_sum, fill_moments, gaussian_message, law_structures};
-use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure};
-use crate::error::{FactorError, ShapeError};
-use crate::factor::{Arity, EnsembleRule, FEASIBLE, Factor, Incoming, PosteriorRule, ProximalRule};
-use crate::scalar::{ScalarPenalty, ScalarView, Tilt, Tilted};
+use super::penalised::{Penalised, Place};
+use super::{chunked_sum, fill_moments, within};
+use crate::scalar::{ScalarPenalty, Tilt, Tilted};
 
 /// An energy $E(x)$ of an array, known by its proximal map. Every [`ScalarPenalty`] is one, component by
 /// component.
@@ -30,6 +25,12 @@ pub trait Penalty: Debug + Clone + Send + Sync + 'static {
     /// What it expects.
     fn check_shape(&self, _shape: &[usize]) -> Result<(), String> {
         Ok(())
+    }
+
+    /// The curvature $v$ of [`proximal`](Self::proximal) with its corners softened: slopes are those of chords between
+    /// $b_i \pm h$, so that $v$ is continuous in $b$. `None` if it has none but the exact one.
+    fn softened(&self, _shape: &[usize], _a: f64, _b: &[f64], _h: f64) -> Option<f64> {
+        None
     }
 
     /// What it says before it has heard anything: a belief of about its scale, the same on every component. Flat if
@@ -77,13 +78,14 @@ impl<P: ScalarPenalty> Penalty for P {
     }
 
     fn energy(&self, _: &[usize], x: &[f64]) -> f64 {
-        let slack = FEASIBLE * x.iter().fold(0.0, |s: f64, x| s.max(x.abs()));
-        let (low, high) = self.support();
-        let inside = |x: f64| {
-            let place = x.max(low).min(high);
-            if (place - x).abs() <= slack { place } else { x }
-        };
+        let inside = within(self.support(), x);
         chunked_sum(x.len(), |i| ScalarPenalty::energy(self, inside(x[i])))
+    }
+
+    fn softened(&self, _: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
+        let mode = |b: f64| ScalarPenalty::proximal(self, a, b).mean;
+        let rise = chunked_sum(b.len(), |i| mode(b[i] + h) - mode(b[i] - h));
+        Some(rise / (2.0 * h * b.len() as f64))
     }
 
     fn nominal(&self, _: &[usize]) -> Tilt {
@@ -111,25 +113,6 @@ impl<P: ScalarPenalty> Penalty for P {
     }
 }
 
-/// A penalty on a signal, as a factor.
-#[derive(Debug, Clone)]
-pub struct Penalised<P> {
-    law: P,
-    place: Place,
-}
-
-#[derive(Debug, Clone)]
-enum Place {
-    /// The penalised variable starts here.
-    Source {
-        shape: Vec<usize>,
-        /// Relative size in the limit; the shape is then empty.
-        ratio: Option<f64>,
-    },
-    /// The variable has a producer; its shape is known once the tree is built.
-    End(Vec<usize>),
-}
-
 /// Gives every penalty the way into a model.
 pub trait PenaltyLaw: Penalty {
     /// The penalty of a vector of `n` components, at its source.
@@ -140,10 +123,7 @@ pub trait PenaltyLaw: Penalty {
     /// The penalty of an array, at its source.
     fn shaped(self, shape: impl Into<Vec<usize>>) -> Penalised<Self> {
         let (shape, ratio) = (shape.into(), None);
-        Penalised {
-            law: self,
-            place: Place::Source { shape, ratio },
-        }
+        Penalised::new(self, Place::Source { shape, ratio })
     }
 
     /// The penalty of a signal in the limit of infinite size, the reference that ratios refer to. For theory only.
@@ -154,263 +134,13 @@ pub trait PenaltyLaw: Penalty {
     /// The penalty of a signal in the limit of infinite size, `ratio` times the size of the reference.
     fn limit_of(self, ratio: f64) -> Penalised<Self> {
         let (shape, ratio) = (Vec::new(), Some(ratio));
-        Penalised {
-            law: self,
-            place: Place::Source { shape, ratio },
-        }
+        Penalised::new(self, Place::Source { shape, ratio })
     }
 
     /// The penalty of a variable that something else produces: `var("z") >> L1::new(0.5)?.at_end()`.
     fn at_end(self) -> Penalised<Self> {
-        Penalised {
-            law: self,
-            place: Place::End(Vec::new()),
-        }
+        Penalised::new(self, Place::End(Vec::new()))
     }
 }
 
 impl<P: Penalty> PenaltyLaw for P {}
-
-impl<P: Penalty> Penalised<P> {
-    /// The penalty.
-    pub fn law(&self) -> &P {
-        &self.law
-    }
-
-    fn shape(&self) -> &[usize] {
-        match &self.place {
-            Place::Source { shape, .. } | Place::End(shape) => shape,
-        }
-    }
-
-    fn refuse(expected: String, got: &SignalSpec) -> ShapeError {
-        ShapeError {
-            port: 0,
-            expected,
-            got: format!("shape {got}"),
-        }
-    }
-
-    fn check(&self, spec: &SignalSpec) -> Result<(), ShapeError> {
-        if spec.element != Element::Real {
-            return Err(Self::refuse("a real signal".to_owned(), spec));
-        }
-        let checked = self.law.check_shape(&spec.shape);
-        checked.map_err(|expected| Self::refuse(expected, spec))
-    }
-
-    /// The mode at a finite precision, and $v$.
-    fn fill(&self, x: &Gaussian, mode: &mut [f64]) -> Result<f64, FactorError> {
-        let a = x.precision.scalar();
-        let v = self.law.proximal(self.shape(), a, &x.linear, mode);
-        if v < f64::INFINITY {
-            return Ok(v);
-        }
-        Err(FactorError::Improper(format!(
-            "the incoming precision is {a:e}, and `{}` has no mode",
-            self.law.name()
-        )))
-    }
-}
-
-impl<P: Penalty> Factor for Penalised<P> {
-    fn name(&self) -> &str {
-        self.law.name()
-    }
-
-    fn summary(&self) -> String {
-        listed(&self.law.parameters())
-    }
-
-    fn arity(&self) -> Arity {
-        match self.place {
-            Place::Source { .. } => Arity {
-                inputs: 0,
-                outputs: 1,
-            },
-            Place::End(_) => Arity {
-                inputs: 1,
-                outputs: 0,
-            },
-        }
-    }
-
-    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        match &self.place {
-            Place::End(_) => self.check(&inputs[0]).map(|()| Vec::new()),
-            Place::Source { shape, ratio } => {
-                let spec = SignalSpec {
-                    shape: shape.clone(),
-                    element: Element::Real,
-                    structure: Structure::Isotropic,
-                    ratio: *ratio,
-                };
-                self.check(&spec)?;
-                Ok(vec![spec])
-            }
-        }
-    }
-
-    fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
-        let Some(input) = inputs.first() else {
-            return Ok(None);
-        };
-        self.check(input)?;
-        Ok(Some(Arc::new(Self {
-            law: self.law.clone(),
-            place: Place::End(input.shape.clone()),
-        })))
-    }
-
-    fn structures(&self) -> &'static [Structure] {
-        if self.law.as_gaussian().is_some() {
-            law_structures::<f64>(true)
-        } else {
-            &[Structure::Isotropic]
-        }
-    }
-
-    /// How many updates in a row had no active coordinate.
-    fn workspace_len(&self, _: &[SignalSpec]) -> usize {
-        1
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-
-    fn proximal(&self) -> Option<&dyn ProximalRule> {
-        Some(self)
-    }
-
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        Factor::scalar(self).map(|_| self as &dyn EnsembleRule)
-    }
-
-    fn scalar(&self) -> Option<&dyn ScalarView> {
-        let alone = self.law.component(1.0, 0.0).is_some();
-        let source = matches!(self.place, Place::Source { .. });
-        (alone && source).then_some(self as &dyn ScalarView)
-    }
-}
-
-/// In expectation propagation a penalty is its own Laplace approximation: the mode and its curvature in place of
-/// mean and variance.
-impl<P: Penalty> PosteriorRule for Penalised<P> {
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
-        let x = incoming.get(0);
-        if x.structure() == Structure::Isotropic {
-            return Ok(self.envelope(incoming, work)?.0);
-        }
-        let mut total = gaussian_message::<f64>(x, |_| self.law.as_gaussian())?;
-        total.add_assign(x);
-        let spec = SignalSpec {
-            structure: x.structure(),
-            ..SignalSpec::real([x.len()])
-        };
-        let mut mode = Moments::zeros(&spec);
-        total.moments_into(&mut mode)?;
-        Ok(x.log_value(&mode.mean) - self.law.energy(self.shape(), &mode.mean))
-    }
-
-    fn message(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        _: usize,
-        out: &mut Gaussian,
-        work: &mut [f64],
-    ) -> Result<(), FactorError> {
-        let x = incoming.get(0);
-        let constant = self.law.as_gaussian();
-        if let Some(own) = constant.or_else(|| x.is_flat().then(|| self.law.nominal(self.shape())))
-        {
-            out.set_precision(own.a);
-            out.linear.fill(own.b);
-            return Ok(());
-        }
-        if x.is_pinned() {
-            out.set_flat();
-            return Ok(());
-        }
-        let v = self.fill(x, &mut out.linear)?;
-        message_from_mode(x, v, out, Some(&mut work[0]))
-    }
-
-    fn moments(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        target: usize,
-        out: &mut Moments,
-        work: &mut [f64],
-    ) -> Result<(), FactorError> {
-        let x = incoming.get(0);
-        if x.structure() == Structure::Isotropic {
-            return self.mode(incoming, target, out, work);
-        }
-        let mut total = gaussian_message::<f64>(x, |_| self.law.as_gaussian())?;
-        total.add_assign(x);
-        total.moments_into(out)
-    }
-}
-
-impl<P: Penalty> ProximalRule for Penalised<P> {
-    fn energy(&self, places: &[&[f64]]) -> f64 {
-        self.law.energy(self.shape(), places[0])
-    }
-
-    fn mode(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        _: usize,
-        out: &mut Moments,
-        _: &mut [f64],
-    ) -> Result<(), FactorError> {
-        let x = incoming.get(0);
-        let v = if x.is_pinned() {
-            out.mean.copy_from_slice(&x.linear);
-            0.0
-        } else {
-            self.fill(x, &mut out.mean)?
-        };
-        out.variance.set_scalar(v);
-        Ok(())
-    }
-
-    fn mode_message(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        target: usize,
-        out: &mut Gaussian,
-        work: &mut [f64],
-    ) -> Result<(), FactorError> {
-        PosteriorRule::message(self, incoming, target, out, work)
-    }
-
-    fn is_convex(&self) -> bool {
-        self.law.is_convex()
-    }
-
-    fn is_penalty(&self) -> bool {
-        true
-    }
-}
-
-/// The student of a zero-temperature state evolution.
-impl<P: Penalty> ScalarView for Penalised<P> {
-    fn prior(&self, x: Tilt) -> Option<Tilted> {
-        self.law.component(x.a, x.b)
-    }
-
-    fn corners(&self, a: f64) -> Vec<f64> {
-        self.law.corners(a)
-    }
-
-    fn gaussian(&self) -> Option<(f64, f64)> {
-        let own = self.law.as_gaussian().filter(|own| own.a > 0.0)?;
-        Some((own.b / own.a, 1.0 / own.a))
-    }
-}

@@ -1,10 +1,10 @@
 //! Separable laws at zero temperature: Gaussian ones, and priors with a mode of their own.
 
-use super::{SeparableLikelihood, SeparablePrior, chunked_sum, fill_moments};
+use super::{SeparableLikelihood, SeparablePrior, chunked_sum, fill_moments, within};
 use crate::belief::{Gaussian, Moments};
 use crate::error::FactorError;
 use crate::factor::{
-    FEASIBLE, Incoming, PosteriorRule, ProximalRule, message_from_moments, quadratic_energy,
+    Incoming, PosteriorRule, ProximalRule, message_from_moments, quadratic_energy,
 };
 use crate::scalar::{Elem, ScalarLikelihood, ScalarPrior};
 
@@ -47,6 +47,13 @@ pub(super) fn message_from_mode(
     Ok(())
 }
 
+/// What a law without a mode at precision `a` answers.
+pub(super) fn no_mode(law: &str, a: f64) -> FactorError {
+    FactorError::Improper(format!(
+        "the incoming precision is {a:e}, and `{law}` has no mode"
+    ))
+}
+
 impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
     /// The rule, of a law that has a mode.
     pub(super) fn proximal_rule(&self) -> Option<&dyn ProximalRule> {
@@ -63,10 +70,7 @@ impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
         if v < f64::INFINITY {
             return Ok(v);
         }
-        Err(FactorError::Improper(format!(
-            "the incoming precision is {a:e}, and `{}` has no mode",
-            P::NAME
-        )))
+        Err(no_mode(P::NAME, a))
     }
 }
 
@@ -80,13 +84,14 @@ impl<E: Elem, P: ScalarPrior<E>> ProximalRule for SeparablePrior<P, E> {
             return 0.5 * own.a * E::view(places[0]).iter().map(gap).sum::<f64>();
         }
         let x = E::view(places[0]);
-        let slack = FEASIBLE * places[0].iter().fold(0.0, |s: f64, x| s.max(x.abs()));
-        let (low, high) = law.support();
-        // rounding may leave the support; only real laws have one
+        let real = within(law.support(), places[0]);
+        // only real laws have a support
         let inside = |x: E| {
-            let place = x.re().max(low).min(high);
-            let near = E::REAL_LEN == 1 && (place - x.re()).abs() <= slack;
-            if near { E::from_real(place) } else { x }
+            if E::REAL_LEN == 1 {
+                E::from_real(real(x.re()))
+            } else {
+                x
+            }
         };
         let top = law.mode(0.0, E::ZERO).map_or(E::ZERO, |(x, _)| x);
         let top = law.log_density(top);

@@ -87,11 +87,8 @@ fn beliefs_that_do_not_fit_in_memory_are_refused() {
         >> gaussian(0.1, &vec![0.0; n]))
     .build()
     .unwrap();
-    let error = ExpectationPropagation
-        .on(&model)
-        .unwrap()
-        .run(&mut ())
-        .unwrap_err();
+    // by the planner
+    let error = ExpectationPropagation.on(&model).unwrap_err();
     // two messages, a way back for each, its marginal, three to tell oscillations by, and one of each to work in
     let expected = 8 * (2 + 2 + 6) * (n * n + n) as u64;
     match &error {
@@ -119,6 +116,15 @@ fn beliefs_that_do_not_fit_in_memory_are_refused() {
         engine.run(&mut ()),
         Err(RunError::Memory { limit: 100, .. })
     ));
+    // a limit of one's own is known to the planner, whichever way it differs
+    let options = |memory_limit| Options {
+        memory_limit,
+        ..Options::default()
+    };
+    let refused = ExpectationPropagation.on_with(&small, options(100));
+    assert!(matches!(refused, Err(RunError::Memory { limit: 100, .. })));
+    let options = options(u64::MAX);
+    assert!(ExpectationPropagation.on_with(&model, options).is_ok());
 }
 
 #[test]

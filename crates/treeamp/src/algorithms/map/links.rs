@@ -1,7 +1,11 @@
 //! The links between the two colours of a tree, and the precisions they start with.
+//!
+//! A quadratic energy of one variable needs no link of its own: it is a belief $(a_0, b_0)$ that another factor of that
+//! variable carries, or the variable itself where three factors or more are left.
 
-use crate::belief::Gaussian;
-use crate::model::Tree;
+use crate::belief::{Gaussian, Message as _};
+use crate::factor::{Incoming, PosteriorRule};
+use crate::model::{Tree, Variable};
 
 /// One side of a link: the edge of a factor, or the variable itself, which holds its copies together.
 #[derive(Debug, Clone, Copy)]
@@ -37,20 +41,161 @@ impl Link {
     }
 }
 
-/// The copies of a variable that is a node of this side become their mean, weighted by $\rho$.
-pub(super) fn hold_together(links: &[Link], side: usize, from: &[f64], to: &mut [f64]) {
-    let own = |l: &&Link| matches!(l.ends[side], End::Variable);
-    for link in links.iter().filter(own) {
-        let copies = || {
-            links
-                .iter()
-                .filter(own)
-                .filter(|l| l.variable == link.variable)
+/// The links of a tree.
+pub(super) struct Layout {
+    pub links: Vec<Link>,
+    /// The link of every edge, and the side on which its factor is.
+    pub link_of: Vec<Option<(usize, usize)>>,
+    /// What the quadratic energies of every variable say together, if they do not have links.
+    pub base: Vec<Option<Gaussian>>,
+    /// The edges whose factor carries that.
+    pub carries: Vec<bool>,
+    /// The edges of those quadratic energies themselves.
+    pub absorbed: Vec<bool>,
+}
+
+impl Layout {
+    pub fn new(tree: &Tree, messages: &[Gaussian]) -> Self {
+        let edges = tree.edges().len();
+        let mut layout = Self {
+            links: Vec::new(),
+            link_of: vec![None; edges],
+            base: Vec::new(),
+            carries: vec![false; edges],
+            absorbed: vec![false; edges],
         };
-        let total: f64 = copies().map(|l| l.rho).sum();
-        for i in 0..link.len {
-            let sum: f64 = copies().map(|l| l.rho * from[l.start + i]).sum();
-            to[link.start + i] = sum / total;
+        for variable in tree.variables() {
+            layout.absorb(tree, variable);
+        }
+        let colour = layout.colours(tree);
+        for variable in tree.variables() {
+            layout.link(tree, variable, messages, &colour);
+        }
+        layout
+    }
+
+    /// The edges of a variable that are left.
+    fn rest<'a>(&'a self, variable: &'a Variable) -> impl Iterator<Item = usize> + Clone + 'a {
+        let edges = variable.edges.iter().copied();
+        edges.filter(|e| !self.absorbed[*e])
+    }
+
+    /// Takes quadratic energies of this variable alone together. If they say nothing, and there is but one other factor,
+    /// they keep their link: that factor may need one.
+    fn absorb(&mut self, tree: &Tree, variable: &Variable) {
+        let (mut base, mut out) = (
+            Gaussian::flat(&variable.spec),
+            Gaussian::flat(&variable.spec),
+        );
+        let nothing = [out.clone()];
+        let mut own = Vec::new();
+        for e in &variable.edges {
+            let node = &tree.factors()[tree.edges()[*e].factor];
+            let rule = node.factor.posterior().filter(|r| r.is_constant());
+            let Some(rule) = rule.filter(|_| node.edges.len() == 1) else {
+                continue;
+            };
+            let mut work = vec![
+                0.0;
+                node.factor
+                    .workspace_len(std::slice::from_ref(&variable.spec))
+            ];
+            let incoming = Incoming::new(&nothing, &[0]);
+            if PosteriorRule::message(rule, incoming, 0, &mut out, &mut work).is_ok() {
+                base.add_assign(&out);
+                own.push(*e);
+            }
+        }
+        let proper = base.precision.scalar() > 0.0;
+        if !proper && variable.edges.len() < own.len() + 2 {
+            own.clear();
+        }
+        own.iter().for_each(|e| self.absorbed[*e] = true);
+        self.base.push((proper && !own.is_empty()).then_some(base));
+    }
+
+    fn link(&mut self, tree: &Tree, variable: &Variable, messages: &[Gaussian], colour: &[usize]) {
+        let rest: Vec<usize> = self.rest(variable).collect();
+        let ports = |e: usize| tree.factors()[tree.edges()[e].factor].edges.len();
+        if rest.len() <= 2 && self.base[variable.index].is_some() {
+            // channels have their solutions by formula
+            if let Some(e) = rest.iter().copied().max_by_key(|e| ports(*e)) {
+                self.carries[e] = true;
+            }
+        }
+        let ends: &[usize] = match rest.len() {
+            0 | 1 => &[],
+            2 => &rest[..1],
+            _ => &rest,
+        };
+        for e in ends {
+            let side = colour[tree.edges()[*e].factor];
+            let far = if rest.len() > 2 {
+                End::Variable
+            } else {
+                self.link_of[rest[1]] = Some((self.links.len(), 1 - side));
+                End::Factor { edge: rest[1] }
+            };
+            self.link_of[*e] = Some((self.links.len(), side));
+            let near = End::Factor { edge: *e };
+            let others = variable.edges.iter().filter(|o| *o != e);
+            let others = others.map(|o| messages[*o].precision.scalar()).sum();
+            self.links.push(Link {
+                variable: variable.index,
+                ends: if side == 0 { [near, far] } else { [far, near] },
+                start: self.links.last().map_or(0, |l| l.start + l.len),
+                len: variable.spec.len(),
+                rho: precision(messages[*e].precision.scalar(), others),
+            });
+        }
+    }
+
+    /// A colour for every factor: neighbours through a variable with two factors differ, those around a variable with more
+    /// have the same.
+    fn colours(&self, tree: &Tree) -> Vec<usize> {
+        let mut colour: Vec<Option<usize>> = vec![None; tree.factors().len()];
+        for root in 0..colour.len() {
+            let mut open = vec![(root, 0)];
+            while let Some((f, c)) = open.pop() {
+                if colour[f].is_some() {
+                    continue;
+                }
+                colour[f] = Some(c);
+                for e in tree.factors()[f]
+                    .edges
+                    .iter()
+                    .filter(|e| !self.absorbed[**e])
+                {
+                    let rest = self.rest(&tree.variables()[tree.edges()[*e].variable]);
+                    let next = if rest.clone().count() == 2 { 1 - c } else { c };
+                    let around = rest.map(|o| (tree.edges()[o].factor, next));
+                    open.extend(around.filter(|(g, _)| *g != f));
+                }
+            }
+        }
+        colour.into_iter().map(|c| c.unwrap_or(0)).collect()
+    }
+
+    /// The copies of a variable that is a node of this side become their mean, weighted by $\rho$ and with what the variable
+    /// has of its own.
+    pub fn hold_together(&self, side: usize, from: &[f64], to: &mut [f64]) {
+        let own = |l: &&Link| matches!(l.ends[side], End::Variable);
+        for link in self.links.iter().filter(own) {
+            let copies = || {
+                let same = self.links.iter().filter(own);
+                same.filter(|l| l.variable == link.variable)
+            };
+            let base = self.base[link.variable].as_ref();
+            if let Some(pin) = base.filter(|b| b.is_pinned()) {
+                link.of_mut(to).copy_from_slice(&pin.linear);
+                continue;
+            }
+            let own = base.map_or(0.0, |b| b.precision.scalar());
+            let total: f64 = own + copies().map(|l| l.rho).sum::<f64>();
+            for i in 0..link.len {
+                let sum: f64 = copies().map(|l| l.rho * from[l.start + i]).sum();
+                to[link.start + i] = (sum + base.map_or(0.0, |b| b.linear[i])) / total;
+            }
         }
     }
 }
@@ -64,69 +209,4 @@ fn precision(forward: f64, backward: f64) -> f64 {
         (false, true) => backward,
         (false, false) => 1.0,
     }
-}
-
-/// The links, and for every edge its link and side.
-pub(super) fn links(
-    tree: &Tree,
-    messages: &[Gaussian],
-) -> (Vec<Link>, Vec<Option<(usize, usize)>>) {
-    let colour = colours(tree);
-    let (mut links, mut link_of) = (Vec::new(), vec![None; tree.edges().len()]);
-    let mut start = 0;
-    for variable in tree.variables() {
-        let edges = &variable.edges;
-        let others = |e: usize| -> f64 {
-            let others = edges.iter().filter(|o| **o != e);
-            others.map(|o| messages[*o].precision.scalar()).sum()
-        };
-        let held = edges.len() > 2;
-        let ends: &[usize] = match edges.len() {
-            0 | 1 => &[],
-            2 => &edges[..1],
-            _ => edges,
-        };
-        for e in ends {
-            let side = colour[tree.edges()[*e].factor];
-            let far = if held {
-                End::Variable
-            } else {
-                link_of[edges[1]] = Some((links.len(), 1 - side));
-                End::Factor { edge: edges[1] }
-            };
-            link_of[*e] = Some((links.len(), side));
-            let near = End::Factor { edge: *e };
-            links.push(Link {
-                variable: variable.index,
-                ends: if side == 0 { [near, far] } else { [far, near] },
-                start,
-                len: variable.spec.len(),
-                rho: precision(messages[*e].precision.scalar(), others(*e)),
-            });
-            start += variable.spec.len();
-        }
-    }
-    (links, link_of)
-}
-
-/// A colour for every factor: neighbours through a variable with two factors differ, those around a variable with more
-/// have the same.
-fn colours(tree: &Tree) -> Vec<usize> {
-    let mut colour: Vec<Option<usize>> = vec![None; tree.factors().len()];
-    for root in 0..colour.len() {
-        let mut open = vec![(root, 0)];
-        while let Some((f, c)) = open.pop() {
-            if colour[f].is_some() {
-                continue;
-            }
-            colour[f] = Some(c);
-            for e in &tree.factors()[f].edges {
-                let edges = &tree.variables()[tree.edges()[*e].variable].edges;
-                let next = if edges.len() == 2 { 1 - c } else { c };
-                let around = edges.iter().map(|o| (tree.edges()[*o].factor, next));
-                open.extend(around.filter(|(g, _)| *g != f));
-            }
-        }
-    }
-    colour.into_iter().map(|c| c.unwrap_or(0)).collect()
 }

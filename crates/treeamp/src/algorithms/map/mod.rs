@@ -7,13 +7,14 @@
 //! Precisions are those of scaled beliefs, $a^{(\beta)} = \beta a$: the curvature $v$ that a report shows is $\beta$ times a
 //! variance, and no uncertainty.
 
-mod anderson;
+mod agreement;
 mod links;
 mod mode;
 mod pace;
 mod solution;
 mod splitting;
 
+use super::expectation_propagation::sizes_known;
 use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::engine::{
     Algorithm, Engine, FallbackReport, MissingRule, Options, Potential, Report, Watch,
@@ -53,16 +54,12 @@ impl MaximumAPosteriori {
     /// # Errors
     /// Factors without a mode, all of them at once; unsupported beliefs.
     pub fn on(self, tree: &Tree) -> Result<Engine<'_, Self>, RunError> {
-        if let Some(v) = tree.variables().iter().find(|v| v.spec.ratio.is_some()) {
-            return Err(RunError::LimitOnly {
-                variable: v.name.clone(),
-            });
-        }
+        sizes_known(tree)?;
         let options = Options {
             tolerance: 1e-9,
             ..Options::default()
         };
-        Ok(Engine::new(tree, self)?.options(options))
+        Engine::with_options(tree, self, options)
     }
 }
 
@@ -158,22 +155,13 @@ impl Algorithm for MaximumAPosteriori {
     }
 
     /// A penalty without an active coordinate pins its variable, and what it is then told no longer counts: whether it is
-    /// right, the splitting finds out.
+    /// right, the splitting finds out. It also goes on where the energy of the minimiser is not yet the objective.
     fn doubts(&self, tree: &Tree, messages: &[Gaussian]) -> bool {
-        tree.edges().iter().enumerate().any(|(e, edge)| {
-            let factor = tree.factors()[edge.factor].factor.as_ref();
-            let Some(rule) = factor.proximal().filter(|r| r.is_penalty()) else {
-                return false;
-            };
-            let variable = &tree.variables()[edge.variable];
-            let mut store = [Gaussian::flat(&variable.spec)];
-            let others = variable.edges.iter().filter(|o| **o != e);
-            others.for_each(|o| store[0].add_assign(&messages[*o]));
-            let mut mode = Moments::zeros(&variable.spec);
-            let mut work = vec![0.0; factor.workspace_len(std::slice::from_ref(&variable.spec))];
-            let found = rule.mode(Incoming::new(&store, &[0]), 0, &mut mode, &mut work);
-            found.is_err() || mode.average_variance() == 0.0
-        })
+        idle(tree, messages) || !agreement::energies_agree(tree, messages)
+    }
+
+    fn refutes(&self, tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
+        agreement::solution_of(tree, messages).err()
     }
 
     fn fall_back(
@@ -218,6 +206,24 @@ impl Algorithm for MaximumAPosteriori {
             excess: incoming.iter().map(|m| cold_excess(m, place)).sum(),
         }
     }
+}
+
+/// A penalty has no active coordinate.
+fn idle(tree: &Tree, messages: &[Gaussian]) -> bool {
+    tree.edges().iter().enumerate().any(|(e, edge)| {
+        let factor = tree.factors()[edge.factor].factor.as_ref();
+        let Some(rule) = factor.proximal().filter(|r| r.is_penalty()) else {
+            return false;
+        };
+        let variable = &tree.variables()[edge.variable];
+        let mut store = [Gaussian::flat(&variable.spec)];
+        let others = variable.edges.iter().filter(|o| **o != e);
+        others.for_each(|o| store[0].add_assign(&messages[*o]));
+        let mut mode = Moments::zeros(&variable.spec);
+        let mut work = vec![0.0; factor.workspace_len(std::slice::from_ref(&variable.spec))];
+        let found = rule.mode(Incoming::new(&store, &[0]), 0, &mut mode, &mut work);
+        found.is_err() || mode.average_variance() == 0.0
+    })
 }
 
 fn rule(factor: &dyn Factor) -> Result<&dyn ProximalRule, FactorError> {

@@ -45,84 +45,134 @@ impl Report<MaximumAPosteriori> {
     /// sparse signal are zeros, and constraints hold. The output of a channel without noise is computed from its inputs.
     ///
     /// # Errors
-    /// Another tree, a penalty without a mode at the final messages, or constraints that cannot hold together.
+    /// A run that did not converge, another tree, or constraints that do not hold together.
     pub fn solution(&self, tree: &Tree) -> Result<Solution, RunError> {
+        if !self.termination.is_converged() {
+            return Err(RunError::NotReached {
+                what: "a minimiser".to_owned(),
+                termination: self.termination.to_string(),
+            });
+        }
+        self.solution_so_far(tree)
+    }
+
+    /// The same wherever the run ended, settled or not: its energy is no lower than the least.
+    ///
+    /// # Errors
+    /// Another tree, or constraints that do not hold together.
+    pub fn solution_so_far(&self, tree: &Tree) -> Result<Solution, RunError> {
         for variable in tree.variables() {
             let (expected, got) = (variable.spec.len(), self.minimiser(&variable.name)?.len());
             if expected != got {
-                return Err(RunError::NotDefined {
-                    what: "the solution".to_owned(),
-                    why: format!(
-                        "expected the tree of the run, got one where `{}` has {expected} numbers in place of {got}",
-                        variable.name
-                    ),
-                });
+                let what = format!(
+                    "one where `{}` has {expected} numbers in place of {got}",
+                    variable.name
+                );
+                return Err(other_tree(&what));
             }
         }
-        let mut places: Vec<Option<Vec<f64>>> = vec![None; tree.variables().len()];
-        for f in tree.order() {
-            self.place_outputs(tree, *f, &mut places)?;
+        let mut messages = Vec::with_capacity(tree.edges().len());
+        for edge in tree.edges() {
+            let factor = &tree.factors()[edge.factor].name;
+            let message = self
+                .messages
+                .get(factor, &tree.variables()[edge.variable].name);
+            let other = || other_tree(&format!("one with a factor `{factor}` of its own"));
+            messages.push(message.ok_or_else(other)?);
         }
-        let names: Vec<String> = tree.variables().iter().map(|v| v.name.clone()).collect();
-        let found = places.into_iter().zip(&names).map(|(place, name)| {
-            let own = |name| self.minimiser(name).map(<[f64]>::to_vec);
-            place.map_or_else(|| own(name), Ok)
-        });
-        let places = found.collect::<Result<Vec<_>, ModelError>>()?;
-        let mut energies = Vec::new();
-        for node in tree.factors() {
-            let at = |e: &usize| places[tree.edges()[*e].variable].as_slice();
-            let ports: Vec<&[f64]> = node.edges.iter().map(at).collect();
-            let rule = node.factor.proximal();
-            let energy = rule.map_or(f64::NAN, |r| r.energy(&ports));
-            if !energy.is_finite() {
-                return Err(RunError::NotDefined {
-                    what: "the minimiser".to_owned(),
-                    why: format!(
-                        "expected a point of finite energy, got {energy} at factor `{}`: its constraint does not hold together \
-                         with the others",
-                        node.name
-                    ),
-                });
-            }
-            energies.push((node.name.clone(), energy));
-        }
-        Ok(Solution {
-            names,
-            places,
-            energies,
-        })
+        let marginal = |v: usize| {
+            self.minimiser(&tree.variables()[v].name)
+                .map(<[f64]>::to_vec)
+        };
+        let beliefs = (0..tree.variables().len()).map(marginal);
+        placed(tree, &messages, &beliefs.collect::<Result<Vec<_>, _>>()?)
     }
+}
 
+fn other_tree(got: &str) -> RunError {
+    RunError::NotDefined {
+        what: "the solution".to_owned(),
+        why: format!("expected the tree of the run, got {got}"),
+    }
+}
+
+/// The solution of messages by edge, and of the places that they make at every variable together.
+///
+/// # Errors
+/// Constraints that do not hold together.
+pub(super) fn placed(
+    tree: &Tree,
+    messages: &[&Gaussian],
+    beliefs: &[Vec<f64>],
+) -> Result<Solution, RunError> {
+    let mut placing = Placing {
+        tree,
+        messages,
+        beliefs,
+        places: vec![None; tree.variables().len()],
+    };
+    for f in tree.order() {
+        placing.place_outputs(*f);
+    }
+    let found = placing.places.into_iter().zip(beliefs);
+    let places: Vec<Vec<f64>> = found
+        .map(|(p, own)| p.unwrap_or_else(|| own.clone()))
+        .collect();
+    let mut energies = Vec::new();
+    for node in tree.factors() {
+        let at = |e: &usize| places[tree.edges()[*e].variable].as_slice();
+        let ports: Vec<&[f64]> = node.edges.iter().map(at).collect();
+        let rule = node.factor.proximal();
+        let energy = rule.map_or(f64::NAN, |r| r.energy(&ports));
+        if !energy.is_finite() {
+            return Err(RunError::Infeasible {
+                factor: node.name.clone(),
+                energy,
+            });
+        }
+        energies.push((node.name.clone(), energy));
+    }
+    Ok(Solution {
+        names: tree.variables().iter().map(|v| v.name.clone()).collect(),
+        places,
+        energies,
+    })
+}
+
+/// Places, found along the tree.
+struct Placing<'a> {
+    tree: &'a Tree,
+    messages: &'a [&'a Gaussian],
+    beliefs: &'a [Vec<f64>],
+    places: Vec<Option<Vec<f64>>>,
+}
+
+impl Placing<'_> {
     /// The outputs of factor `f`, whose inputs are placed.
-    fn place_outputs(
-        &self,
-        tree: &Tree,
-        f: usize,
-        places: &mut [Option<Vec<f64>>],
-    ) -> Result<(), RunError> {
+    fn place_outputs(&mut self, f: usize) {
+        let tree = self.tree;
         let node = &tree.factors()[f];
         let variable = |e: &usize| tree.edges()[*e].variable;
         let (inputs, outputs) = node.edges.split_at(node.inputs);
         let determined = node.factor.proximal().filter(|r| r.determines_outputs());
         if let (Some(_), Some(generator)) = (determined, node.factor.generator()) {
             for v in inputs.iter().map(variable) {
-                if places[v].is_none() {
-                    places[v] = Some(self.own_place(tree, v)?);
+                if self.places[v].is_none() {
+                    self.places[v] = Some(self.own_place(v));
                 }
             }
             let taken: Vec<&[f64]> = inputs
                 .iter()
-                .map(|e| places[variable(e)].as_deref().unwrap_or_default())
+                .map(|e| self.places[variable(e)].as_deref().unwrap_or_default())
                 .collect();
             let blank = |e: &usize| vec![0.0; tree.variables()[variable(e)].spec.len()];
             let mut given: Vec<Vec<f64>> = outputs.iter().map(blank).collect();
             // it draws nothing
             generator.sample(&taken, &mut given, &mut ChaCha8Rng::seed_from_u64(0));
             for (e, place) in outputs.iter().zip(given) {
-                places[variable(e)].get_or_insert(place);
+                self.places[variable(e)].get_or_insert(place);
             }
-            return Ok(());
+            return;
         }
         for v in outputs.iter().map(variable) {
             let determined = tree.variables()[v].edges.iter().any(|e| {
@@ -131,43 +181,37 @@ impl Report<MaximumAPosteriori> {
                 edge.direction == Direction::Forward
                     && rule.is_some_and(ProximalRule::determines_outputs)
             });
-            if !determined && places[v].is_none() {
-                places[v] = Some(self.own_place(tree, v)?);
+            if !determined && self.places[v].is_none() {
+                self.places[v] = Some(self.own_place(v));
             }
         }
-        Ok(())
     }
 
     /// The mode of the penalty at a variable, or the mode of all messages.
-    fn own_place(&self, tree: &Tree, v: usize) -> Result<Vec<f64>, RunError> {
-        let variable = &tree.variables()[v];
-        let penalty = variable.edges.iter().find(|e| {
-            let rule = tree.factors()[tree.edges()[**e].factor].factor.proximal();
-            rule.is_some_and(ProximalRule::is_penalty)
-        });
-        let place = self.minimiser(&variable.name)?;
-        let Some(e) = penalty else {
-            return Ok(place.to_vec());
+    fn own_place(&self, v: usize) -> Vec<f64> {
+        let variable = &self.tree.variables()[v];
+        let rule = |e: &usize| {
+            let factor = &self.tree.factors()[self.tree.edges()[*e].factor].factor;
+            factor.proximal().filter(|r| r.is_penalty())
         };
-        let node = &tree.factors()[tree.edges()[*e].factor];
-        let factor: &dyn Factor = node.factor.as_ref();
+        let penalty = variable.edges.iter().find_map(|e| Some((*e, rule(e)?)));
+        let Some((e, rule)) = penalty else {
+            return self.beliefs[v].clone();
+        };
+        let factor: &dyn Factor = self.tree.factors()[self.tree.edges()[e].factor]
+            .factor
+            .as_ref();
         let mut cavity = Gaussian::flat(&variable.spec);
-        for other in variable.edges.iter().filter(|o| *o != e) {
-            let other = &tree.factors()[tree.edges()[*other].factor].name;
-            if let Some(message) = self.messages.get(other, &variable.name) {
-                cavity.add_assign(message);
-            }
+        for other in variable.edges.iter().filter(|o| **o != e) {
+            cavity.add_assign(self.messages[*other]);
         }
         let mut mode = Moments::zeros(&variable.spec);
         let mut work = vec![0.0; factor.workspace_len(std::slice::from_ref(&variable.spec))];
         let store = [cavity];
-        let found = factor
-            .proximal()
-            .map(|r| r.mode(Incoming::new(&store, &[0]), 0, &mut mode, &mut work));
         // a cavity that says nothing has no mode of its own: the belief stands
-        match found {
-            Some(Ok(())) => Ok(mode.mean),
-            _ => Ok(place.to_vec()),
+        match rule.mode(Incoming::new(&store, &[0]), 0, &mut mode, &mut work) {
+            Ok(()) => mode.mean,
+            Err(_) => self.beliefs[v].clone(),
         }
     }
 }

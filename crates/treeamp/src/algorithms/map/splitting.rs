@@ -12,7 +12,8 @@
 
 use std::ops::ControlFlow;
 
-use super::links::{End, Link, hold_together, links};
+use super::agreement::energies_agree;
+use super::links::{End, Layout, Link};
 use super::pace::Pace;
 use super::rule;
 use crate::belief::{Gaussian, Message as _, Moments, mean_square};
@@ -23,8 +24,20 @@ use crate::model::Tree;
 
 /// Evaluations of all modes after which it gives up.
 const LIMIT: usize = 50_000;
-/// The splitting goes on to this fraction of the tolerance of the sweeps.
-const FRACTION: f64 = 0.1;
+/// The splitting may end at this multiple of the tolerance of the sweeps: it measures how far two factors disagree on a
+/// place, they a change from one sweep to the next.
+const COARSER: f64 = 10.0;
+/// While the disagreement falls by a factor of ten, the places may move by this multiple of the tolerance: how far they are
+/// from the minimiser the disagreement alone does not tell. Looked at from this disagreement on.
+const MOVED: f64 = 10.0;
+const FIRST_LEVEL: f64 = 1e-4;
+/// At precisions that have not been balanced yet a small disagreement may only mean that they are far off; at this one,
+/// nothing is left to do.
+const EXACT: f64 = 1e-13;
+/// Where the energy of the minimiser is not yet the objective, it goes on to this fraction of the tolerance, and again, down
+/// to the rounding of a solve.
+const TIGHTER: f64 = 0.1;
+const FINEST: f64 = 1e-13;
 /// A link whose squared norm is below this fraction of the whole is measured by the whole.
 const FAINT: f64 = 1e-4;
 /// Residuals this far apart are brought together, by at most this much at a time.
@@ -37,11 +50,12 @@ const PROGRESS: f64 = 0.9;
 /// Evaluations without progress after which it ends: iterative solutions of channels have their own accuracy.
 const STALLED: usize = 2000;
 
+/// Who watches is told about so many first steps, and then about one in so many.
+const WATCHED: usize = 10;
+
 struct Splitting<'t> {
     tree: &'t Tree,
-    links: Vec<Link>,
-    /// The link of every edge, and the side on which its factor is.
-    link_of: Vec<Option<(usize, usize)>>,
+    layout: Layout,
     store: Vec<Gaussian>,
     modes: Vec<Moments>,
     work: Vec<Vec<f64>>,
@@ -50,6 +64,14 @@ struct Splitting<'t> {
     u: Vec<f64>,
     t: Vec<f64>,
     w: Vec<f64>,
+    /// The residual $w - u$, the plain step $s + w - u$, and $w$ of the step before.
+    gap: Vec<f64>,
+    plain: Vec<f64>,
+    before: Vec<f64>,
+    /// Red modes when the disagreement last fell by a factor of ten, how far they had moved by then, and the next time.
+    checkpoint: Vec<f64>,
+    moved: f64,
+    level: f64,
     evaluations: usize,
 }
 
@@ -72,12 +94,26 @@ pub(super) fn split(
         }
     }
     let mut splitting = Splitting::new(tree, messages);
-    let (end, residual, steps) = splitting.run(messages, options.tolerance, watch)?;
+    let mut pace = Pace::new(splitting.weights());
+    let goal = COARSER * options.tolerance;
+    let mut tolerance = goal;
+    let end = loop {
+        let end = splitting.run(&mut pace, tolerance, messages, watch)?;
+        splitting.messages_into(messages)?;
+        let settled = end == FallbackEnd::Stationary;
+        if !settled || tolerance < FINEST || energies_agree(tree, messages) {
+            break match end {
+                FallbackEnd::Limit { .. } if pace.last <= goal => FallbackEnd::Stationary,
+                end => end,
+            };
+        }
+        tolerance *= TIGHTER;
+    };
     Ok(FallbackReport {
         method: "splitting",
-        steps,
+        steps: pace.steps,
         evaluations: splitting.evaluations,
-        residual,
+        residual: pace.last,
         sweep_residual: watch.sweep_residual(messages),
         free_energy: Vec::new(),
         descent: None,
@@ -87,25 +123,36 @@ pub(super) fn split(
 
 impl<'t> Splitting<'t> {
     fn new(tree: &'t Tree, messages: &[Gaussian]) -> Self {
-        let (links, link_of) = links(tree, messages);
-        let size = links.iter().map(|l| l.len).sum();
-        let spec = |e: usize| &tree.variables()[tree.edges()[e].variable].spec;
+        let layout = Layout::new(tree, messages);
+        let size = layout.links.iter().map(|l| l.len).sum();
+        let variable = |e: usize| &tree.variables()[tree.edges()[e].variable];
         let edges = 0..tree.edges().len();
         let work = (0..tree.factors().len()).map(|f| {
             let ports = tree.port_specs(f);
             vec![0.0; tree.factors()[f].factor.workspace_len(&ports)]
         });
+        let seen = edges.clone().map(|e| {
+            let base = layout.base[variable(e).index].clone();
+            let flat = || Gaussian::flat(&variable(e).spec);
+            base.filter(|_| layout.carries[e]).unwrap_or_else(flat)
+        });
+        let zeros = || vec![0.0; size];
         let mut splitting = Self {
-            store: edges.clone().map(|e| Gaussian::flat(spec(e))).collect(),
-            modes: edges.map(|e| Moments::zeros(spec(e))).collect(),
+            store: seen.collect(),
+            modes: edges.map(|e| Moments::zeros(&variable(e).spec)).collect(),
             work: work.collect(),
-            s: vec![0.0; size],
-            u: vec![0.0; size],
-            t: vec![0.0; size],
-            w: vec![0.0; size],
+            s: zeros(),
+            u: zeros(),
+            t: zeros(),
+            w: zeros(),
+            gap: zeros(),
+            plain: zeros(),
+            before: zeros(),
+            checkpoint: zeros(),
+            moved: f64::INFINITY,
+            level: FIRST_LEVEL,
             tree,
-            links,
-            link_of,
+            layout,
             evaluations: 0,
         };
         splitting.start(messages);
@@ -114,7 +161,7 @@ impl<'t> Splitting<'t> {
 
     /// $s = x + g/\rho$ with the slope $g$ of the red energy that the messages imply.
     fn start(&mut self, messages: &[Gaussian]) {
-        for link in &self.links {
+        for link in &self.layout.links {
             let edges = &self.tree.variables()[link.variable].edges;
             let mut total = self.store[edges[0]].clone();
             edges.iter().for_each(|e| total.add_assign(&messages[*e]));
@@ -147,29 +194,33 @@ impl<'t> Splitting<'t> {
         } else {
             (&self.t, &mut self.w)
         };
+        let layout = &self.layout;
         for (f, node) in self.tree.factors().iter().enumerate() {
-            let linked = |e: &&usize| self.link_of[**e].is_some_and(|(_, s)| s == side);
-            if !node.edges.iter().any(|e| linked(&e)) {
-                continue;
-            }
-            for e in node.edges.iter().filter(linked) {
-                let link = &self.links[self.link_of[*e].map_or(0, |(l, _)| l)];
-                let message = &mut self.store[*e];
+            let link_of = |e: usize| layout.link_of[e].filter(|(_, s)| *s == side);
+            for e in &node.edges {
+                let Some((l, _)) = link_of(*e) else { continue };
+                let (link, message) = (&layout.links[l], &mut self.store[*e]);
                 message.precision.set_scalar(link.rho);
                 let parts = message.linear.iter_mut().zip(link.of(from));
                 parts.for_each(|(b, s)| *b = link.rho * s);
+                if let Some(base) = layout.base[link.variable]
+                    .as_ref()
+                    .filter(|_| layout.carries[*e])
+                {
+                    message.add_assign(base);
+                }
             }
             let incoming = Incoming::new(&self.store, &node.edges);
-            for (port, e) in node.edges.iter().enumerate().filter(|(_, e)| linked(e)) {
+            for (port, e) in node.edges.iter().enumerate() {
+                let Some((l, _)) = link_of(*e) else { continue };
                 let mode = &mut self.modes[*e];
                 rule(node.factor.as_ref())
                     .and_then(|r| r.mode(incoming, port, mode, &mut self.work[f]))
                     .map_err(|source| blame(&node.name, source))?;
-                let link = &self.links[self.link_of[*e].map_or(0, |(l, _)| l)];
-                link.of_mut(to).copy_from_slice(&mode.mean);
+                layout.links[l].of_mut(to).copy_from_slice(&mode.mean);
             }
         }
-        hold_together(&self.links, side, from, to);
+        layout.hold_together(side, from, to);
         Ok(())
     }
 
@@ -182,14 +233,18 @@ impl<'t> Splitting<'t> {
             *t = 2.0 * u - s;
         }
         self.half(1)?;
+        for i in 0..self.s.len() {
+            self.gap[i] = self.w[i] - self.u[i];
+            self.plain[i] = self.s[i] + self.gap[i];
+        }
         let scale = |link: &Link| {
             let squares = [&self.s, &self.u, &self.w].map(|x| mean_square(link.of(x)));
             link.weight() * squares.into_iter().fold(0.0, f64::max)
         };
-        let total: f64 = self.links.iter().map(scale).sum();
+        let total: f64 = self.layout.links.iter().map(scale).sum();
         let (mut norm, mut worst) = (0.0, 0.0_f64);
-        for link in &self.links {
-            let gap = link.weight() * mean_gap(link.of(&self.u), link.of(&self.w));
+        for link in &self.layout.links {
+            let gap = link.weight() * mean_square(link.of(&self.gap));
             norm += gap;
             // 0/0 where everything is zero
             let own = scale(link).max(FAINT * total);
@@ -198,69 +253,95 @@ impl<'t> Splitting<'t> {
         Ok((norm.sqrt(), worst))
     }
 
-    fn weights(&self) -> Vec<f64> {
-        let each = |l: &Link| std::iter::repeat_n(l.rho, l.len);
-        self.links.iter().flat_map(each).collect()
+    /// The mean squares of places and of slopes over $\rho$.
+    fn squares(&self, link: &Link) -> (f64, f64) {
+        let (u, w) = (link.of(&self.u), link.of(&self.w));
+        let size = mean_square(u).max(mean_square(w));
+        (size, mean_gap(link.of(&self.s), u))
     }
 
-    /// Leaves the messages of its last step, and tells who watches about each.
+    /// How far the red modes are from the last checkpoint, relative, on the link where that is most.
+    fn movement(&self) -> f64 {
+        let moved = self.layout.links.iter().map(|link| {
+            let (size, slope) = self.squares(link);
+            let gap = mean_gap(link.of(&self.u), link.of(&self.checkpoint));
+            // 0/0 where everything is zero
+            (gap / size.max(floor(size, slope))).sqrt().max(0.0)
+        });
+        moved.fold(0.0, f64::max)
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        let each = |l: &Link| std::iter::repeat_n(l.rho, l.len);
+        self.layout.links.iter().flat_map(each).collect()
+    }
+
+    /// Runs until the disagreement is below the tolerance, or its limit or a standstill comes. Tells who watches about the
+    /// first ten steps and every tenth: their messages cost about as much as a step.
     fn run(
         &mut self,
-        messages: &mut [Gaussian],
+        pace: &mut Pace,
         tolerance: f64,
+        messages: &mut [Gaussian],
         watch: &mut dyn Watch<Gaussian>,
-    ) -> Result<(FallbackEnd, f64, usize), RunError> {
-        let mut pace = Pace::new(self.weights(), &self.w);
+    ) -> Result<FallbackEnd, RunError> {
         while self.evaluations < LIMIT && self.evaluations < pace.since + STALLED {
             let (norm, worst) = self.evaluate()?;
-            if let Some(back) = pace.rejects(norm) {
-                self.s = back;
+            if pace.rejects(norm, &mut self.s) {
                 continue;
             }
             pace.steps += 1;
-            self.messages_into(messages)?;
-            if let ControlFlow::Break(reason) = watch.after_step(messages, worst) {
-                return Ok((FallbackEnd::Stopped(reason), worst, pace.steps));
+            pace.last = worst;
+            if pace.steps <= WATCHED || pace.steps.is_multiple_of(WATCHED) {
+                self.messages_into(messages)?;
+                if let ControlFlow::Break(reason) = watch.after_step(messages, worst) {
+                    return Ok(FallbackEnd::Stopped(reason));
+                }
             }
-            if worst <= FRACTION * tolerance {
-                return Ok((FallbackEnd::Stationary, worst, pace.steps));
+            if worst < PROGRESS * pace.mark {
+                (pace.mark, pace.since) = (worst, self.evaluations);
             }
-            if worst < PROGRESS * pace.best {
-                (pace.best, pace.since) = (worst, self.evaluations);
+            if self.rests(worst, tolerance, pace.is_balanced()) {
+                return Ok(FallbackEnd::Stationary);
             }
-            let g: Vec<f64> = self.w.iter().zip(&self.u).map(|(w, u)| w - u).collect();
-            let step: Vec<f64> = self.s.iter().zip(&g).map(|(s, g)| s + g).collect();
             if pace.balances() {
-                self.balance(&pace.before, &step);
+                self.balance();
                 pace.restart(self.weights());
                 continue;
             }
-            pace.before.clone_from(&self.w);
-            self.s = pace.next(&self.s, &g, step, norm);
+            self.before.copy_from_slice(&self.w);
+            pace.advance(&mut self.s, &self.gap, &self.plain, norm);
         }
-        let end = if pace.best <= tolerance {
-            FallbackEnd::Stationary
-        } else {
-            FallbackEnd::Limit {
-                bound: "evaluations",
-                reached: self.evaluations,
-            }
-        };
-        Ok((end, pace.best, pace.steps))
+        self.evaluate()?;
+        Ok(FallbackEnd::Limit {
+            bound: "evaluations",
+            reached: self.evaluations,
+        })
+    }
+
+    /// The disagreement is below the tolerance, and places hardly moved while it fell by a factor of ten.
+    fn rests(&mut self, worst: f64, tolerance: f64, balanced: bool) -> bool {
+        if worst <= self.level {
+            self.moved = self.movement();
+            self.checkpoint.copy_from_slice(&self.u);
+            self.level = TIGHTER * worst;
+        }
+        let still = balanced && self.moved <= MOVED * tolerance;
+        worst <= tolerance && (still || worst <= EXACT)
     }
 
     /// Brings the relative residuals of places, $w - u$, and of slopes, $w - w_{\text{before}}$, together by a change of $\rho$
     /// that leaves places and slopes as they are.
-    fn balance(&mut self, before: &[f64], step: &[f64]) {
-        for link in &mut self.links {
+    fn balance(&mut self) {
+        for link in &mut self.layout.links {
             let (u, w) = (link.of(&self.u), link.of(&self.w));
             let (size, slope) = (
                 mean_square(u).max(mean_square(w)),
                 mean_gap(link.of(&self.s), u),
             );
-            let floor = FLOOR * FLOOR * size.max(slope);
+            let floor = floor(size, slope);
             let places = mean_gap(u, w) / size.max(floor);
-            let slopes = mean_gap(w, link.of(before)) / slope.max(floor);
+            let slopes = mean_gap(w, link.of(&self.before)) / slope.max(floor);
             let ratio = (places / slopes).sqrt();
             let change = if ratio.is_finite() && ratio > 0.0 {
                 ratio.clamp(1.0 / MOST, MOST)
@@ -273,10 +354,8 @@ impl<'t> Splitting<'t> {
                 1.0
             };
             link.rho *= change;
-            let new = link.of(step).to_vec();
-            let places = w.to_vec();
             let s = link.of_mut(&mut self.s).iter_mut();
-            for (s, (new, x)) in s.zip(new.iter().zip(&places)) {
+            for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(w)) {
                 *s = x + (new - x) / change;
             }
         }
@@ -286,10 +365,10 @@ impl<'t> Splitting<'t> {
     /// factor are what that factor says.
     fn messages_into(&mut self, messages: &mut [Gaussian]) -> Result<(), RunError> {
         for (e, message) in messages.iter_mut().enumerate() {
-            let Some((l, side)) = self.link_of[e] else {
+            let Some((l, side)) = self.layout.link_of[e] else {
                 continue;
             };
-            let link = &self.links[l];
+            let link = &self.layout.links[l];
             let (mode, seen) = if side == 0 {
                 (link.of(&self.u), link.of(&self.s))
             } else {
@@ -298,11 +377,18 @@ impl<'t> Splitting<'t> {
             message.precision.set_scalar(link.rho);
             let parts = message.linear.iter_mut().zip(mode.iter().zip(seen));
             parts.for_each(|(b, (x, s))| *b = link.rho * (2.0 * x - s));
+            // the slope of what it carried is not its own
+            let base = self.layout.base[link.variable].as_ref();
+            if let Some(base) = base.filter(|b| self.layout.carries[e] && !b.is_pinned()) {
+                let a = base.precision.scalar();
+                let parts = message.linear.iter_mut().zip(mode.iter().zip(&base.linear));
+                parts.for_each(|(b, (x, own))| *b += a * x - own);
+            }
         }
         for (f, node) in self.tree.factors().iter().enumerate() {
             let incoming = Incoming::new(&self.store, &node.edges);
             for (port, e) in node.edges.iter().enumerate() {
-                if self.link_of[*e].is_none() {
+                if self.layout.link_of[*e].is_none() {
                     let (out, work) = (&mut messages[*e], &mut self.work[f]);
                     rule(node.factor.as_ref())
                         .and_then(|r| r.mode_message(incoming, port, out, work))
@@ -319,6 +405,10 @@ fn blame(factor: &str, source: FactorError) -> RunError {
         factor: factor.to_owned(),
         source,
     }
+}
+
+fn floor(size: f64, slope: f64) -> f64 {
+    FLOOR * FLOOR * size.max(slope)
 }
 
 fn mean_gap(x: &[f64], y: &[f64]) -> f64 {

@@ -7,15 +7,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::ModelError;
-use crate::scalar::{ScalarPenalty, Tilted};
+use crate::error::{ModelError, parameter};
+use crate::scalar::{ScalarPenalty, Tilt, Tilted};
 
-/// Steps $t$ and points $u$ at which [`CustomPenalty::check`] looks.
+/// Steps $t$ at which a check looks, how many points $u$ within a reach, and the reaches it takes if none is given.
 const STEPS: [f64; 5] = [1e-2, 0.1, 1.0, 10.0, 100.0];
 const POINTS: usize = 201;
-const REACH: f64 = 10.0;
-/// Half the width of a central difference, relative to the scale of the point.
+const REACHES: [f64; 4] = [0.01, 1.0, 10.0, 1000.0];
+/// Half the width of a central difference, relative to the reach.
 const WIDTH: f64 = 1e-5;
+/// A neighbour in energy is this far, relative to the reach.
+const NEIGHBOUR: f64 = 1e-3;
 /// The difference of a smooth map errs by the square of its width; rounding by 1e-16 over it.
 const TOLERANCE: f64 = 1e-5;
 
@@ -30,6 +32,7 @@ pub struct CustomPenalty {
     derivative: Arc<Map>,
     energy: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
     convex: bool,
+    scale: Option<f64>,
 }
 
 impl fmt::Debug for CustomPenalty {
@@ -62,7 +65,32 @@ impl CustomPenalty {
             derivative: Arc::new(derivative),
             energy: Arc::new(energy),
             convex: true,
+            scale: None,
         }
+    }
+
+    /// The scale of the signal that it expects: its first message in expectation propagation is $\mathcal N(0, s^2)$. By
+    /// default the distance at which the energy has risen by one, found on a grid; one that rises on one side only has none.
+    ///
+    /// # Errors
+    /// Unless it is positive and finite.
+    pub fn with_scale(mut self, scale: f64) -> Result<Self, ModelError> {
+        if !(scale > 0.0 && scale.is_finite()) {
+            let expected = "positive and finite";
+            return Err(parameter(&self.name, "scale", expected, scale));
+        }
+        self.scale = Some(scale);
+        Ok(self)
+    }
+
+    /// The distance from the mode at unit step at which the energy has risen by one on both sides, up to a factor of $10^{1/4}$.
+    fn found_scale(&self) -> Option<f64> {
+        let centre = (self.proximal)(1.0, 0.0);
+        let least = (self.energy)(centre);
+        let risen = |x: f64| (self.energy)(x) - least >= 1.0;
+        let grid = (-40..=40).map(|k| 10_f64.powf(0.25 * f64::from(k)));
+        grid.into_iter()
+            .find(|w| risen(centre + w) && risen(centre - w))
     }
 
     /// Says that the energy is not convex: there is no certain way to its minimiser then.
@@ -72,57 +100,72 @@ impl CustomPenalty {
         self
     }
 
-    /// Compares the derivative with differences of the proximal map, and the proximal map with its neighbours in
-    /// energy, at steps from 0.01 to 100 and points within 10. Where two differences of different widths disagree
-    /// the map has a corner, and nothing is compared.
+    /// [`check_within`](Self::check_within) 0.01, 1, 10 and 1000.
     ///
     /// # Errors
     /// [`ModelError::Derivative`] or [`ModelError::Proximal`] at the first place of disagreement.
     pub fn check(&self) -> Result<(), ModelError> {
+        REACHES.iter().try_for_each(|r| self.check_within(*r))
+    }
+
+    /// Compares the derivative with differences of the proximal map, and the proximal map with its neighbours in
+    /// energy, at steps from 0.01 to 100 and points up to `reach` from zero, at a resolution of $10^{-5}$ of that. Where two
+    /// differences of different widths disagree the map has a corner, and nothing is compared.
+    ///
+    /// # Errors
+    /// A reach that is not positive and finite; [`ModelError::Derivative`] or [`ModelError::Proximal`] at the first place
+    /// of disagreement.
+    pub fn check_within(&self, reach: f64) -> Result<(), ModelError> {
+        if !(reach > 0.0 && reach.is_finite()) {
+            let expected = "positive and finite";
+            return Err(parameter(&self.name, "reach", expected, reach));
+        }
         for step in STEPS {
             for k in 0..POINTS {
                 // away from integers, where users put their corners
-                let point = REACH * (2.0 * (k as f64 + 0.37) / POINTS as f64 - 1.0);
-                self.check_at(step, point)?;
+                let point = reach * (2.0 * (k as f64 + 0.37) / POINTS as f64 - 1.0);
+                self.check_derivative(step, point, WIDTH * reach)?;
+                self.check_energy(step, point, NEIGHBOUR * reach)?;
             }
         }
         Ok(())
     }
 
-    fn check_at(&self, step: f64, point: f64) -> Result<(), ModelError> {
-        let width = WIDTH * point.abs().max(1.0);
+    fn check_derivative(&self, step: f64, point: f64, width: f64) -> Result<(), ModelError> {
         let slope = |h: f64| {
             ((self.proximal)(step, point + h) - (self.proximal)(step, point - h)) / (2.0 * h)
         };
         let (wide, narrow) = (slope(2.0 * width), slope(width));
         let got = (self.derivative)(step, point);
         let corner = (wide - narrow).abs() > 0.1 * TOLERANCE;
-        if !corner && !((got - narrow).abs() <= TOLERANCE * narrow.abs().max(1.0)) {
-            return Err(ModelError::Derivative {
-                penalty: self.name.to_string(),
-                step,
-                point,
-                expected: narrow,
-                got,
-            });
+        if corner || (got - narrow).abs() <= TOLERANCE * narrow.abs().max(1.0) {
+            return Ok(());
         }
+        Err(ModelError::Derivative {
+            penalty: self.name.to_string(),
+            step,
+            point,
+            expected: narrow,
+            got,
+        })
+    }
+
+    fn check_energy(&self, step: f64, point: f64, reach: f64) -> Result<(), ModelError> {
         let cost = |x: f64| step * (self.energy)(x) + 0.5 * (x - point).powi(2);
         let mode = (self.proximal)(step, point);
-        let reach = 1e-3 * point.abs().max(1.0);
         let (here, low, high) = (cost(mode), cost(mode - reach), cost(mode + reach));
-        // a minimum of curvature one rises by half the square of the reach
-        let slack = 1e-12 * here.abs().max(1.0);
-        if !(here <= low.min(high) + slack) {
-            let better = mode + if low < high { -reach } else { reach };
-            return Err(ModelError::Proximal {
-                penalty: self.name.to_string(),
-                step,
-                point,
-                got: mode,
-                better,
-            });
+        // a minimum of curvature one rises by half the square of the reach; costs round
+        let slack = 1e-6 * reach * reach + 1e-14 * here.abs();
+        if here <= low.min(high) + slack {
+            return Ok(());
         }
-        Ok(())
+        Err(ModelError::Proximal {
+            penalty: self.name.to_string(),
+            step,
+            point,
+            got: mode,
+            better: mode + if low < high { -reach } else { reach },
+        })
     }
 }
 
@@ -145,6 +188,13 @@ impl ScalarPenalty for CustomPenalty {
 
     fn energy(&self, x: f64) -> f64 {
         (self.energy)(x)
+    }
+
+    fn nominal(&self) -> Tilt {
+        let scale = self.scale.or_else(|| self.found_scale());
+        let a = scale.map_or(0.0, |s| 1.0 / (s * s));
+        // around zero: a law that prefers another place says so once it is asked
+        Tilt { a, b: 0.0 }
     }
 
     fn is_convex(&self) -> bool {

@@ -74,6 +74,19 @@ impl Penalty for L21 {
         }
     }
 
+    /// Along $b_n$ by chords; across it the slope $\frac1a(1 - \lambda/\|b_n\|)_+$ has no jump.
+    fn softened(&self, shape: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
+        let (d, count) = (shape[0] as f64, b.len() / shape[0]);
+        let over = |size: f64| (size - self.strength).max(0.0);
+        let slopes = (0..count).map(|n| {
+            let size = norm(b, n, count);
+            let along = (over(size + h) - over(size - h)) / (2.0 * h);
+            let across = if size > 0.0 { over(size) / size } else { 0.0 };
+            along + (d - 1.0) * across
+        });
+        Some(slopes.sum::<f64>() / (a * b.len() as f64))
+    }
+
     fn energy(&self, shape: &[usize], x: &[f64]) -> f64 {
         let count = x.len() / shape[0];
         self.strength * (0..count).map(|n| norm(x, n, count)).sum::<f64>()

@@ -16,7 +16,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gain, log_normal_density, log_one_plus};
 use crate::error::{ModelError, parameter};
-use crate::math::special::log_add_exp;
+use crate::math::special::{log_add_exp, sigmoid};
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
 /// Zero with probability $1 - \rho$, else $\mathcal N(m, v)$.
@@ -25,9 +25,14 @@ pub struct GaussBernoulli {
     rho: f64,
     mean: f64,
     variance: f64,
-    /// $\ln\frac{\rho}{1-\rho}$.
+    /// $\ln\rho$, $\ln(1-\rho)$ and their difference.
+    log_slab: f64,
+    log_spike: f64,
     log_odds: f64,
 }
+
+/// Beyond this $|\ln|$ of a ratio one of two terms is taken from logarithms: as a number it may have underflowed.
+const FAR: f64 = 30.0;
 
 impl GaussBernoulli {
     /// A fraction `rho` of normals of this mean and variance among zeros.
@@ -38,6 +43,39 @@ impl GaussBernoulli {
         if !(0.0..=1.0).contains(&rho) {
             return Err(parameter(Self::NAME, "rho", "in [0, 1]", rho));
         }
+        let (log_slab, log_spike) = (rho.ln(), (-rho).ln_1p());
+        let law = Self {
+            rho,
+            mean,
+            variance,
+            log_slab,
+            log_spike,
+            log_odds: log_slab - log_spike,
+        };
+        law.checked()
+    }
+
+    /// The same with the log-odds $\ln\frac{\rho}{1-\rho}$ of not being zero, also where $\rho$ would round to 0 or 1.
+    ///
+    /// # Errors
+    /// Unless the log-odds and the mean are finite and the variance is positive and finite.
+    pub fn with_log_odds(log_odds: f64, mean: f64, variance: f64) -> Result<Self, ModelError> {
+        if !log_odds.is_finite() {
+            return Err(parameter(Self::NAME, "log_odds", "finite", log_odds));
+        }
+        let law = Self {
+            rho: sigmoid(log_odds),
+            mean,
+            variance,
+            log_slab: -log_add_exp(0.0, -log_odds),
+            log_spike: -log_add_exp(0.0, log_odds),
+            log_odds,
+        };
+        law.checked()
+    }
+
+    fn checked(self) -> Result<Self, ModelError> {
+        let (mean, variance) = (self.mean, self.variance);
         if !mean.is_finite() {
             return Err(parameter(Self::NAME, "mean", "finite", mean));
         }
@@ -49,12 +87,7 @@ impl GaussBernoulli {
                 variance,
             ));
         }
-        Ok(Self {
-            rho,
-            mean,
-            variance,
-            log_odds: rho.ln() - (-rho).ln_1p(),
-        })
+        Ok(self)
     }
 
     /// $\xi$ without $\ln\frac{\rho}{1-\rho}$.
@@ -65,7 +98,7 @@ impl GaussBernoulli {
 
     #[inline]
     fn diverges(&self, a: f64) -> bool {
-        self.rho > 0.0 && a.mul_add(self.variance, 1.0) <= 0.0
+        self.log_odds > f64::NEG_INFINITY && a.mul_add(self.variance, 1.0) <= 0.0
     }
 }
 
@@ -88,7 +121,9 @@ impl ScalarPrior for GaussBernoulli {
         } else {
             let slab = self.slab_gain(a, b);
             // from the heavier side, so that A is exact near zero
-            if slab > 0.0 {
+            if slab.abs() > FAR {
+                log_add_exp(self.log_spike, self.log_slab + slab)
+            } else if slab > 0.0 {
                 slab + (self.rho + (1.0 - self.rho) * (-slab).exp()).ln()
             } else {
                 (self.rho * slab.exp_m1()).ln_1p()
@@ -106,7 +141,7 @@ impl ScalarPrior for GaussBernoulli {
         if self.diverges(a) {
             return (0.0, f64::INFINITY);
         }
-        if self.rho <= 0.0 {
+        if self.log_odds == f64::NEG_INFINITY {
             return (0.0, 0.0);
         }
         let u = 1.0 / a.mul_add(self.variance, 1.0);
@@ -138,17 +173,17 @@ impl ScalarPrior for GaussBernoulli {
     }
 
     fn log_density(&self, x: f64) -> f64 {
-        self.rho.ln() + log_normal_density(x, self.mean, self.variance)
+        self.log_slab + log_normal_density(x, self.mean, self.variance)
     }
 
     fn atoms(&self) -> Vec<(f64, f64)> {
-        vec![(0.0, 1.0 - self.rho)]
+        vec![(0.0, self.log_spike.exp())]
     }
 
     fn excess(&self, a: f64, b: f64) -> f64 {
         let (centre, noise) = (b / a, 1.0 / a);
-        let spike = (-self.rho).ln_1p() + log_normal_density(centre, 0.0, noise);
-        let slab = self.rho.ln() + log_normal_density(centre, self.mean, self.variance + noise);
+        let spike = self.log_spike + log_normal_density(centre, 0.0, noise);
+        let slab = self.log_slab + log_normal_density(centre, self.mean, self.variance + noise);
         log_add_exp(spike, slab)
     }
 

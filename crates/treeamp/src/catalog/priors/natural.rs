@@ -15,7 +15,6 @@
 
 use super::{Binary, GaussBernoulli, GaussianPrior, Interval, Positive};
 use crate::error::{ModelError, parameter};
-use crate::math::special::sigmoid;
 
 /// The ways to declare a law by a type of variable and natural parameters.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +53,7 @@ impl NaturalPrior {
             return Err(parameter(Self::NAME, "eta", "finite", eta));
         }
         let xi = 0.5 * b * b / a + 0.5 * (std::f64::consts::TAU / a).ln() - eta;
-        GaussBernoulli::new(sigmoid(xi), b / a, 1.0 / a)
+        GaussBernoulli::with_log_odds(xi, b / a, 1.0 / a)
     }
 
     /// A variable on the interval $[l, u]$: $e^{-\frac12 a x^2 + b x}$ there.

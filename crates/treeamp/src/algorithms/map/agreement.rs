@@ -1,0 +1,75 @@
+//! Whether the energy of a minimiser is the Bethe objective of the messages that found it: at a fixed point both are the least
+//! energy, and off it they differ to first order where the energy has corners, and by $\|Wx - y\|^2/2\Delta$ where there is
+//! hardly any noise.
+
+use super::solution::{Solution, placed};
+use super::{MaximumAPosteriori, rule};
+use crate::belief::{Gaussian, Message as _};
+use crate::engine::Algorithm as _;
+use crate::error::{FactorError, RunError};
+use crate::factor::Incoming;
+use crate::model::Tree;
+
+/// They agree when they differ by less than this fraction of the sum of all energies.
+const AGREEMENT: f64 = 5e-9;
+
+/// The solution of messages by edge.
+pub(super) fn solution_of(tree: &Tree, messages: &[Gaussian]) -> Result<Solution, RunError> {
+    let beliefs: Vec<Vec<f64>> = tree
+        .variables()
+        .iter()
+        .map(|variable| {
+            let mut total = Gaussian::flat(&variable.spec);
+            let edges = variable.edges.iter();
+            edges.for_each(|e| total.add_assign(&messages[*e]));
+            let scale = total.mean_scale();
+            total.linear.iter().map(|b| b * scale).collect()
+        })
+        .collect();
+    placed(tree, &messages.iter().collect::<Vec<_>>(), &beliefs)
+}
+
+/// The energy of the solution is the objective. An infeasible one agrees with nothing.
+pub(super) fn energies_agree(tree: &Tree, messages: &[Gaussian]) -> bool {
+    let (Ok(solution), Ok(least)) = (solution_of(tree, messages), least_energy(tree, messages))
+    else {
+        return false;
+    };
+    let scale: f64 = solution.energies.iter().map(|(_, e)| e.abs()).sum();
+    (solution.energy() - least).abs() <= AGREEMENT * scale
+}
+
+/// $-A = -\sum_f A_f - \sum_x A_x + \sum_{(f,x)} A_x$, summed from excesses.
+fn least_energy(tree: &Tree, messages: &[Gaussian]) -> Result<f64, FactorError> {
+    let mut total = 0.0;
+    for (f, node) in tree.factors().iter().enumerate() {
+        let cavity = |e: &usize| {
+            let variable = &tree.variables()[tree.edges()[*e].variable];
+            let mut cavity = Gaussian::flat(&variable.spec);
+            let others = variable.edges.iter().filter(|o| *o != e);
+            others.for_each(|o| cavity.add_assign(&messages[*o]));
+            cavity
+        };
+        let cavities: Vec<Gaussian> = node.edges.iter().map(cavity).collect();
+        let ports: Vec<usize> = (0..cavities.len()).collect();
+        let incoming = Incoming::new(&cavities, &ports);
+        let mut work = vec![0.0; node.factor.workspace_len(&tree.port_specs(f))];
+        total -= rule(node.factor.as_ref())?.envelope(incoming, &mut work)?.1;
+        for (e, cavity) in node.edges.iter().zip(cavities) {
+            let variable = &tree.variables()[tree.edges()[*e].variable];
+            let both = [messages[*e].clone(), cavity];
+            let mut scratch = Gaussian::flat(&variable.spec);
+            let incoming = Incoming::new(&both, &[0, 1]);
+            let potential = MaximumAPosteriori.variable_potential(variable, incoming, &mut scratch);
+            total += potential.excess;
+        }
+    }
+    for variable in tree.variables() {
+        let mut scratch = Gaussian::flat(&variable.spec);
+        let incoming = Incoming::new(messages, &variable.edges);
+        total -= MaximumAPosteriori
+            .variable_potential(variable, incoming, &mut scratch)
+            .excess;
+    }
+    Ok(total)
+}
