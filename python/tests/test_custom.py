@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import Any
 
@@ -322,6 +323,37 @@ def test_a_mass_that_is_not_one_is_refused() -> None:
     assert uniform.second_moment() == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize("nu", [1, 2, 3, 30])
+def test_heavy_tails(nu: int) -> None:
+    """Student's law integrates to one, whatever its tails; its variance is nu / (nu - 2), where there is one."""
+    log_constant = math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu * math.pi)
+    prior = ta.CustomPrior(N, log_density=lambda x: log_constant - 0.5 * (nu + 1) * np.log1p(x * x / nu), name="student")
+    if nu > 2:
+        assert prior.second_moment() == pytest.approx(nu / (nu - 2), rel=1e-9)
+    else:
+        assert prior.scalar_forward_variance(0.0, np.zeros(1)) == np.inf
+        with pytest.raises(ta.FactorError, match="second moment"):
+            prior.second_moment()
+    check_factor(ta.CustomPrior(4, log_density=lambda x: log_constant - 0.5 * (nu + 1) * np.log1p(x * x / nu)))
+    # a law without a variance says nothing to start from
+    start = ta.ConstantInit(a=1.0) if nu <= 2 else None
+    report = run(prior, initializer=start, damping=0.2).report
+    assert report is not None and report.converged
+
+
+def test_a_density_that_is_infinite_at_an_end() -> None:
+    prior = ta.CustomPrior(2, log_density=lambda x: -0.5 * np.log(np.pi * x) - x, support=(0, np.inf), name="gamma")
+    # forty halvings leave the square root of 2^-41
+    assert prior.second_moment() == pytest.approx(0.75, rel=1e-7)
+
+
+def test_far_modes_are_both_found() -> None:
+    def modes(x: Any) -> Any:
+        return np.logaddexp(-0.5 * (x - 200) ** 2, -0.5 * (x + 500) ** 2) - np.log(2) - 0.5 * np.log(2 * np.pi)
+
+    assert ta.CustomPrior(2, log_density=modes).second_moment() == pytest.approx(145001.0, rel=1e-9)
+
+
 def test_the_noise_of_a_logistic_output() -> None:
     """Its entropy depends on the input: the information is that of the rule, not of a constant."""
 
@@ -339,7 +371,7 @@ def test_the_noise_of_a_logistic_output() -> None:
     assert se.entropy() - se.mutual_information() == pytest.approx(2.0 * noise, rel=1e-8)
     short = ta.CustomLikelihood(None, log_density=logistic, outputs=[1.0], name="logistic")
     half = ta.StateEvolution((ta.GaussianPrior(None) @ ta.V("x") @ short).to_model())
-    with pytest.raises(ta.RunError, match="mass 0.5"):
+    with pytest.raises(ta.RunError, match="mass 0.(5|4999)"):
         half.iterate()
     with pytest.raises(ta.FactorError, match="must add up to 1, they are off by 0.[89]"):
         _ = short._average_noise_entropy(1.0)

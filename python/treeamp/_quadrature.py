@@ -35,6 +35,8 @@ _BLOCK = 256
 #: Offsets of the first breaks in units of a scale.
 _STEPS = np.array([0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 1024.0])
 _OFFSETS = np.concatenate([-_STEPS[:0:-1], _STEPS])
+#: More of them, for tails that no Gaussian cuts off.
+_FAR = 1024.0 * 16.0 ** np.arange(1, 9)
 #: Peaks looked for in every component.
 _PEAKS = 2
 #: Breaks of averages over a normal law, in deviations.
@@ -114,19 +116,22 @@ def _block(tilt: _Tilt, support: tuple[float, float], marks: list[tuple[float, f
     mean = np.bincount(which, weights * xs, n) / mass
     variance = np.bincount(which, weights * (xs - mean[which]) ** 2, n) / mass
     log_z = top + np.log(mass)
-    # mass at an end that is not an end of the support: the integral does not converge there
+    # mass at an end that is not an end of the support: the integral does not converge there; or that of the variance
     span = np.abs(points[:, -1] - points[:, 0])
     for end, limit in ((points[:, 0], support[0]), (points[:, -1], support[1])):
         if np.isinf(limit):
             with np.errstate(all="ignore"):
-                loose = tilt.height(end, np.arange(n)) + np.log(span) > log_z - 20.0
-            log_z[loose] = variance[loose] = np.inf
+                left = tilt.height(end, np.arange(n)) + np.log(span)
+                spread = left + 2 * np.log(np.abs(end - mean)) > log_z + np.log(variance) - 20.0
+            variance[(left > log_z - 20.0) | spread] = np.inf
+            log_z[left > log_z - 20.0] = np.inf
     return log_z, mean, variance
 
 
 def _breaks(tilt: _Tilt, support: tuple[float, float], marks: list[tuple[float, float]]) -> Array:
     """First breaks of every component: about the marks of the law, and about the peak of the tilt."""
-    fixed = np.concatenate([place + (width or 1.0) * _OFFSETS for place, width in marks])
+    offsets = _OFFSETS if tilt.a > 0 else np.concatenate([-_FAR[::-1], _OFFSETS, _FAR])
+    fixed = np.concatenate([place + (width or 1.0) * offsets for place, width in marks])
     rows = [np.broadcast_to(fixed, (tilt.b.size, fixed.size))]
     if tilt.a > 0:
         rows.append(tilt.b[:, None] / tilt.a + _OFFSETS[None, :] / np.sqrt(tilt.a))
@@ -136,10 +141,12 @@ def _breaks(tilt: _Tilt, support: tuple[float, float], marks: list[tuple[float, 
 def _with_peaks(tilt: _Tilt, points: Array, support: tuple[float, float]) -> tuple[Array, Array]:
     """The breaks, and more about the highest peaks that the law shows between them; how exact heights are there."""
     n = tilt.b.size
-    # places inside panels, never at an end of the support
+    # places inside panels, never at an end of the support; panels of no length have none
+    lengths = points[:, 1:] - points[:, :-1]
     middles = 0.5 * (points[:, 1:] + points[:, :-1])
     rows = np.arange(n)[:, None]
-    heights = tilt.height(middles, np.broadcast_to(rows, middles.shape))
+    inside = np.where(lengths > 0, middles, middles[rows, lengths.argmax(axis=1)[:, None]])
+    heights = np.where(lengths > 0, tilt.height(inside, np.broadcast_to(rows, middles.shape)), -np.inf)
     left = np.concatenate([np.full((n, 1), -np.inf), heights[:, :-1]], axis=1)
     right = np.concatenate([heights[:, 1:], np.full((n, 1), -np.inf)], axis=1)
     local = np.where((heights >= left) & (heights >= right), heights, -np.inf)
@@ -149,7 +156,9 @@ def _with_peaks(tilt: _Tilt, points: Array, support: tuple[float, float]) -> tup
     low = np.where(k > 0, middles[component, np.maximum(k - 1, 0)], points[component, 0])
     last = middles.shape[1] - 1
     high = np.where(k < last, middles[component, np.minimum(k + 1, last)], points[component, -1])
-    place, width = _climbed(tilt, component, low, middles[component, k], high)
+    # what is no peak adds no breaks
+    low = np.where(np.isfinite(local[component, k]), low, high)
+    place, width = _climbed(tilt, component, low, inside[component, k], high)
     about = place.reshape(n, -1, 1) + width.reshape(n, -1, 1) * _OFFSETS
     peaks = tilt.height(place, component).reshape(n, -1)
     best = np.arange(n), peaks.argmax(axis=1)
@@ -163,7 +172,7 @@ def _with_peaks(tilt: _Tilt, points: Array, support: tuple[float, float]) -> tup
 def _climbed(tilt: _Tilt, component: Index, low: Array, place: Array, high: Array) -> tuple[Array, Array]:
     """Peaks in brackets, narrowed until the law falls by less than two nats on a side: places and widths."""
     low, place, high = low.copy(), place.copy(), high.copy()
-    active: Index = np.flatnonzero((high > low) & np.isfinite(tilt.height(place, component)))
+    active: Index = np.flatnonzero(high > low)
     steps = np.arange(1, 7) / 7
     for _ in range(60):
         if active.size == 0:

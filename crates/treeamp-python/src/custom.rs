@@ -151,7 +151,7 @@ impl Custom {
             copy(slice(&r)?, mean)?;
             Ok(v)
         })?;
-        if !(0.0..f64::INFINITY).contains(&v) {
+        if v < 0.0 || v.is_nan() {
             return Err(FactorError::Improper(format!("its variance is {v:e}")));
         }
         Ok(v)

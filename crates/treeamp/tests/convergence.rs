@@ -85,22 +85,59 @@ fn no_evidence_where_the_density_diverges() {
     }
 }
 
+/// A sparse signal of 100 entries seen through 70 measurements with this much noise.
+fn measured(noise: f64, seed: u64) -> Tree {
+    let model = source(GaussBernoulli::new(0.2, 0.0, 1.0).unwrap().iid(100))
+        >> var("x")
+        >> linear(70, 100, seed)
+        >> var("z")
+        >> GaussianNoise::new(noise).unwrap()
+        >> var("y");
+    observed(model, seed).0
+}
+
+/// Runs that meet the tolerance of the moments on the way to a perfect recovery have no evidence either: the number only
+/// told when they stopped. With a little noise there is one, and the same at any tolerance.
+#[test]
+fn evidence_where_variances_vanish() {
+    for seed in 0..3 {
+        let noiseless = run(&measured(0.0, seed), Damping::default());
+        assert!(noiseless.termination.is_converged());
+        let error = noiseless.log_evidence().unwrap_err().to_string();
+        assert!(error.contains("diverges"), "{error}");
+        let noisy = measured(1e-10, seed);
+        let evidence = |tolerance: f64| {
+            let engine = ExpectationPropagation.on(&noisy).unwrap();
+            let report = engine.tolerance(tolerance).run(&mut ()).unwrap();
+            assert!(report.termination.is_converged(), "{}", report.termination);
+            report.log_evidence().unwrap()
+        };
+        let (loose, tight) = (evidence(1e-6), evidence(1e-10));
+        println!("{loose} {tight}");
+        // two sweeps that agree to 1e-6, and what the rest adds to that
+        assert!((loose / tight - 1.0).abs() < 1e-5, "{loose} {tight}");
+    }
+}
+
 fn run(posterior: &Tree, damping: Damping) -> Posterior {
     let engine = ExpectationPropagation.on(posterior).unwrap();
     engine.damping(damping).run(&mut ()).unwrap()
 }
 
-/// The reduced suite. Where no damping settles soon, default options do too, in at most a tenth more sweeps,
-/// and they settle where it diverges or swings.
+fn full() -> bool {
+    std::env::var_os("TREEAMP_FULL").is_some()
+}
+
+/// The reduced suite. Every run settles, and more than without damping. A model needs no damping if it settles without
+/// for every seed: there no run takes over a tenth more sweeps than without. On the others, runs that happen to
+/// settle without damping take no more than a tenth more all together.
 #[test]
 fn adaptive_damping_settles_more_and_costs_little() {
-    let seeds = if std::env::var_os("TREEAMP_FULL").is_some() {
-        20
-    } else {
-        2
-    };
+    let seeds = if full() { 20 } else { 2 };
     let (mut runs, mut settled, mut undamped) = (0, 0, 0);
+    let (mut easy, mut others) = (0, (0, 0));
     for name in suite::MODELS.iter().filter(|n| !n.contains("2000")) {
+        let mut pairs = Vec::new();
         for seed in 0..seeds {
             let case = suite::case(name, seed);
             let ours = run(&case.posterior, Damping::default());
@@ -108,30 +145,72 @@ fn adaptive_damping_settles_more_and_costs_little() {
             let ended = ours.termination.is_converged();
             runs += 1;
             settled += usize::from(ended);
-            undamped += usize::from(none.termination.is_converged());
-            // a run that swings for a hundred sweeps before it meets the signal did need damping
-            if none.termination.is_converged() && none.sweeps <= 100 {
-                let most = (11 * none.sweeps).div_ceil(10);
-                assert!(
-                    ended && ours.sweeps <= most,
-                    "{name}, seed {seed}: {} after {} sweeps, undamped {}",
-                    ours.termination,
-                    ours.sweeps,
-                    none.sweeps
-                );
+            if none.termination.is_converged() {
+                undamped += 1;
+                assert!(ended, "{name}, seed {seed}: {}", ours.termination);
+                pairs.push((seed, ours.sweeps, none.sweeps));
+            } else if !ended {
+                println!("{name}, seed {seed}: {}", ours.termination);
             }
-            if !ended {
-                println!(
-                    "{name}, seed {seed}: {}, {:.1e}",
-                    ours.termination,
-                    ours.residual()
+        }
+        for (seed, ours, none) in &pairs {
+            let most = (11 * none).div_ceil(10);
+            if *ours > most {
+                println!("{name}, seed {seed}: {ours} sweeps, undamped {none}");
+            }
+            if pairs.len() as u64 == seeds {
+                assert!(
+                    *ours <= most,
+                    "{name}, seed {seed}: {ours}, undamped {none}"
                 );
             }
         }
+        if pairs.len() as u64 == seeds {
+            easy += 1;
+        } else {
+            let total = pairs.iter().fold((0, 0), |t, p| (t.0 + p.1, t.1 + p.2));
+            others = (others.0 + total.0, others.1 + total.1);
+        }
     }
-    println!("{runs} runs: {settled} settle, {undamped} without damping");
-    // 53 of 54 when this was written, 48 of them without the double loop, 31 without damping
-    assert!(20 * settled >= 19 * runs && settled > undamped);
+    println!("{runs} runs: {settled} settle, {undamped} without damping; {easy} models need none");
+    println!(
+        "{} sweeps, {} where no damping settles by chance",
+        others.0, others.1
+    );
+    assert!(settled == runs && settled > undamped && easy >= 8);
+    assert!(10 * others.0 <= 11 * others.1, "{others:?}");
+}
+
+/// Sweeps are at most 1.3 times those of the best constant damping for each model, which the benchmark found by search.
+#[test]
+fn sweeps_are_near_those_of_the_best_constant_damping() {
+    let seeds = if full() { 20 } else { 7 };
+    for (name, damping) in [
+        ("committee", 0.1),
+        ("phase retrieval", 0.3),
+        ("perceptron", 0.1),
+        ("heavy-tailed entries", 0.5),
+        ("sparse gradient 2d", 0.3),
+        ("total variation", 0.2),
+    ] {
+        let median = |damping: &Damping| {
+            let cases = (0..seeds).map(|seed| suite::case(name, seed));
+            let reports = cases.map(|case| run(&case.posterior, damping.clone()));
+            let settled = reports.filter(|r| r.termination.is_converged());
+            let mut sweeps: Vec<usize> = settled.map(|r| r.sweeps).collect();
+            sweeps.sort_unstable();
+            (sweeps.len(), sweeps[sweeps.len() / 2])
+        };
+        let (ours, best) = (
+            median(&Damping::Adaptive),
+            median(&Damping::Constant(damping)),
+        );
+        println!(
+            "{name}: {} settle in {}, {} in {}",
+            ours.0, ours.1, best.0, best.1
+        );
+        assert!(ours.0 >= best.0 && 10 * ours.1 <= 13 * best.1, "{name}");
+    }
 }
 
 /// Jumps end at the same fixed points, and save sweeps: an eighth of them all, at least.

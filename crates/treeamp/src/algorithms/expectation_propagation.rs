@@ -82,8 +82,9 @@ impl Report<ExpectationPropagation> {
     /// observations have a density that is (noiseless and redundant, or on a point mass).
     ///
     /// # Errors
-    /// When a factor cannot compute its log-partition; [`RunError::NotDefined`] at a perfect recovery
-    /// where it does not settle: noiseless continuous outputs, whose density diverges.
+    /// When a factor cannot compute its log-partition; [`RunError::NotDefined`] where variances vanish and it does not
+    /// settle, but grows with every sweep: noiseless continuous outputs of a signal that is known exactly, whose density
+    /// is infinite. It is never $-\infty$ there.
     pub fn log_evidence(&self) -> Result<f64, RunError> {
         self.objective
             .as_ref()

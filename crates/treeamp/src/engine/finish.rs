@@ -1,10 +1,12 @@
 //! After the last sweep: the report and its objective.
 
-/// How closely the objective of two states at perfect recovery must agree, relative: the moments are
-/// known to 1e-14 there, and 1e-6 is the tolerance of any other fixed point.
+/// A variance below this fraction of the second moment is far below the tolerance of the moments, and may have none.
+const VANISHING: f64 = 1e-9;
+/// How closely the objective of two states must agree there, relative: 1e-6 is the tolerance of any other fixed point.
 const SETTLED: f64 = 1e-6;
-/// More sweeps that the objective at perfect recovery must survive.
+/// More sweeps that the objective must survive there, and after how many it is given up.
 const CONFIRMING_SWEEPS: usize = 2;
+const CONFIRMING_LIMIT: usize = 20;
 
 use super::state::State;
 use super::sweep::Pass;
@@ -33,7 +35,8 @@ impl<A: Algorithm> Engine<'_, A> {
             let perfect = Termination::Converged {
                 perfect_recovery: true,
             };
-            if A::ON_DATA && termination == perfect {
+            let vanishes = A::RECOVERS && termination.is_converged() && state.vanishes(VANISHING);
+            if A::ON_DATA && (vanishes || termination == perfect) {
                 self.settled_objective(&mut state, trace.len())
             } else {
                 self.objective(&mut state)
@@ -77,42 +80,46 @@ impl<A: Algorithm> Engine<'_, A> {
         })
     }
 
-    /// The objective at perfect recovery. Variances that vanish are fine where the signal is discrete;
-    /// where it is continuous and the outputs are noiseless, their density diverges with the inverse
-    /// variance, and what is left of it is rounding. More sweeps tell them apart. The state stays.
+    /// The objective where variances vanish. That is fine where the signal is discrete; where it is continuous and the
+    /// outputs are noiseless, their density diverges with the inverse variance, and a number only tells where
+    /// the run was stopped. More sweeps tell them apart. The state stays.
     fn settled_objective(
         &self,
         state: &mut State<A>,
         sweeps: usize,
     ) -> Result<Objective, RunError> {
-        let objective = self.objective(state)?;
+        let mut objective = self.objective(state)?;
         let messages = state.store.clone();
-        let mut unsettled = None;
-        for sweep in 1..=CONFIRMING_SWEEPS {
-            let next = match self.sweep(state, sweeps + sweep) {
-                Ok(Pass::Done { improper: 0, .. }) => self.objective(state).map(|o| o.total),
-                _ => Ok(f64::NAN),
+        let (mut agreed, mut next) = (0, objective.total);
+        for sweep in 1..=CONFIRMING_LIMIT {
+            let recovered = state.perfect(self.options.perfect);
+            let later = match self.sweep(state, sweeps + sweep) {
+                Ok(Pass::Done { improper: 0, .. }) => self.objective(state).ok(),
+                _ => None,
             };
-            let (total, next) = (objective.total, next.unwrap_or(f64::NAN));
-            // infinite twice is an answer: the sign of it is exact
-            let agree = total.total_cmp(&next).is_eq()
+            next = later.as_ref().map_or(f64::NAN, |o| o.total);
+            // infinite twice is an answer: the density of a noiseless output is
+            let total = objective.total;
+            let agree = (total == f64::INFINITY && next == f64::INFINITY)
                 || (total - next).abs() <= SETTLED * total.abs().max(1.0);
-            if !agree {
-                unsettled = Some(next);
+            agreed = if agree { agreed + 1 } else { 0 };
+            if agreed == CONFIRMING_SWEEPS || recovered && !agree {
                 break;
             }
+            objective = later.unwrap_or(objective);
         }
         state.store = messages;
         self.remake(state);
-        unsettled.map_or(Ok(objective.clone()), |next| {
-            Err(RunError::NotDefined {
-                what: "the objective at perfect recovery".to_owned(),
-                why: format!(
-                    "expected a value that settles as the variances vanish, got {:e} and one sweep \
-                     later {next:e}; the density of noiseless continuous outputs diverges",
-                    objective.total
-                ),
-            })
+        if agreed == CONFIRMING_SWEEPS {
+            return Ok(objective);
+        }
+        Err(RunError::NotDefined {
+            what: "the objective at perfect recovery".to_owned(),
+            why: format!(
+                "expected a value that settles as the variances vanish, got {:e} and one sweep \
+                 later {next:e}; the density of noiseless continuous outputs diverges",
+                objective.total
+            ),
         })
     }
 

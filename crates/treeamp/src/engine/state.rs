@@ -178,6 +178,13 @@ impl<A: Algorithm> State<A> {
             .all(|m| m.variance() <= fraction * m.second_moment() && !m.errs())
     }
 
+    /// Some variance is below this fraction of the second moment, and not zero: that of a pin does not change.
+    pub fn vanishes(&self, fraction: f64) -> bool {
+        self.marginals
+            .iter()
+            .any(|m| m.variance() > 0.0 && m.variance() <= fraction * m.second_moment())
+    }
+
     pub fn keep(&mut self) {
         self.has_good = true;
         for (good, edge) in self.good_messages.iter_mut().zip(&self.good_edges) {

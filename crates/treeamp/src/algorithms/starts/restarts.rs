@@ -84,15 +84,11 @@ impl RestartReport {
     }
 }
 
-/// The evidence, infinite for a signal that is known exactly and has none.
+/// The evidence, infinite at a fixed point where it is not defined: the density of its noiseless outputs diverges.
 fn rank(posterior: &Posterior) -> f64 {
-    let known = Termination::Converged {
-        perfect_recovery: true,
-    };
     match posterior.log_evidence() {
-        Ok(evidence) if evidence.is_finite() => evidence,
-        _ if posterior.termination == known => f64::INFINITY,
         Ok(evidence) => evidence,
+        Err(RunError::NotDefined { .. }) => f64::INFINITY,
         Err(_) => f64::NEG_INFINITY,
     }
 }
