@@ -43,7 +43,7 @@ const ROUGH: [f64; 2] = [0.1, 1e-3];
 const CLEAR: [f64; 2] = [5.0, 1e2];
 const SLOPED: f64 = 0.5;
 /// The same of the output alone, where some pieces are flat and some are not.
-const SHARP: f64 = 1e3;
+const SHARP: f64 = 20.0;
 /// Steps in which changes of the student are looked for, along a piece and across it.
 const ALONG_STEPS: u32 = 160;
 const ACROSS_STEPS: u32 = 36;
