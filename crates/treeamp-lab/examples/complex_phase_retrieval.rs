@@ -4,7 +4,7 @@
 //! cargo run --release -p treeamp-lab --example complex_phase_retrieval -- out.svg
 //! ```
 //!
-//! The curve is a complex signal of 300 components, seen through $y = |W x|$ with a complex Gaussian matrix of three
+//! Without a name it draws `complex_phase_retrieval.svg`. The curve is a complex signal of 300 components, seen through $y = |W x|$ with a complex Gaussian matrix of three
 //! times as many rows. From flat messages nothing would move, by symmetry: the run starts from noise. It finds the
 //! curve up to a rotation of the whole plane, which the moduli do not tell.
 #![allow(clippy::print_stderr)]
@@ -55,8 +55,8 @@ fn closed(x: &[f64]) -> Vec<(f64, f64)> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let usage = "usage: complex_phase_retrieval FILE.svg";
-    let path = std::env::args().nth(1).ok_or(usage)?;
+    let given = std::env::args().nth(1);
+    let path = given.unwrap_or_else(|| "complex_phase_retrieval.svg".to_owned());
     let truth = curve();
     let w = ensemble::complex_gaussian(RATIO * N, N, 1)?;
     let moduli: Vec<f64> = {
