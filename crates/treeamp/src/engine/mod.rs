@@ -10,6 +10,8 @@ mod observer;
 mod options;
 mod plan;
 mod report;
+mod run;
+mod setup;
 mod start;
 mod state;
 mod sweep;
@@ -22,6 +24,6 @@ pub use observer::{EveryN, Observer, Progress, SweepView};
 pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;
 pub use report::{Divergence, Messages, Report, SweepRecord, Termination};
-pub use sweep::Engine;
+pub use setup::Engine;
 
 pub(crate) use start::START_STREAM;

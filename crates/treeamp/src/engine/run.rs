@@ -1,0 +1,209 @@
+//! The loop: sweeps until the moments settle, or until it is clear that they do not.
+
+use std::ops::ControlFlow;
+
+use super::acceleration::Judgement;
+use super::state::State;
+use super::sweep::Pass;
+use super::{
+    Algorithm, Damping, Divergence, Engine, Marginal, Observer, Report, SweepRecord, Termination,
+};
+use crate::error::RunError;
+
+/// A residual this many times its minimum is a divergence.
+const GROWTH_LIMIT: f64 = 1000.0;
+/// The minimum counts as at least this: leaving a symmetric point slowly is not divergence.
+const GROWTH_FLOOR: f64 = 1e-3;
+/// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
+const IMPROPER_LIMIT: usize = 10;
+/// Times that an adaptive run which has been improper from its first sweep on starts again.
+const ATTEMPTS: i32 = 2;
+
+/// A run under way.
+struct Course<'e, 't, A: Algorithm> {
+    engine: &'e Engine<'t, A>,
+    state: State<A>,
+    trace: Vec<SweepRecord>,
+    /// Of every variable after every sweep.
+    variances: Vec<f64>,
+    /// The least residual so far.
+    smallest: f64,
+    /// Sweeps in a row with an improper law.
+    improper_run: usize,
+    /// Starts after the first.
+    attempts: i32,
+}
+
+impl<A: Algorithm> Engine<'_, A> {
+    /// Runs until convergence, divergence, the sweep limit, or an observer's word.
+    ///
+    /// # Errors
+    /// An option out of range, or a factor that fails for good. Divergence is not an error: the
+    /// report says so and holds the last good state.
+    pub fn run(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
+        self.options.check()?;
+        let mut course = Course::new(self)?;
+        let mut termination = Termination::SweepLimit;
+        for sweep in 1..=self.sweep_limit() {
+            if let ControlFlow::Break(end) = course.step(sweep, observer)? {
+                termination = end;
+                break;
+            }
+        }
+        let Course {
+            state,
+            trace,
+            variances,
+            ..
+        } = course;
+        self.report(state, trace, &variances, termination, observer)
+    }
+
+    fn outgrown(&self, state: &State<A>, sweep: usize, residual: f64) -> Divergence {
+        Divergence {
+            reason: format!("the residual {residual:.2e} is over {GROWTH_LIMIT} times its minimum"),
+            sweep,
+            variable: state.worst().map(|i| self.tree.variables()[i].name.clone()),
+            factor: None,
+            direction: None,
+        }
+    }
+}
+
+impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
+    fn new(engine: &'e Engine<'t, A>) -> Result<Self, RunError> {
+        let capacity = engine.sweep_limit().min(4096);
+        Ok(Self {
+            engine,
+            state: engine.start()?,
+            trace: Vec::with_capacity(capacity),
+            variances: Vec::with_capacity(capacity * engine.tree.variables().len()),
+            smallest: f64::INFINITY,
+            improper_run: 0,
+            attempts: 0,
+        })
+    }
+
+    /// One sweep, and what follows from it.
+    fn step(
+        &mut self,
+        sweep: usize,
+        observer: &mut impl Observer<A>,
+    ) -> Result<ControlFlow<Termination>, RunError> {
+        let engine = self.engine;
+        if let Damping::Steps(steps) = &engine.options.damping {
+            let step = steps[sweep.min(steps.len()) - 1];
+            self.state.damping.fill(1.0 - step);
+        }
+        self.state.note();
+        let (improper, first) = match engine.sweep(&mut self.state, sweep)? {
+            Pass::Broken(_) if self.state.judge(f64::INFINITY, true).back => {
+                engine.remake(&mut self.state);
+                return Ok(ControlFlow::Continue(()));
+            }
+            Pass::Broken(divergence) => return Ok(self.diverging(divergence)),
+            Pass::Done { improper, first } => (improper, first),
+        };
+        let judgement = self.record(sweep, improper);
+        if judgement.back {
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.improper_run = if improper > 0 {
+            self.improper_run + 1
+        } else {
+            0
+        };
+        if self.starts_again()? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if let Some(divergence) = first.filter(|_| self.improper_run >= IMPROPER_LIMIT) {
+            let reason = format!(
+                "improper for {} sweeps: {}",
+                self.improper_run, divergence.reason
+            );
+            return Ok(self.diverging(Divergence {
+                reason,
+                ..divergence
+            }));
+        }
+        let residual = judgement.residual;
+        if residual > GROWTH_LIMIT * self.smallest.max(GROWTH_FLOOR) && residual.is_finite() {
+            engine.restore(&mut self.state);
+            let divergence = engine.outgrown(&self.state, sweep, residual);
+            return Ok(ControlFlow::Break(Termination::Diverging(divergence)));
+        }
+        Ok(self.settle(sweep, improper, judgement, observer))
+    }
+
+    /// Writes the sweep down; where it has led astray, the state goes back.
+    fn record(&mut self, sweep: usize, improper: usize) -> Judgement {
+        let residual = self.state.residual();
+        let judgement = self.state.judge(residual, improper > 0);
+        self.trace.push(SweepRecord {
+            sweep,
+            residual: judgement.residual,
+            improper,
+        });
+        if judgement.back {
+            self.engine.remake(&mut self.state);
+        }
+        let variances = self.state.marginals.iter().map(Marginal::variance);
+        self.variances.extend(variances);
+        judgement
+    }
+
+    /// A run that was improper from its first sweep on has nothing to go back to: it starts once more, with smaller
+    /// steps.
+    fn starts_again(&mut self) -> Result<bool, RunError> {
+        let given_up = self.improper_run >= IMPROPER_LIMIT;
+        if !given_up || self.attempts >= ATTEMPTS || !self.state.never_settled() {
+            return Ok(false);
+        }
+        self.attempts += 1;
+        self.state = self.engine.start()?;
+        self.state.begin_with(0.5_f64.powi(self.attempts));
+        self.improper_run = 0;
+        Ok(true)
+    }
+
+    /// Back to the last good state, which is the end.
+    fn diverging(&mut self, divergence: Divergence) -> ControlFlow<Termination> {
+        self.engine.restore(&mut self.state);
+        ControlFlow::Break(Termination::Diverging(divergence))
+    }
+
+    /// Keeps a good state, chooses the next step, asks the observer, and looks whether the run has settled.
+    fn settle(
+        &mut self,
+        sweep: usize,
+        improper: usize,
+        judgement: Judgement,
+        observer: &mut impl Observer<A>,
+    ) -> ControlFlow<Termination> {
+        let (engine, state, residual) = (self.engine, &mut self.state, judgement.residual);
+        // a variable that kept its moments for want of a belief has not settled
+        if improper == 0 {
+            self.smallest = self.smallest.min(residual);
+            state.keep();
+        }
+        let full_residual = state.full_residual(residual);
+        if improper > 0 && state.retreats(self.improper_run) {
+            engine.restore(state);
+        } else {
+            state.adapt(residual, improper > 0, judgement.jumped);
+        }
+        let beyond = sweep > engine.options.max_sweeps;
+        let view = engine.view(state, sweep, residual, beyond);
+        if let ControlFlow::Break(reason) = observer.after_sweep(&view) {
+            return ControlFlow::Break(Termination::Stopped(reason));
+        }
+        // after the first sweep the sources have not yet heard what is known
+        let perfect_recovery = A::RECOVERS && sweep > 1 && state.perfect(engine.options.perfect);
+        let settled = !judgement.jumped && full_residual < engine.options.tolerance;
+        if improper == 0 && (perfect_recovery || settled) {
+            return ControlFlow::Break(Termination::Converged { perfect_recovery });
+        }
+        state.jump(judgement, engine.options.tolerance);
+        ControlFlow::Continue(())
+    }
+}
