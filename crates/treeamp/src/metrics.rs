@@ -26,13 +26,24 @@ fn check(estimate: &[f64], truth: &[f64], lanes: usize) -> Result<(), ModelError
         let expected = format!("{m} numbers, as the truth");
         return Err(parameter("metric", "estimate", expected, n));
     }
-    Ok(())
+    finite("truth", truth)?;
+    finite("estimate", estimate)
+}
+
+fn finite(name: &'static str, values: &[f64]) -> Result<(), ModelError> {
+    match values.iter().position(|x| !x.is_finite()) {
+        None => Ok(()),
+        Some(i) => {
+            let got = format!("{} at index {i}", values[i]);
+            Err(parameter("metric", name, "finite values", got))
+        }
+    }
 }
 
 /// $\frac1n\|r - x\|^2$.
 ///
 /// # Errors
-/// Arrays of different lengths, or empty ones.
+/// Arrays of different lengths, empty ones, or values that are not finite.
 pub fn mse(estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError> {
     check(estimate, truth, 1)?;
     let square: f64 = estimate
@@ -46,7 +57,7 @@ pub fn mse(estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError> {
 /// $\min_\pm\frac1n\|\pm r - x\|^2$, for a real signal seen through even outputs.
 ///
 /// # Errors
-/// Arrays of different lengths, or empty ones.
+/// As [`mse`].
 ///
 /// ```
 /// assert_eq!(treeamp::metrics::mse_up_to_sign(&[1.0, -2.0], &[-1.0, 2.5])?, 0.125);
@@ -62,7 +73,7 @@ pub fn mse_up_to_sign(estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError
 /// The difference itself is summed, so that a small error keeps its digits.
 ///
 /// # Errors
-/// Arrays of different lengths, empty ones, or an odd number of parts.
+/// Arrays of different lengths, empty ones, an odd number of parts, or values that are not finite.
 pub fn mse_up_to_phase(estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError> {
     check(estimate, truth, 2)?;
     mse(&aligned(estimate, truth)?, truth)
@@ -125,5 +136,24 @@ mod tests {
         assert!(mse(&[], &[]).is_err());
         assert!(mse_up_to_phase(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]).is_err());
         assert!(mse_up_to_sign(&[], &[1.0]).is_err());
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_refused_by_name() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for metric in [mse, mse_up_to_sign, mse_up_to_phase] {
+                let error = metric(&[1.0, bad], &[1.0, 1.0]).unwrap_err().to_string();
+                assert!(
+                    error.contains("`estimate`") && error.contains("index 1"),
+                    "{error}"
+                );
+                let error = metric(&[1.0, 1.0], &[bad, 1.0]).unwrap_err().to_string();
+                assert!(
+                    error.contains("`truth`") && error.contains("index 0"),
+                    "{error}"
+                );
+            }
+            assert!(aligned(&[bad, 0.0], &[1.0, 0.0]).is_err());
+        }
     }
 }
