@@ -47,6 +47,14 @@ pub enum ModelError {
         /// $\langle z, W^T x\rangle$.
         backward: f64,
     },
+    /// An operator whose products with vectors of order one are infinite.
+    #[error(
+        "operator `{operator}`: the dot test expected finite products with vectors of order one, got an overflow; scale it down"
+    )]
+    Overflow {
+        /// The operator.
+        operator: String,
+    },
     /// A penalty whose derivative is not that of its proximal map.
     #[error(
         "penalty `{penalty}`: the derivative of its proximal map at step {step} and point {point} must be {expected} (by differences), got {got}"

@@ -4,11 +4,16 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::normals;
 use treeamp::Complex;
 use treeamp::belief::SignalSpec;
 use treeamp::factor::Incoming;
-use treeamp::operator::{LinearOperator, applied, dot_test};
+use treeamp::operator::{
+    Composition, DiagonalScaling, LanczosOptions, LinearOperator, MatrixFree, Stack, applied,
+    dot_test, estimated_spectrum,
+};
 use treeamp::prelude::*;
 use treeamp::testing::factors::check_factor;
 
@@ -285,4 +290,57 @@ fn a_wrong_adjoint_is_found_before_the_first_sweep() {
         error.contains("`mine`") && error.contains("dot test"),
         "{error}"
     );
+}
+
+#[test]
+fn a_wrong_adjoint_is_found_in_a_composition_and_by_an_estimate() {
+    let line = SignalSpec::real([5]);
+    let good = || Arc::new(DiagonalScaling::new(&line, vec![2.0; 5]).unwrap());
+    let wrong = || Arc::new(HalfAdjoint(line.clone()));
+    let inner = Composition::new(vec![good() as _, wrong() as _]).unwrap();
+    let error = dot_test(&inner, 0).unwrap_err().to_string();
+    assert!(error.contains("`composition, part 2: mine`"), "{error}");
+    let outer = Stack::new(vec![Arc::new(inner) as _, good() as _]).unwrap();
+    let error = dot_test(&outer, 0).unwrap_err().to_string();
+    let path = "`stack, part 1: composition, part 2: mine`";
+    assert!(error.contains(path), "{error}");
+    let error = estimated_spectrum(&HalfAdjoint(line), LanczosOptions::default());
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("`mine`") && error.contains("dot test"),
+        "{error}"
+    );
+}
+
+/// Squares of 1e200 are no numbers: that says nothing about an adjoint.
+#[test]
+fn the_dot_test_knows_large_entries_from_wrong_ones() {
+    let line = SignalSpec::real([50]);
+    let scaled = |entry: f64| DiagonalScaling::new(&line, vec![entry; 50]).unwrap();
+    for entry in [1e-300, 1e-200, 0.0, 1e160, 1e200, 1e300] {
+        dot_test(&scaled(entry), 0).unwrap_or_else(|e| panic!("{entry}: {e}"));
+    }
+    // some of fifty normal numbers are above one
+    let error = dot_test(&scaled(f64::MAX), 0).unwrap_err();
+    assert!(
+        matches!(&error, ModelError::Overflow { operator } if operator == "diagonal"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("overflow"), "{error}");
+    let shift = |size: f64| {
+        let forward = move |z: &[f64], o: &mut [f64]| {
+            (0..50).for_each(|i| o[i] = size * z[(i + 1) % 50]);
+        };
+        let backward = move |x: &[f64], o: &mut [f64]| {
+            (0..50).for_each(|i| o[i] = size * x[i]);
+        };
+        MatrixFree::new("shift", &line, &line, forward, backward)
+    };
+    for size in [1e-250, 1.0, 1e250] {
+        let error = shift(size).unwrap_err();
+        assert!(
+            matches!(error, ModelError::Adjoint { .. }),
+            "{size}: {error}"
+        );
+    }
 }

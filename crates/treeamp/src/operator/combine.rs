@@ -101,6 +101,10 @@ impl LinearOperator for Composition {
         Self::NAME
     }
 
+    fn parts(&self) -> &[Arc<dyn LinearOperator>] {
+        &self.parts
+    }
+
     fn summary(&self) -> String {
         let names: Vec<&str> = self.parts.iter().map(|p| p.name()).collect();
         names.join(", then ")
@@ -177,6 +181,10 @@ impl Stack {
 impl LinearOperator for Stack {
     fn name(&self) -> &str {
         Self::NAME
+    }
+
+    fn parts(&self) -> &[Arc<dyn LinearOperator>] {
+        &self.parts
     }
 
     fn input(&self) -> &SignalSpec {
@@ -318,6 +326,10 @@ fn joined_modes(parts: &Parts, outputs: usize) -> Result<Option<Modes>, FactorEr
 impl LinearOperator for BlockDiagonal {
     fn name(&self) -> &str {
         Self::NAME
+    }
+
+    fn parts(&self) -> &[Arc<dyn LinearOperator>] {
+        &self.parts
     }
 
     fn summary(&self) -> String {

@@ -6,11 +6,13 @@
 //! other. Steps go on until bounds on both sides of $E\,\frac{1}{\sigma + \lambda}$ meet, at the smallest $\sigma$ that
 //! the rule is made for, and probes until their measured spread is small.
 
+use std::sync::OnceLock;
+
 use faer::{Mat, Side};
 
-use super::LinearOperator;
 use super::jacobi::{Gram, Stop, jacobi};
 use super::probes::{Estimate, Goal, Scatter};
+use super::{LinearOperator, dot_test};
 use crate::error::{FactorError, ModelError, parameter};
 use crate::math::spectrum::Spectrum;
 
@@ -39,7 +41,8 @@ pub struct LanczosOptions {
     /// [`log_evidence_error`](crate::engine::Report::log_evidence_error) tells). Probes scatter by about $\sqrt n$ nats each.
     pub evidence: f64,
     /// Operators whose smaller side is at most this have all their eigenvalues computed instead (2048, two
-    /// seconds); up to twice this, where probes scatter too much.
+    /// seconds); up to twice this, where the estimate is not as accurate as it should be: probes scatter too
+    /// much, or as many steps as there are eigenvalues are not enough.
     pub exact: usize,
 }
 
@@ -77,17 +80,23 @@ impl LanczosOptions {
 /// The estimated spectrum of $W^T W$; exact where the smaller side is at most [`LanczosOptions::exact`].
 ///
 /// # Errors
-/// Products that are not finite, or an eigenproblem that does not converge.
+/// An operator that fails the [`dot_test`], products that are not finite, or an eigenproblem that does not
+/// converge.
 pub fn estimated_spectrum(
     operator: &dyn LinearOperator,
     options: LanczosOptions,
 ) -> Result<Spectrum, FactorError> {
+    dot_test(operator, options.seed).map_err(|error| FactorError::Failed(error.to_string()))?;
     if let Some(exact) = exact_spectrum(operator, options)? {
         return Ok(exact);
     }
     let shift = SHIFT * largest_eigenvalue(operator, options)?;
-    Ok(resolved_spectrum(operator, options, shift)?.spectrum)
+    Ok(resolved_spectrum(operator, options, shift, &All::new())?.spectrum)
 }
+
+/// The spectrum with all eigenvalues of an operator beyond [`LanczosOptions::exact`], computed when an estimate
+/// first needs it.
+pub(crate) type All = OnceLock<Result<Spectrum, FactorError>>;
 
 /// A spectrum that is good for $E\,\frac{1}{\sigma + \lambda}$ from a given $\sigma$ upwards.
 #[derive(Debug, Clone)]
@@ -122,11 +131,13 @@ pub(crate) fn exact_spectrum(
     completed(operator, nodes).map(Some)
 }
 
-/// The spectrum by probes, resolved at the shift $\sigma$.
+/// The spectrum by probes, resolved at the shift $\sigma$; with all eigenvalues, where probes do not give it and
+/// the operator is not too large.
 pub(crate) fn resolved_spectrum(
     operator: &dyn LinearOperator,
-    options: LanczosOptions,
+    mut options: LanczosOptions,
     shift: f64,
+    all: &All,
 ) -> Result<Resolved, FactorError> {
     let mut gram = Gram::new(operator);
     if !(shift > 0.0) {
@@ -134,22 +145,33 @@ pub(crate) fn resolved_spectrum(
         let spectrum = completed(operator, vec![(0.0, 1.0)])?;
         return Ok(Resolved::certain(spectrum));
     }
+    let free = options.probes == 0;
+    let small = gram.len() <= WIDER.saturating_mul(options.exact);
+    if small && free {
+        // more steps cost more than all eigenvalues
+        options.steps = options.steps.min(gram.len());
+    }
     let goal = Goal {
         options,
         shift,
         zeros: operator.input().len() as f64 / gram.len() as f64 - 1.0,
     };
     let mut estimate = goal.plain(&mut gram);
-    let scatters = estimate.error > options.accuracy || estimate.log_error > options.evidence;
-    if scatters && options.probes == 0 {
-        if gram.len() <= WIDER * options.exact {
-            let spectrum = completed(operator, exact(&mut gram)?)?;
-            return Ok(Resolved::certain(spectrum));
-        }
+    // not `>`: an error may be NaN
+    let scatters = !(estimate.error <= options.accuracy && estimate.log_error <= options.evidence);
+    let short = !(estimate.gap <= options.accuracy);
+    if free && small && (scatters || short) {
+        return whole(&mut gram, all);
+    }
+    if free && scatters {
         estimate = goal.refined(&mut gram, estimate);
     }
     let doubt = doubt(&estimate, options, gram.len());
-    let (nodes, scatter) = estimate.nodes()?;
+    let (nodes, scatter) = match estimate.nodes() {
+        Err(_) if small => return whole(&mut gram, all),
+        Err(error) => return Err(with_way_out(&error, gram.len())),
+        Ok(nodes) => nodes,
+    };
     let spectrum = completed(operator, nodes)?;
     Ok(Resolved {
         spectrum,
@@ -158,27 +180,42 @@ pub(crate) fn resolved_spectrum(
     })
 }
 
+/// All eigenvalues, computed once.
+fn whole(gram: &mut Gram<'_>, all: &All) -> Result<Resolved, FactorError> {
+    let compute = || completed(gram.operator, exact(gram)?);
+    all.get_or_init(compute).clone().map(Resolved::certain)
+}
+
+/// What never fails for want of accuracy.
+fn way_out(small: usize) -> String {
+    format!("compute all eigenvalues (`LanczosOptions::exact` of at least {small})")
+}
+
+fn with_way_out(error: &FactorError, small: usize) -> FactorError {
+    FactorError::Failed(format!("{error}; give its spectrum, or {}", way_out(small)))
+}
+
 /// Why an estimate is not as accurate as was asked for.
 fn doubt(estimate: &Estimate, options: LanczosOptions, small: usize) -> Option<String> {
     let (error, gap, log_error) = (estimate.error, estimate.gap, estimate.log_error);
     let accuracy = options.accuracy;
-    let way_out = format!("or compute all eigenvalues (`exact` of at least {small})");
+    let way_out = way_out(small);
     if !(gap <= accuracy) {
         Some(format!(
             "its Lanczos rules: expected bounds of the variance within {accuracy:.1e} of each other \
-             in {} steps, got {gap:.1e}",
+             in {} steps, got {gap:.1e}; give its spectrum, allow more `steps`, or {way_out}",
             options.steps
         ))
     } else if !(log_error <= options.evidence) {
         Some(format!(
             "its random probes: expected a standard error of the evidence of {:.1e} nats, got \
-             {log_error:.1e}; allow a larger `evidence`, {way_out}",
+             {log_error:.1e}; allow a larger `evidence`, or {way_out}",
             options.evidence
         ))
     } else if !(error <= accuracy) {
         Some(format!(
             "its random probes: expected a standard error of the variance of {accuracy:.1e}, got \
-             {error:.1e}; give its spectrum, allow a larger `accuracy`, {way_out}"
+             {error:.1e}; give its spectrum, allow a larger `accuracy`, or {way_out}"
         ))
     } else {
         None

@@ -25,6 +25,7 @@ mod sparse;
 mod subsampled_dft;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 pub use combine::{BlockDiagonal, Composition, Stack};
 pub use complex_dense::{ComplexDense, ComplexOnReal, Unitary};
@@ -36,8 +37,8 @@ pub use diagonal::DiagonalScaling;
 pub(crate) use dot_test::dot;
 pub use dot_test::dot_test;
 pub use gradient::{Boundary, FiniteDifference};
+pub(crate) use lanczos::{All, Resolved, exact_spectrum, largest_eigenvalue, resolved_spectrum};
 pub use lanczos::{LanczosOptions, estimated_spectrum};
-pub(crate) use lanczos::{Resolved, exact_spectrum, largest_eigenvalue, resolved_spectrum};
 pub use mask::SubSampling;
 pub(crate) use mask::check_shape;
 pub use multi_convolution::MultiChannelConvolution;
@@ -91,6 +92,11 @@ pub trait LinearOperator: Debug + Send + Sync + 'static {
 
     /// `out = W^T x`, with $\langle W z, x\rangle = \langle z, W^T x\rangle$ over real components.
     fn adjoint(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]);
+
+    /// The operators that it is made of, if it is: a failed dot test looks for the wrong one among them.
+    fn parts(&self) -> &[Arc<dyn LinearOperator>] {
+        &[]
+    }
 
     /// Its singular system, if it has a fast one.
     ///

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use crate::error::{FactorError, ModelError, parameter};
 use crate::math::spectrum::Spectrum;
 use crate::operator::{
-    LanczosOptions, LinearOperator, Resolved, exact_spectrum, largest_eigenvalue, resolved_spectrum,
+    All, LanczosOptions, LinearOperator, Resolved, exact_spectrum, largest_eigenvalue,
+    resolved_spectrum,
 };
 
 /// Powers of ten of $\lambda_{\max}/\sigma$; beyond, eigenvalues count as zero.
@@ -59,6 +60,8 @@ pub(super) struct Iterative {
     /// Estimates for $\sigma = a_z/a_x$ down to a power of ten of the largest eigenvalue, each made when
     /// first needed. They depend on the seed alone, not on who asked first.
     levels: [OnceLock<Result<Resolved, FactorError>>; LEVELS],
+    /// Every eigenvalue, for the levels that an estimate does not reach.
+    all: All,
     pub diagonal: Option<Vec<f64>>,
 }
 
@@ -79,6 +82,7 @@ impl Iterative {
             whole,
             largest,
             levels: [const { OnceLock::new() }; LEVELS],
+            all: All::new(),
             diagonal: operator.gram_diagonal(),
         })
     }
@@ -122,7 +126,7 @@ impl Iterative {
             return Ok((whole, None));
         }
         let shift = self.shift(level);
-        let make = || resolved_spectrum(operator, options.lanczos, shift);
+        let make = || resolved_spectrum(operator, options.lanczos, shift, &self.all);
         match self.levels[level].get_or_init(make) {
             Ok(known) => Ok((&known.spectrum, known.doubt.as_deref())),
             Err(error) => Err(error.clone()),
