@@ -31,12 +31,20 @@ pub(super) fn solution_of(tree: &Tree, messages: &[Gaussian]) -> Result<Solution
 
 /// The energy of the solution is the objective. An infeasible one agrees with nothing.
 pub(super) fn energies_agree(tree: &Tree, messages: &[Gaussian]) -> bool {
+    energy_gap(tree, messages) <= AGREEMENT
+}
+
+/// How far the energy of the solution is from the objective, as a fraction of the sum of all energies; infinite where it
+/// is not feasible.
+pub(super) fn energy_gap(tree: &Tree, messages: &[Gaussian]) -> f64 {
     let (Ok(solution), Ok(least)) = (solution_of(tree, messages), least_energy(tree, messages))
     else {
-        return false;
+        return f64::INFINITY;
     };
     let scale: f64 = solution.energies.iter().map(|(_, e)| e.abs()).sum();
-    (solution.energy() - least).abs() <= AGREEMENT * scale
+    let gap = (solution.energy() - least).abs();
+    // both are zero where all energies are
+    if gap == 0.0 { 0.0 } else { gap / scale }
 }
 
 /// $-A = -\sum_f A_f - \sum_x A_x + \sum_{(f,x)} A_x$, summed from excesses.

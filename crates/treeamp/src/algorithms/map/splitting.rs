@@ -12,7 +12,7 @@
 
 use std::ops::ControlFlow;
 
-use super::agreement::energies_agree;
+use super::agreement::{energies_agree, energy_gap};
 use super::links::{End, Layout, Link};
 use super::pace::Pace;
 use super::rule;
@@ -38,6 +38,8 @@ const EXACT: f64 = 1e-13;
 /// to the rounding of a solve.
 const TIGHTER: f64 = 0.1;
 const FINEST: f64 = 1e-13;
+/// Energy and objective that differ by more than this fraction of the energies are not at a minimiser, whatever the residual.
+const NO_MINIMISER: f64 = 1e-6;
 /// A link whose squared norm is below this fraction of the whole is measured by the whole.
 const FAINT: f64 = 1e-4;
 /// Residuals this far apart are brought together, by at most this much at a time.
@@ -93,6 +95,29 @@ pub(super) fn split(
             });
         }
     }
+    let first = attempt(tree, messages, options, watch)?;
+    let warm = messages.iter().any(|m| !m.is_flat());
+    if !warm || !matches!(first.end, FallbackEnd::Limit { .. }) {
+        return Ok(first);
+    }
+    // sweeps that went astray leave precisions that are of no use: once more without them
+    let ends = tree.edges().iter();
+    let flat = ends.map(|e| Gaussian::flat(&tree.variables()[e.variable].spec));
+    let mut cold: Vec<Gaussian> = flat.collect();
+    let mut second = attempt(tree, &mut cold, options, watch)?;
+    second.steps += first.steps;
+    second.evaluations += first.evaluations;
+    messages.clone_from_slice(&cold);
+    Ok(second)
+}
+
+/// One splitting, at the precisions of the messages.
+fn attempt(
+    tree: &Tree,
+    messages: &mut [Gaussian],
+    options: &Options,
+    watch: &mut dyn Watch<Gaussian>,
+) -> Result<FallbackReport, RunError> {
     let mut splitting = Splitting::new(tree, messages);
     let mut pace = Pace::new(splitting.weights());
     let goal = COARSER * options.tolerance;
@@ -101,13 +126,20 @@ pub(super) fn split(
         let end = splitting.run(&mut pace, tolerance, messages, watch)?;
         splitting.messages_into(messages)?;
         let settled = end == FallbackEnd::Stationary;
-        if !settled || tolerance < FINEST || energies_agree(tree, messages) {
-            break match end {
-                FallbackEnd::Limit { .. } if pace.last <= goal => FallbackEnd::Stationary,
-                end => end,
-            };
+        if settled && tolerance >= FINEST && !energies_agree(tree, messages) {
+            tolerance *= TIGHTER;
+            continue;
         }
-        tolerance *= TIGHTER;
+        // a small residual next to an energy that is not the objective is no minimiser; one that is not feasible is
+        // refuted with the name of its factor later
+        let gap = energy_gap(tree, messages);
+        let is_minimiser = pace.last <= goal && (gap <= NO_MINIMISER || gap.is_infinite());
+        break match end {
+            FallbackEnd::Stopped(_) => end,
+            _ if is_minimiser => FallbackEnd::Stationary,
+            FallbackEnd::Limit { .. } => end,
+            _ => splitting.limit(),
+        };
     };
     Ok(FallbackReport {
         method: "splitting",
@@ -313,10 +345,14 @@ impl<'t> Splitting<'t> {
             pace.advance(&mut self.s, &self.gap, &self.plain, norm);
         }
         self.evaluate()?;
-        Ok(FallbackEnd::Limit {
+        Ok(self.limit())
+    }
+
+    fn limit(&self) -> FallbackEnd {
+        FallbackEnd::Limit {
             bound: "evaluations",
             reached: self.evaluations,
-        })
+        }
     }
 
     /// The disagreement is below the tolerance, and places hardly moved while it fell by a factor of ten.
