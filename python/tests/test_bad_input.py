@@ -285,6 +285,16 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
         lambda: ta.LinearChannel(W).compute_forward_message(-5.0, [1.0] * 3, 1.0, [1.0] * 2), ta.FactorError, "improper",
     ),
     "a variance beyond the prior's": (lambda: ta.GaussianPrior(None).compute_precision(2.0), RUN, "at most 1"),
+    "an input without a second moment": (
+        lambda: ta.SgnLikelihood(None).compute_backward_error(1.0, tau_z=0.0), VALUE, "`tau_z` must be positive, got 0.0",
+    ),
+    "information on an input without a second moment": (
+        lambda: ta.GaussianLikelihood(None, 0.1).compute_dual_free_energy(0.0, tau_z=0), VALUE, "`tau_z` must be positive",
+    ),
+    "a channel of an input without a second moment": (
+        lambda: ta.ReluChannel().compute_forward_error(1.0, 1.0, tau_z=0.0), VALUE, "`tau_z` must be positive",
+    ),
+    "a second moment of nothing": (lambda: ta.SumChannel(2).second_moment([1.0, 0.0]), VALUE, "`tau_z` must be positive"),
     "a sample through a wide matrix": (lambda: ta.LinearChannel(W).sample([1.0]), MODEL, "3 rows"),
     "a filter of complex signals": (lambda: ta.ConvChannel([1.0], real=False), NOT, "complex"),
     "a reshape of another size": (lambda: ta.ReshapeChannel(6, (2, 4)), MODEL, "reshape"),

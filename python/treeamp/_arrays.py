@@ -94,6 +94,18 @@ def positive(x: Any, name: str) -> float:
     return found
 
 
+def inverse(x: Any, name: str) -> float:
+    """``1 / x`` of a positive number, 0 of an infinite one: the precision that belongs to a second moment, or back.
+
+    >>> inverse(0.5, "tau_z")
+    2.0
+    """
+    found = known(x, name)
+    if not found > 0:
+        raise ValueError(f"`{name}` must be positive, got {found}")
+    return 1 / found
+
+
 def belief(a: Any, b: Any, port: str) -> tuple[Array, Array]:
     """A belief ``(a, b)`` on ``port``: numbers without NaN, finite ones.
 

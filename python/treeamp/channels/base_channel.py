@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, known
-from ..base import Factor
+from .._arrays import Array, array, belief, check_seed, inverse, known
+from ..base import Factor, inv
 from ..errors import FactorError, NotAvailable
 
 __all__ = [
@@ -93,15 +93,15 @@ class Channel(Factor):
     # --- state evolution
 
     def _average(self, az: Any, ax: Any, tau_z: Any) -> tuple[list[tuple[float, float, float]], list[float]]:
-        taus = [known(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
+        tau0_hat = [inverse(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
         precisions = [known(a, "az") for a in _repeated(self.n_prev, az)]
-        inputs = [(a - 1 / t, a - 1 / t, 1 / t) for a, t in zip(precisions, taus)]
+        inputs = [(a - t, a - t, t) for a, t in zip(precisions, tau0_hat)]
         outputs = [(known(a, "ax"), known(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
-        return inputs + outputs, [1 / t for t in taus] + [0.0] * self.n_next
+        return inputs + outputs, tau0_hat + [0.0] * self.n_next
 
     def second_moment(self, tau_z: Any) -> float:
         r""":math:`\tau_x = E\,x^2` for :math:`z \sim N(0, \tau_z)`."""
-        tau0_hat = [1 / known(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
+        tau0_hat = [inverse(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
         return self._native.second_moment(tau0_hat, self.n_prev)
 
     def compute_forward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
@@ -119,7 +119,7 @@ class Channel(Factor):
     def compute_mutual_information(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`I(z, x; b_z, b_x)` per component of ``z``, Bayes-optimal."""
         fields, tau0_hat = self._average(az, ax, tau_z)
-        ports = [(1.0, 1 / t) for t in tau0_hat[: self.n_prev]]
+        ports = [(1.0, inv(t)) for t in tau0_hat[: self.n_prev]]
         spectrum = self._native.spectrum
         ratio = spectrum[1] if spectrum else 1.0
         ports += [(ratio, self._native.second_moment(tau0_hat, self.n_prev + k)) for k in range(self.n_next)]
