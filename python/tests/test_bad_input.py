@@ -89,6 +89,10 @@ def writing(algo: Any, i: int, n: int) -> None:
     algo.get_variables_data()["x"]["r"] += 1
 
 
+def swapping(algo: Any, i: int, n: int) -> None:
+    algo.model = chain()
+
+
 def unordered(x: Any) -> Any:
     return ta.LinearChannel(x)
 
@@ -253,6 +257,8 @@ TABLE: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "a callback that cannot be called": (lambda: ep(callback=3), TYPE, "`callback` must be callable"),
     "a callback that raises": (lambda: ep(callback=raising), KeyError, "mine"),
     "a callback that tries to change the state": (lambda: ep(callback=writing), VALUE, "read-only"),
+    "a callback that tries to change the model": (lambda: ep(callback=swapping), RUN, "`model` is read-only"),
+    "a model that is replaced": (lambda: swapping(ta.ExpectationPropagation(chain()), 0, 1), RUN, "another algorithm"),
     "a callback of callbacks that are none": (lambda: ta.JoinCallback([3]), TYPE, "callable"),  # type: ignore[list-item]
     "an unknown metric": (lambda: ta.TrackErrors({"x": [1.0]}, metrics=["rmse"]), VALUE, "a metric must be one of"),
     "metrics of other shapes": (lambda: ta.mean_squared_error([1.0], [1.0, 2.0]), VALUE, "same shape"),

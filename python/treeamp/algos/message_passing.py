@@ -33,9 +33,18 @@ class MessagePassing(ReprMixin):
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"`model` must be a Model, got {type(model).__name__}; call .to_model() first")
-        self.model = model
+        self._model = model
         self.report: Report | None = None
         self._snapshot: _lib.Snapshot | None = None
+
+    @property
+    def model(self) -> Model:
+        """The model that it was made for; what is known belongs to it, so that it cannot be replaced."""
+        return self._model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        raise RunError("`model` is read-only: make another algorithm for another model")
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(self.__dict__, _snapshot=None)
