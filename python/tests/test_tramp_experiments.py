@@ -222,3 +222,20 @@ def test_a_run_may_return_names_of_the_table() -> None:
     assert run_experiments(named, a=[1], seeds=[5])["seed"].tolist() == [5]
     failed = run_experiments(named, a=[1, 2], fails=True)
     assert failed["status"].tolist() == ["failed", "ok"] and failed["result.status"].tolist()[1] == "fine"
+
+
+def test_a_teacher_on_another_tree_has_estimates_and_no_theory() -> None:
+    from treeamp.experiments import TeacherStudentScenario
+
+    pytest.importorskip("pandas")
+    noisy = ta.GaussianPrior(50) @ ta.V("x") @ ta.GaussianChannel(0.1) @ ta.V("z") @ ta.GaussianChannel(0.1) @ ta.O("y")
+    teacher, student = noisy.to_model(), (ta.GaussianPrior(50) @ ta.V("x") @ ta.GaussianChannel(0.2) @ ta.O("y")).to_model()
+    scenario = TeacherStudentScenario(teacher, student).setup(seed=0)
+    with pytest.warns(RuntimeWarning, match="no state evolution: teacher and student differ"):
+        records = scenario.run_all()
+    assert [record["source"] for record in records] == ["EP", "mse"]
+    with pytest.warns(RuntimeWarning, match="teacher and student differ"):
+        assert scenario.table()["source"].tolist() == ["EP"]
+    for call in (scenario.run_se, lambda: scenario.run_all(source="SE")):
+        with pytest.raises(ta.RunError, match="teacher and student differ"):
+            call()
