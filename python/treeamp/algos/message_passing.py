@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ from .initial_conditions import Initializer, edges_of
 from .report import Report
 
 __all__ = ["AnyCallback", "MessagePassing"]
+
+#: How factors are refused that an algorithm has no rule for, such as likelihoods without observations.
+_NO_RULE = re.compile("has no (expectation propagation|maximum a posteriori)")
 
 #: A callback takes the algorithm, the iteration from 0 on, and their largest number; it stops a run by being true.
 AnyCallback = Callable[[Any, int, int], Any]
@@ -138,7 +142,7 @@ class MessagePassing(ReprMixin):
                 raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
             warm = self.report.messages
         told = None if callback is None else self._told(callback, limit)
-        native = self._run(options, warm, told)
+        native = self._first(options, warm, told)
         self.report = Report(native, self.model.variable_ids, bool(positive))
         if positive is None and self._may_lift(options, self.report):
             native = self._run({**options, "positive": True}, warm, told)
@@ -146,6 +150,16 @@ class MessagePassing(ReprMixin):
         if native.error is not None:
             raise native.error
         return self.report
+
+    def _first(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
+        """A run, whose refusal names the observations that are missing."""
+        try:
+            return self._run(options, warm, told)
+        except RunError as error:
+            unseen = [type(f).__name__ for f in self.model.factors if hasattr(f, "y_name") and getattr(f, "y", 0) is None]
+            if unseen and _NO_RULE.search(str(error)):
+                raise RunError(f"`y` of {', '.join(unseen)} is missing, and needed here: {error}") from None
+            raise
 
     def _may_lift(self, options: dict[str, Any], report: Report) -> bool:
         """Whether a run that ended like this is worth another one without negative precisions."""

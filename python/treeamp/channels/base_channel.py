@@ -52,10 +52,11 @@ class Channel(Factor):
         if "scalar" in self._native.rules and (not self.isotropic or np.ndim(az) or np.ndim(ax)):
             _, *moments = self._scalar(az, bz, ax, bx)
             mean, variance = moments[2 * port : 2 * port + 2]
+            self._proper(variance)
             return mean, (float(variance.mean()) if self.isotropic else variance)
         messages, linear = self._messages(az, bz, ax, bx)
         r, v = self._native.moments(messages, port)
-        return r.reshape(linear[port].shape)[()], v
+        return r.reshape(linear[port].shape)[()], self._proper(v)
 
     def _message(self, port: int, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[float, Any]:
         messages, linear = self._messages(az, bz, ax, bx)

@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import check_seed, count
+from ..errors import FileError
 from ._cells import RESERVED, RESULT, ExecutorError, Progress, carry_out, lines_of, reason_of, scalar
 from ._pandas import pandas
 
@@ -232,12 +233,19 @@ def run_experiments(
         raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {got}")
     plan = _Plan(run, seeds, kwargs)
     path = None if journal is None else os.fspath(journal)
-    opened = _lib.Journal() if path is None else _lib.Journal(path, plan.configuration())
+    opened = _lib.Journal() if path is None else _journal(path, plan.configuration())
     try:
         _fill(plan, opened, executor, threads, on_progress, progress)
         return _table(plan, opened)
     finally:
         opened.close()
+
+
+def _journal(path: str, configuration: str) -> _lib.Journal:
+    try:
+        return _lib.Journal(path, configuration)
+    except OSError as error:
+        raise FileError(str(error)) from None
 
 
 def _fill(
@@ -282,7 +290,10 @@ def save_experiments(
     path = os.fspath(csv_file)
     kwargs.setdefault("journal", path + ".journal")
     table = run_experiments(run, on_progress, **kwargs)
-    _lib.write_whole(path, table.to_csv(index=False))
+    try:
+        _lib.write_whole(path, table.to_csv(index=False))
+    except OSError as error:
+        raise FileError(str(error)) from None
     return table
 
 

@@ -107,6 +107,7 @@ class Likelihood(Factor):
     def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""
         _, rz, vz = self._scalar(az, bz, y)
+        self._proper(vz)
         return rz[()], (float(vz.mean()) if self.isotropic else vz[()])
 
     def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
