@@ -40,6 +40,8 @@ class MessagePassing(ReprMixin):
         self._model = model
         self.report: Report | None = None
         self._snapshot: _lib.Snapshot | None = None
+        #: The last sweep of a run that a module's own function ended.
+        self._kept: _lib.Snapshot | None = None
 
     @property
     def model(self) -> Model:
@@ -51,7 +53,7 @@ class MessagePassing(ReprMixin):
         raise RunError("`model` is read-only: make another algorithm for another model")
 
     def __getstate__(self) -> dict[str, Any]:
-        return dict(self.__dict__, _snapshot=None)
+        return dict(self.__dict__, _snapshot=None, _kept=None)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"
@@ -118,7 +120,9 @@ class MessagePassing(ReprMixin):
         Returns
         -------
         Report
-            Also kept as ``algo.report``. Ctrl-C and exceptions of a callback come through, and leave it there too.
+            Also kept as ``algo.report``. Ctrl-C and exceptions of a callback come through, and leave it there too. So do
+            those inside a function of a module of one's own: there is no report then, but ``algo`` knows the state after
+            the last whole sweep, and ``warm_start`` goes on from it.
         """
         del update_dA
         if self._snapshot is not None:
@@ -138,10 +142,12 @@ class MessagePassing(ReprMixin):
             options["initial"] = initializer.native(self.model, self._moments)
         warm = None
         if warm_start:
-            if self.report is None:
+            if self.report is None and self._kept is None:
                 raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
-            warm = self.report.messages
+            warm = self._state().messages
         told = None if callback is None else self._told(callback, limit)
+        if told is None and any(map(_calls_python, self.model.factors)):
+            told = self._keep
         native = self._first(options, warm, told)
         self.report = Report(native, self.model.variable_ids, bool(positive))
         if positive is None and self._may_lift(options, self.report):
@@ -152,12 +158,19 @@ class MessagePassing(ReprMixin):
         return self.report
 
     def _first(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
-        """A run, whose refusal names the observations that are missing."""
+        """A run, whose refusal names the observations that are missing; one that breaks off leaves its last sweep."""
+        before, self._kept = self._kept, None
         try:
-            return self._run(options, warm, told)
-        except RunError as error:
+            native = self._run(options, warm, told)
+            self._kept = None
+            return native
+        except BaseException as error:
+            if self._kept is None:
+                self._kept = before
+            else:
+                self.report = None  # it was that of an earlier run
             unseen = [type(f).__name__ for f in self.model.factors if hasattr(f, "y_name") and getattr(f, "y", 0) is None]
-            if unseen and _NO_RULE.search(str(error)):
+            if isinstance(error, RunError) and unseen and _NO_RULE.search(str(error)):
                 raise RunError(f"`y` of {', '.join(unseen)} is missing, and needed here: {error}") from None
             raise
 
@@ -167,13 +180,17 @@ class MessagePassing(ReprMixin):
 
     def _told(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
         def after_sweep(snapshot: _lib.Snapshot) -> bool:
-            self._snapshot = snapshot
+            self._snapshot = self._kept = snapshot
             try:
                 return bool(callback(self, snapshot.sweep - 1, limit))
             finally:
                 self._snapshot = None
 
         return after_sweep
+
+    def _keep(self, snapshot: _lib.Snapshot) -> bool:
+        self._kept = snapshot
+        return False
 
     def _options(
         self,
@@ -228,6 +245,8 @@ class MessagePassing(ReprMixin):
     def _state(self) -> Report | _lib.Snapshot:
         if self._snapshot is not None:
             return self._snapshot
+        if self._kept is not None:
+            return self._kept
         if self.report is None:
             raise RunError("nothing is known before a run: call .iterate() first")
         return self.report
@@ -311,6 +330,11 @@ class MessagePassing(ReprMixin):
 
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         raise NotImplementedError
+
+
+def _calls_python(factor: Any) -> bool:
+    """Whether a factor calls functions of somebody's own, which may raise."""
+    return hasattr(factor, "_given") or bool(getattr(factor, "_is_written", False))
 
 
 def _summed(messages: list[dict[str, Any]]) -> dict[str, Any]:
