@@ -54,7 +54,8 @@ def _shown(x: Any) -> Any:
         return x
     if inspect.isroutine(x) or inspect.isclass(x):
         return _name(x)
-    return type(x).__name__ if type(x).__repr__ is object.__repr__ else repr(x)
+    kind: Any = type(x)
+    return kind.__name__ if kind.__repr__ is object.__repr__ else repr(x)
 
 
 def _fixed(name: str, x: Any) -> Any:
