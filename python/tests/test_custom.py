@@ -212,6 +212,63 @@ def test_wrong_answers_are_told(functions: Any, sentence: str) -> None:
         run(ta.CustomPrior(N, **functions))
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize("callback", [None, lambda algo, i, n: False])
+def test_an_exception_in_a_function_leaves_the_last_sweep(error: type[BaseException], callback: Any) -> None:
+    """The state after the last whole sweep is that of a run which ends there, and runs go on from it."""
+    W = np.random.default_rng(0).normal(size=(30, 40)) / np.sqrt(40)
+    left = [10**9]
+
+    def mean(a: Any, b: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise error
+        return b / (1 + a)
+
+    prior = ta.CustomPrior(40, mean=mean, variance=lambda a, b: 1 / (1 + a), name="mine")
+    model = (prior @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ ta.SgnLikelihood(np.sign(W @ np.ones(40)))).to_model()
+    ep = ta.ExpectationPropagation(model)
+    left[0] = 5
+    with pytest.raises(error) as caught:
+        ep.iterate(callback=callback)
+    assert "raised in factor `mine`" in caught.value.__notes__[0] and ep.report is None
+    left[0] = 10**9
+    whole = ta.ExpectationPropagation(model)
+    whole.iterate(max_iter=ep.n_iter, tol=0.0)
+    assert 0 < ep.n_iter < 5
+    assert np.array_equal(ep.get_variable_data("x")["r"], whole.get_variable_data("x")["r"])
+    report = ep.iterate(warm_start=True)
+    assert report.converged and ep.report is report and ep.n_iter == report.sweeps
+
+
+def test_check_factor_knows_what_differences_lose_on_narrow_laws() -> None:
+    """A correct law of variance 1e-8 passes, and one whose variance is wrong by a tenth does not."""
+    y, var = np.array([0.3, -1.2, 2.0]), 1e-8
+
+    def log_density(y: Any, z: Any) -> Any:
+        return -((y - z) ** 2) / (2 * var) - 0.5 * np.log(2 * np.pi * var)
+
+    check_factor(ta.CustomLikelihood(y, log_density=log_density))
+    check_factor(ta.CustomPrior(3, log_density=lambda x: log_density(0.0, x)))
+
+    def mean(a: Any, b: Any, y: Any) -> Any:
+        return (b + y / var) / (a + 1 / var)
+
+    wrong = ta.CustomLikelihood(y, mean=mean, variance=lambda a, b, y: 1.1 / (a + 1 / var))
+    problems = check_factor(wrong, raises=False)
+    assert problems is not None and len(problems) == 3 and "variance is 1.1e-08" in problems[0]
+
+
+def test_check_factor_lists_nan() -> None:
+    problems = check_factor(ta.CustomPrior(3, mean=lambda a, b: b * np.nan), raises=False)
+    assert problems is not None and "`mean` of custom_prior returned NaN" in problems[0]
+    late = ta.CustomPrior(
+        3, lambda a, b: b * (np.nan if a > 1 else 0.5), lambda a, b: b / (1 + a), lambda a, b: 1 / (1 + a), normalised=False
+    )
+    problems = check_factor(late, a=[2.0], raises=False)
+    assert problems is not None and "`log_partition` of custom_prior returned NaN" in problems[-1]
+
+
 def test_check_factor_tells_what_is_wrong() -> None:
     def good_r(a: float, b: Any) -> Any:
         return b / (1 + a)

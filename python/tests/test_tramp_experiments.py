@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treeamp as ta
+from treeamp.experiments import run_experiments
 
 
 def sparse(N: int = 200, **kwargs: Any) -> ta.Model:
@@ -183,3 +184,58 @@ def test_a_critical_value_at_a_continuous_transition() -> None:
         model_builder=glm_state_evolution, prior_type="binary", output_type="door", output_width=0.5, prior_p_pos=0.51,
     )
     assert 1.5 < alpha < 2.5
+
+
+def shaped(shape: Any, a: int = 0, **kwargs: Any) -> dict[str, Any]:
+    return {"kind": type(shape).__name__, "first": next(iter(shape)), "given": len(kwargs)}
+
+
+def test_a_tuple_is_one_value_and_lists_vary_anything() -> None:
+    table = run_experiments(shaped, shape=(3, 4), a=[1, 2])
+    assert table["shape"].tolist() == [(3, 4)] * 2 and table["kind"].tolist() == ["tuple"] * 2
+    varied = run_experiments(shaped, shape=[(3, 4), (5,), {"u": 1}], a=[1, 2], seeds=2)
+    assert varied["shape"].tolist()[::4] == [(3, 4), (5,), {"u": 1}]
+    assert varied["first"].tolist()[::4] == [3, 5, "u"] and len(varied) == 12
+    fixed = run_experiments(shaped, shape=(3,), W=np.eye(2), options={"k": 1}, f=np.tanh, a=[1])
+    assert np.array_equal(fixed["W"][0], np.eye(2)) and fixed["options"][0] == {"k": 1} and fixed["given"][0] == 3
+
+
+def test_varied_containers_go_on_from_a_journal(tmp_path: Any) -> None:
+    def never(**kwargs: Any) -> None:
+        raise AssertionError
+
+    never.__module__, never.__qualname__ = shaped.__module__, shaped.__qualname__
+    kwargs = {"shape": [(3, np.float64(4)), {"u": np.ones(2)}], "journal": tmp_path / "journal"}
+    first = run_experiments(shaped, **kwargs)
+    assert run_experiments(never, **kwargs).drop(columns="shape").equals(first.drop(columns="shape"))
+
+
+def named(a: int, seed: int | None = None, fails: bool = False) -> dict[str, Any]:
+    if fails and a == 1:
+        raise ValueError("no")
+    return {"seed": 7, "status": "fine", "a": -1}
+
+
+def test_a_run_may_return_names_of_the_table() -> None:
+    assert run_experiments(named, a=[1, 2])[["a", "seed", "status"]].values.tolist() == [[1, 7, "fine"], [2, 7, "fine"]]
+    assert run_experiments(named, a=[1], seed=[3, 4])["seed"].tolist() == [3, 4]
+    assert run_experiments(named, a=[1], seeds=[5])["seed"].tolist() == [5]
+    failed = run_experiments(named, a=[1, 2], fails=True)
+    assert failed["status"].tolist() == ["failed", "ok"] and failed["result.status"].tolist()[1] == "fine"
+
+
+def test_a_teacher_on_another_tree_has_estimates_and_no_theory() -> None:
+    from treeamp.experiments import TeacherStudentScenario
+
+    pytest.importorskip("pandas")
+    noisy = ta.GaussianPrior(50) @ ta.V("x") @ ta.GaussianChannel(0.1) @ ta.V("z") @ ta.GaussianChannel(0.1) @ ta.O("y")
+    teacher, student = noisy.to_model(), (ta.GaussianPrior(50) @ ta.V("x") @ ta.GaussianChannel(0.2) @ ta.O("y")).to_model()
+    scenario = TeacherStudentScenario(teacher, student).setup(seed=0)
+    with pytest.warns(RuntimeWarning, match="no state evolution: teacher and student differ"):
+        records = scenario.run_all()
+    assert [record["source"] for record in records] == ["EP", "mse"]
+    with pytest.warns(RuntimeWarning, match="teacher and student differ"):
+        assert scenario.table()["source"].tolist() == ["EP"]
+    for call in (scenario.run_se, lambda: scenario.run_all(source="SE")):
+        with pytest.raises(ta.RunError, match="teacher and student differ"):
+            call()

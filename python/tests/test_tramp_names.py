@@ -252,3 +252,36 @@ def test_a_script() -> None:
     # N = 200: the error fluctuates about its prediction
     assert x["v"] == pytest.approx(se.get_variables_data(["x"])["x"]["v"], rel=0.3)
     assert np.isfinite(ep.log_evidence()) and np.isfinite(se.entropy())
+
+
+def test_channels_of_several_inputs_take_them_one_by_one() -> None:
+    u, v = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    assert np.array_equal(ta.SumChannel(2).sample(u, v), u + v)
+    assert np.array_equal(ta.SumChannel(2).sample([u, v], 3), u + v)
+    assert np.array_equal(ta.ConcatChannel([2, 1]).sample(u, v[:1]), [1.0, 2.0, 3.0])
+    rows = ta.ConcatChannel([2, 2], axis=1).sample(np.ones((3, 2)), np.zeros((3, 2)))
+    assert np.array_equal(rows, np.hstack([np.ones((3, 2)), np.zeros((3, 2))]))
+    assert ta.SumChannel(2).second_moment(1.0, 2.0) == ta.SumChannel(2).second_moment([1.0, 2.0])
+    # rounding only; lengths weigh in the second: (2 * 1 + 3 * 2) / 5
+    assert abs(ta.SumChannel(2).second_moment(1.0, 2.0) - 3.0) < 1e-15
+    assert abs(ta.ConcatChannel([2, 3]).second_moment(1.0, 2.0) - 1.6) < 1e-15
+    assert np.array_equal(ta.GaussianChannel(1.0).sample(u, 5), ta.GaussianChannel(1.0).sample(u, seed=5))
+
+
+def test_fourier_transforms_have_averages_alone() -> None:
+    """The same as a matrix of that spectrum, for the forward and backward errors; rounding only."""
+    rotation = ta.RotationChannel(np.eye(4))
+    for channel in (ta.DFTChannel(real=True), ta.DFTChannel(real=False), ta.RealDFTChannel()):
+        found, expected = channel.compute_backward_error(2.0, 1.0, 1.0), rotation.compute_backward_error(2.0, 1.0, 1.0)
+        assert abs(found - expected) < 1e-14
+    # of a real signal there are twice as many numbers, with half of the variance each
+    tall = ta.LinearChannel(np.vstack([np.eye(4), np.eye(4)]) / np.sqrt(2))
+    found, expected = (c.compute_forward_error(2.0, 1.0, 1.0) for c in (ta.DFTChannel(real=True), tall))
+    assert abs(found - expected) < 1e-14 and ta.DFTChannel(real=True).second_moment(1.0) == 0.5
+
+
+def test_other_names_of_keys_and_parameters() -> None:
+    assert ta.HardSigmoidLikelihood([0.5], l=3).knee == 3.0
+    assert isinstance(ta.get_channel("blur_1d", sigma=1.0, N=4), ta.Blur1DChannel)
+    assert isinstance(ta.get_channel("blur_2d", sigma=[1.0, 1.0], shape=(4, 4)), ta.Blur2DChannel)
+    assert isinstance(ta.get_channel("diff", D1=[1.0], D2=[0.0], shape=(4,)), ta.DifferentialChannel)

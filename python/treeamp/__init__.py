@@ -44,7 +44,7 @@ from .channels import __all__ as _channels
 from .custom import CustomLikelihood, CustomPrior
 from .ensembles import *  # noqa: F403
 from .ensembles import __all__ as _ensembles
-from .errors import FactorError, ModelError, NotAvailable, RunError, TreeampError
+from .errors import FactorError, FileError, ModelError, NotAvailable, RunError, TooLarge, TreeampError
 from .likelihoods import *  # noqa: F403
 from .likelihoods import __all__ as _likelihoods
 from .models import *  # noqa: F403
@@ -58,9 +58,11 @@ __all__ = [
     "CustomLikelihood",
     "CustomPrior",
     "FactorError",
+    "FileError",
     "ModelError",
     "NotAvailable",
     "RunError",
+    "TooLarge",
     "TreeampError",
     "__version__",
     "algos",

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .errors import TooLarge
+
 __all__ = [
     "Array",
     "array",
@@ -19,6 +21,7 @@ __all__ = [
     "check_seed",
     "complex_matrix",
     "count",
+    "inverse",
     "known",
     "matrix",
     "new_seed",
@@ -94,6 +97,18 @@ def positive(x: Any, name: str) -> float:
     return found
 
 
+def inverse(x: Any, name: str) -> float:
+    """``1 / x`` of a positive number, 0 of an infinite one: the precision that belongs to a second moment, or back.
+
+    >>> inverse(0.5, "tau_z")
+    2.0
+    """
+    found = known(x, name)
+    if not found > 0:
+        raise ValueError(f"`{name}` must be positive, got {found}")
+    return 1 / found
+
+
 def belief(a: Any, b: Any, port: str) -> tuple[Array, Array]:
     """A belief ``(a, b)`` on ``port``: numbers without NaN, finite ones.
 
@@ -135,6 +150,8 @@ def complex_matrix(x: Any, name: str) -> Any:
 def count(x: Any, name: str, least: int = 1) -> int:
     """``x`` as an integer of at least ``least``."""
     try:
+        if isinstance(x, bool):
+            raise TypeError
         n = operator.index(x)
     except TypeError:
         raise TypeError(f"`{name}` must be an integer, got {type(x).__name__}") from None
@@ -150,7 +167,7 @@ def check_memory(shape: Any, name: str) -> None:
     try:
         np.empty(tuple(shape))
     except (MemoryError, ValueError, OverflowError):
-        raise MemoryError(f"{name} of shape {tuple(shape)} does not fit in memory") from None
+        raise TooLarge(f"{name} of shape {tuple(shape)} does not fit in memory") from None
 
 
 def size_to_shape(size: Any) -> list[int] | None:

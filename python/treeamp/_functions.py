@@ -76,9 +76,9 @@ class Functions(Factor):
     def _checked(self, key: str, value: Any, shape: tuple[int, ...], scalar: bool) -> Array:
         found = array(value, f"{key} of {self.custom_name}")
         if found.shape != shape and not (scalar and found.ndim == 0):
-            raise ValueError(f"`{key}` of {self.custom_name} must return shape {shape}, got {found.shape}")
+            raise FactorError(f"`{key}` of {self.custom_name} must return shape {shape}, got {found.shape}")
         if np.isnan(found).any():
-            raise ValueError(f"`{key}` of {self.custom_name} returned NaN")
+            raise FactorError(f"`{key}` of {self.custom_name} returned NaN")
         return found
 
     def _log_density_at(self, x: Array, *y: Array) -> Array:

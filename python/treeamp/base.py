@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _lib
 from ._arrays import belief, count, positive
+from .errors import FactorError
 
 if TYPE_CHECKING:
     from .fragment import Fragment
@@ -241,6 +242,7 @@ class Factor(Piece, ReprMixin):
     ) -> tuple[float, float, float]:
         r"""The outgoing fields of a student on a teacher's data, :math:`t_0` being the teacher's second moment:
         :math:`(\frac1v - a,\; \frac{m}{v t_0} - \hat m,\; \frac1{v^2}(q - \frac{m^2}{t_0}) - \hat q)`."""
+        t0 = positive(t0, "t0")
         return inv(v) - a, inv(v) * m / t0 - m_hat, inv(v) ** 2 * (q - m**2 / t0) - q_hat
 
     def named(self, label: str) -> Factor:
@@ -256,6 +258,12 @@ class Factor(Piece, ReprMixin):
         heads: list[End] = [(0, port) for port in range(self.n_prev)]
         tails: list[End] = [(0, self.n_prev + port) for port in range(self.n_next)]
         return Fragment([], [(self, inputs, outputs)], heads, tails, type(self).__name__)
+
+    def _proper(self, variance: Any) -> Any:
+        """A variance that is one: an infinite one is that of a law without a norm."""
+        if not np.isfinite(variance).all():
+            raise FactorError(f"{type(self).__name__}: the law is improper at these precisions, its variance is infinite")
+        return variance
 
     @property
     def has_expectation_propagation(self) -> bool:

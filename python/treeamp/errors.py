@@ -1,6 +1,6 @@
 """The exceptions of treeamp. Each carries the sentence of the native error: what was expected, and what came."""
 
-__all__ = ["TreeampError", "ModelError", "FactorError", "RunError", "NotAvailable"]
+__all__ = ["TreeampError", "ModelError", "FactorError", "RunError", "NotAvailable", "TooLarge", "FileError"]
 
 
 class TreeampError(Exception):
@@ -21,3 +21,11 @@ class RunError(TreeampError, ValueError):
 
 class NotAvailable(TreeampError, NotImplementedError):
     """Something known by name that this version cannot do."""
+
+
+class TooLarge(TreeampError, MemoryError):
+    """An array that no memory can hold."""
+
+
+class FileError(TreeampError, OSError):
+    """A journal or a table that cannot be read or written."""

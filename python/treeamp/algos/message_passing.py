@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from .report import Report
 
 __all__ = ["AnyCallback", "MessagePassing"]
 
+#: How factors are refused that an algorithm has no rule for, such as likelihoods without observations.
+_NO_RULE = re.compile("has no (expectation propagation|maximum a posteriori)")
+
 #: A callback takes the algorithm, the iteration from 0 on, and their largest number; it stops a run by being true.
 AnyCallback = Callable[[Any, int, int], Any]
 
@@ -33,12 +37,23 @@ class MessagePassing(ReprMixin):
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"`model` must be a Model, got {type(model).__name__}; call .to_model() first")
-        self.model = model
+        self._model = model
         self.report: Report | None = None
         self._snapshot: _lib.Snapshot | None = None
+        #: The last sweep of a run that a module's own function ended.
+        self._kept: _lib.Snapshot | None = None
+
+    @property
+    def model(self) -> Model:
+        """The model that it was made for; what is known belongs to it, so that it cannot be replaced."""
+        return self._model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        raise RunError("`model` is read-only: make another algorithm for another model")
 
     def __getstate__(self) -> dict[str, Any]:
-        return dict(self.__dict__, _snapshot=None)
+        return dict(self.__dict__, _snapshot=None, _kept=None)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"
@@ -105,7 +120,9 @@ class MessagePassing(ReprMixin):
         Returns
         -------
         Report
-            Also kept as ``algo.report``. Ctrl-C and exceptions of a callback come through, and leave it there too.
+            Also kept as ``algo.report``. Ctrl-C and exceptions of a callback come through, and leave it there too. So do
+            those inside a function of a module of one's own: there is no report then, but ``algo`` knows the state after
+            the last whole sweep, and ``warm_start`` goes on from it.
         """
         del update_dA
         if self._snapshot is not None:
@@ -125,11 +142,13 @@ class MessagePassing(ReprMixin):
             options["initial"] = initializer.native(self.model, self._moments)
         warm = None
         if warm_start:
-            if self.report is None:
+            if self.report is None and self._kept is None:
                 raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
-            warm = self.report.messages
+            warm = self._state().messages
         told = None if callback is None else self._told(callback, limit)
-        native = self._run(options, warm, told)
+        if told is None and any(map(_calls_python, self.model.factors)):
+            told = self._keep
+        native = self._first(options, warm, told)
         self.report = Report(native, self.model.variable_ids, bool(positive))
         if positive is None and self._may_lift(options, self.report):
             native = self._run({**options, "positive": True}, warm, told)
@@ -138,19 +157,40 @@ class MessagePassing(ReprMixin):
             raise native.error
         return self.report
 
+    def _first(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
+        """A run, whose refusal names the observations that are missing; one that breaks off leaves its last sweep."""
+        before, self._kept = self._kept, None
+        try:
+            native = self._run(options, warm, told)
+            self._kept = None
+            return native
+        except BaseException as error:
+            if self._kept is None:
+                self._kept = before
+            else:
+                self.report = None  # it was that of an earlier run
+            unseen = [type(f).__name__ for f in self.model.factors if hasattr(f, "y_name") and getattr(f, "y", 0) is None]
+            if isinstance(error, RunError) and unseen and _NO_RULE.search(str(error)):
+                raise RunError(f"`y` of {', '.join(unseen)} is missing, and needed here: {error}") from None
+            raise
+
     def _may_lift(self, options: dict[str, Any], report: Report) -> bool:
         """Whether a run that ended like this is worth another one without negative precisions."""
         return False
 
     def _told(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
         def after_sweep(snapshot: _lib.Snapshot) -> bool:
-            self._snapshot = snapshot
+            self._snapshot = self._kept = snapshot
             try:
                 return bool(callback(self, snapshot.sweep - 1, limit))
             finally:
                 self._snapshot = None
 
         return after_sweep
+
+    def _keep(self, snapshot: _lib.Snapshot) -> bool:
+        self._kept = snapshot
+        return False
 
     def _options(
         self,
@@ -205,6 +245,8 @@ class MessagePassing(ReprMixin):
     def _state(self) -> Report | _lib.Snapshot:
         if self._snapshot is not None:
             return self._snapshot
+        if self._kept is not None:
+            return self._kept
         if self.report is None:
             raise RunError("nothing is known before a run: call .iterate() first")
         return self.report
@@ -288,6 +330,11 @@ class MessagePassing(ReprMixin):
 
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         raise NotImplementedError
+
+
+def _calls_python(factor: Any) -> bool:
+    """Whether a factor calls functions of somebody's own, which may raise."""
+    return hasattr(factor, "_given") or bool(getattr(factor, "_is_written", False))
 
 
 def _summed(messages: list[dict[str, Any]]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, known
-from ..base import Factor
+from .._arrays import Array, array, belief, check_seed, inverse, known
+from ..base import Factor, inv
 from ..errors import FactorError, NotAvailable
 
 __all__ = [
@@ -52,10 +52,11 @@ class Channel(Factor):
         if "scalar" in self._native.rules and (not self.isotropic or np.ndim(az) or np.ndim(ax)):
             _, *moments = self._scalar(az, bz, ax, bx)
             mean, variance = moments[2 * port : 2 * port + 2]
+            self._proper(variance)
             return mean, (float(variance.mean()) if self.isotropic else variance)
         messages, linear = self._messages(az, bz, ax, bx)
         r, v = self._native.moments(messages, port)
-        return r.reshape(linear[port].shape)[()], v
+        return r.reshape(linear[port].shape)[()], self._proper(v)
 
     def _message(self, port: int, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[float, Any]:
         messages, linear = self._messages(az, bz, ax, bx)
@@ -92,38 +93,49 @@ class Channel(Factor):
 
     # --- state evolution
 
-    def _average(self, az: Any, ax: Any, tau_z: Any) -> tuple[list[tuple[float, float, float]], list[float]]:
-        taus = [known(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
-        precisions = [known(a, "az") for a in _repeated(self.n_prev, az)]
-        inputs = [(a - 1 / t, a - 1 / t, 1 / t) for a, t in zip(precisions, taus)]
-        outputs = [(known(a, "ax"), known(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
-        return inputs + outputs, [1 / t for t in taus] + [0.0] * self.n_next
+    def _averaging(self) -> _lib.Factor:
+        """The native twin that averages: where shapes decide on the twin, one of any shape with the same averages."""
+        return self._native
 
-    def second_moment(self, tau_z: Any) -> float:
-        r""":math:`\tau_x = E\,x^2` for :math:`z \sim N(0, \tau_z)`."""
-        tau0_hat = [1 / known(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
-        return self._native.second_moment(tau0_hat, self.n_prev)
+    def _average(self, az: Any, ax: Any, tau_z: Any) -> tuple[list[tuple[float, float, float]], list[float]]:
+        tau0_hat = [inverse(t, "tau_z") for t in _repeated(self.n_prev, tau_z)]
+        precisions = [known(a, "az") for a in _repeated(self.n_prev, az)]
+        inputs = [(a - t, a - t, t) for a, t in zip(precisions, tau0_hat)]
+        outputs = [(known(a, "ax"), known(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
+        return inputs + outputs, tau0_hat + [0.0] * self.n_next
+
+    def second_moment(self, tau_z: Any, *more: Any) -> float:
+        r""":math:`\tau_x = E\,x^2` for :math:`z \sim N(0, \tau_z)`; several inputs have one each, or a list of them.
+
+        >>> from treeamp.channels import SumChannel
+        >>> round(SumChannel(2).second_moment(1.0, 2.0), 12)
+        3.0
+        """
+        if more:
+            tau_z = [tau_z, *more]
+        tau0_hat = [inverse(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
+        return self._averaging().second_moment(tau0_hat, self.n_prev)
 
     def compute_forward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
         """Average variance of ``x``, Bayes-optimal."""
-        return self._native.overlaps(*self._average(az, ax, tau_z), self.n_prev)[1]
+        return self._averaging().overlaps(*self._average(az, ax, tau_z), self.n_prev)[1]
 
     def compute_backward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
         """Average variance of ``z``, Bayes-optimal."""
-        return self._native.overlaps(*self._average(az, ax, tau_z), 0)[1]
+        return self._averaging().overlaps(*self._average(az, ax, tau_z), 0)[1]
 
     def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`\bar A` per component of ``z``, Bayes-optimal."""
-        return self._defined(self._native.potential(*self._average(az, ax, tau_z)))
+        return self._defined(self._averaging().potential(*self._average(az, ax, tau_z)))
 
     def compute_mutual_information(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`I(z, x; b_z, b_x)` per component of ``z``, Bayes-optimal."""
         fields, tau0_hat = self._average(az, ax, tau_z)
-        ports = [(1.0, 1 / t) for t in tau0_hat[: self.n_prev]]
-        spectrum = self._native.spectrum
+        ports = [(1.0, inv(t)) for t in tau0_hat[: self.n_prev]]
+        spectrum = self._averaging().spectrum
         ratio = spectrum[1] if spectrum else 1.0
-        ports += [(ratio, self._native.second_moment(tau0_hat, self.n_prev + k)) for k in range(self.n_next)]
-        return self._defined(self._native.entropic_potential(fields, tau0_hat, ports))
+        ports += [(ratio, self._averaging().second_moment(tau0_hat, self.n_prev + k)) for k in range(self.n_next)]
+        return self._defined(self._averaging().entropic_potential(fields, tau0_hat, ports))
 
     def _defined(self, value: float) -> float:
         if np.isnan(value):
@@ -143,15 +155,35 @@ class Channel(Factor):
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
 
-    def sample(self, Z: Any, seed: int | None = None) -> Array:
-        """Outputs drawn given ``Z``."""
-        inputs = [array(z, "Z") for z in (Z if self.n_prev > 1 else [Z])]
+    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Array:
+        """Outputs drawn given ``Z``; several inputs are given one by one, or as a list.
+
+        >>> from treeamp.channels import SumChannel
+        >>> SumChannel(2).sample([1.0, 2.0], [3.0, 4.0])
+        array([4., 6.])
+        """
+        inputs, seed = self._inputs(Z, more, seed)
         if self._input_shape is not None and inputs[0].shape != self._input_shape:
             raise ValueError(f"`Z` must have shape {self._input_shape}, got {inputs[0].shape}")
+        if any(z.shape != inputs[0].shape for z in inputs):
+            raise ValueError(f"inputs must have the same shape, got {', '.join(str(z.shape) for z in inputs)}")
         shape = self._output_shape(inputs[0].shape)
+        return self._draw(self._native, inputs, shape, seed)
+
+    def _draw(self, native: _lib.Factor, inputs: list[Array], shape: tuple[int, ...], seed: Any) -> Array:
         lengths = [int(np.prod(shape))] * self.n_next
-        drawn = self._native.sample([np.ravel(z) for z in inputs], lengths, check_seed(seed))
-        return drawn[0].reshape(shape)
+        return native.sample([np.ravel(z) for z in inputs], lengths, check_seed(seed))[0].reshape(shape)
+
+    def _inputs(self, Z: Any, more: tuple[Any, ...], seed: Any) -> tuple[list[Array], Any]:
+        """The inputs of a draw, and its seed, which may stand behind them."""
+        given = [Z, *more] if self.n_prev == 1 or more else list(Z)
+        if len(more) == 1 and self.n_prev > 1 and np.ndim(more[0]) == 0 and len(Z) == self.n_prev:
+            given = [*Z, *more]
+        if len(given) == self.n_prev + 1 and seed is None:
+            seed = given.pop()
+        if len(given) != self.n_prev:
+            raise ValueError(f"expected {self.n_prev} inputs, got {len(given)}")
+        return [array(z, "Z") for z in given], seed
 
 
 def _repeated(n: int, value: Any) -> list[Any]:

@@ -106,13 +106,14 @@ class DFTChannel(_Shaped):
     def _native_below_a_prior(self) -> _lib.Factor:
         return _lib.channel("paired_dft", []) if self.real else self._native
 
-    def sample(self, Z: Any, seed: int | None = None) -> Any:
+    def _averaging(self) -> _lib.Factor:
+        return self._unbound().bind([[4] if self.real else [2, 4]])
+
+    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Any:
         """The transform of ``Z``."""
-        self._native = self._unbound().bind([list(np.shape(Z))])
-        try:
-            return super().sample(Z, seed)
-        finally:
-            self._native = self._unbound()
+        inputs, seed = self._inputs(Z, more, seed)
+        shape = inputs[0].shape
+        return self._draw(self._unbound().bind([list(shape)]), inputs, self._output_shape(shape), seed)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (2, *shape) if self.real else shape

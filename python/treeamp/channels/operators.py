@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import array, count, number, owned, size_to_shape
+from .._arrays import Array, array, count, number, owned, size_to_shape
 from ..errors import ModelError, NotAvailable
 from .base_channel import Channel
 
@@ -32,7 +32,10 @@ class _Shaped(Channel):
 
     def _on(self, shape: Any, real: bool) -> None:
         if not real:
-            raise NotAvailable(f"{type(self).__name__}(real=False) needs complex signals, which are not available yet")
+            raise NotAvailable(
+                f"{type(self).__name__}(real=False): this map acts on real signals; for a complex one give its matrix to "
+                "ComplexLinearChannel"
+            )
         given = size_to_shape(shape)
         self.shape = None if given is None else tuple(given)
         self._start()
@@ -156,6 +159,9 @@ class RealDFTChannel(_Shaped):
     def __init__(self, shape: Any = None) -> None:
         self._on(shape, True)
 
+    def _averaging(self) -> _lib.Factor:
+        return self._native if self.shape is not None else self._unbound().bind([[4]])
+
 
 class MaskChannel(_Shaped):
     r"""The entries where ``mask`` is true, in their order, as a vector.
@@ -209,3 +215,26 @@ class ConcatChannel(Channel):
         self.n_prev = count(len(self.Ns), "Ns")
         self.axis = count(axis, "axis", 0)
         self._start()
+
+    def _averaging(self) -> _lib.Factor:
+        return _lib.channel(self._law, [[0.0], [float(self.n_prev)]]).bind([[n] for n in self.Ns])
+
+    def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
+        """Not available: inputs of different lengths have no component to count by; a model's state evolution has it."""
+        raise NotAvailable("ConcatChannel: potentials are those of a model, ask StateEvolution")
+
+    compute_mutual_information = compute_free_energy
+
+    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Array:
+        """The inputs, given one by one or as a list, end to end.
+
+        >>> ConcatChannel(Ns=[1, 2]).sample([3.0], [4.0, 5.0])
+        array([3., 4., 5.])
+        """
+        inputs, seed = self._inputs(Z, more, seed)
+        for n, z in zip(self.Ns, inputs):
+            if z.ndim <= self.axis or z.shape[self.axis] != n:
+                raise ValueError(f"expected inputs of lengths {self.Ns} along axis {self.axis}, got one of shape {z.shape}")
+        shape = list(inputs[0].shape)
+        shape[self.axis] = sum(self.Ns)
+        return self._draw(self._native.bind([list(z.shape) for z in inputs]), inputs, tuple(shape), seed)

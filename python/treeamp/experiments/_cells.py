@@ -13,7 +13,10 @@ import numpy as np
 from .. import _lib
 from ..errors import TreeampError
 
-__all__ = ["ExecutorError", "Progress", "carry_out", "lines_of", "reason_of", "scalar"]
+__all__ = ["RESERVED", "RESULT", "ExecutorError", "Progress", "carry_out", "lines_of", "reason_of", "scalar"]
+
+#: Columns that a table has by itself, and what stands before such a name in the lines of a run.
+RESERVED, RESULT = ("seed", "status", "reason"), "result."
 
 #: How many cells wait in an executor at once.
 _WINDOW = 1000
@@ -46,10 +49,8 @@ def lines_of(result: Any, kwargs: Mapping[str, Any]) -> list[list[tuple[str, Any
     for line in result:
         if not isinstance(line, Mapping):
             raise TypeError(f"a run must return a dict, a list of dicts or a DataFrame, got a list of {type(line).__name__}")
-        lines.append([(str(name), scalar(value)) for name, value in line.items() if name not in kwargs])
-        taken = {name for name, _ in lines[-1]} & {"seed", "status", "reason"}
-        if taken:
-            raise TypeError(f"`{min(taken)}` is a column that the table has by itself: a run must return another name")
+        named = ((str(name), scalar(value)) for name, value in line.items() if name not in kwargs)
+        lines.append([(RESULT + name if name in RESERVED else name, value) for name, value in named])
     return lines
 
 

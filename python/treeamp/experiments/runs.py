@@ -20,7 +20,8 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import check_seed, count
-from ._cells import ExecutorError, Progress, carry_out, lines_of, reason_of, scalar
+from ..errors import FileError
+from ._cells import RESERVED, RESULT, ExecutorError, Progress, carry_out, lines_of, reason_of, scalar
 from ._pandas import pandas
 
 __all__ = ["ExecutorError", "log_on_progress", "run_experiments", "save_experiments", "simple_run_experiments"]
@@ -33,14 +34,34 @@ def log_on_progress(i: int, total: int) -> None:
 
 
 def _is_axis(x: Any) -> bool:
-    """Lists, tuples, ranges, and what numpy and pandas have in their place."""
-    return isinstance(x, (list, tuple, range)) or getattr(x, "ndim", 0) == 1
+    """Lists, ranges, and what numpy and pandas have in their place; a tuple is one value, such as a shape."""
+    return isinstance(x, (list, range)) or getattr(x, "ndim", 0) == 1
+
+
+def _is_plain(x: Any) -> bool:
+    return x is None or isinstance(x, (bool, int, float, str))
+
+
+def _label(name: str, x: Any) -> Any:
+    """A value on an axis as journals tell it: itself, or a text of what is in it."""
+    return x if _is_plain(x) else f"{type(x).__name__} {json.dumps(_fixed(name, x), sort_keys=True)}"
+
+
+def _shown(x: Any) -> Any:
+    """A parameter in a table: containers and arrays as they are, others by a text that has no address in it."""
+    x = scalar(x)
+    if _is_plain(x) or isinstance(x, (Mapping, tuple, list, set, frozenset, np.ndarray)):
+        return x
+    if inspect.isroutine(x) or inspect.isclass(x):
+        return _name(x)
+    kind: Any = type(x)
+    return kind.__name__ if kind.__repr__ is object.__repr__ else repr(x)
 
 
 def _fixed(name: str, x: Any) -> Any:
     """A fixed parameter in the configuration of a journal: its value, or a digest of it."""
     x = scalar(x)
-    if x is None or isinstance(x, (bool, int, float, str)):
+    if _is_plain(x):
         return x
     if isinstance(x, np.ndarray) and x.dtype != object:
         return f"array {x.dtype} {x.shape} {_digest(np.ascontiguousarray(x).tobytes())}"
@@ -48,6 +69,8 @@ def _fixed(name: str, x: Any) -> Any:
         return _name(x)
     if isinstance(x, Mapping):
         return {str(key): _fixed(name, value) for key, value in x.items()}
+    if type(x) in (tuple, list):
+        return [_fixed(name, value) for value in x]
     if isinstance(x, (set, frozenset)):
         return sorted(map(repr, x))
     try:
@@ -92,7 +115,8 @@ class _Plan:
             chosen = list(range(count(seeds, "seeds"))) if np.ndim(seeds) == 0 else [check_seed(scalar(s)) for s in seeds]
         self.seeded = self.literal or seeds is not None
         self.axes = axes
-        self.sweep = _lib.Sweep(list(axes.items()), chosen)
+        self.labels = {name: [_label(name, x) for x in values] for name, values in axes.items()}
+        self.sweep = _lib.Sweep(list(self.labels.items()), chosen)
         self._check()
 
     def _check(self) -> None:
@@ -130,10 +154,26 @@ def _table(plan: _Plan, journal: _lib.Journal) -> Any:
     table = pandas().DataFrame(rows, columns=columns)
     if (table["status"] != "failed").all():
         table = table.drop(columns=["status", "reason"])
+    if not plan.seeded:
+        table = table.drop(columns="seed")
+    for name, values in plan.axes.items():
+        if not all(map(_is_plain, values)):
+            of = dict(zip(plan.labels[name], values))
+            table[name] = _column(table, [_shown(of[label]) for label in table[name]])
     for name, value in reversed(plan.fixed.items()):
-        if name not in table and (value is None or isinstance(scalar(value), (bool, int, float, str))):
-            table.insert(0, name, scalar(value))
-    return table if plan.seeded else table.drop(columns="seed")
+        if name not in table:
+            shown = _shown(value)
+            table.insert(0, name, shown if _is_plain(shown) else _column(table, [shown] * len(table)))
+    own = {RESULT + name: name for name in RESERVED if name not in table}
+    return table.rename(columns=own)
+
+
+def _column(table: Any, values: list[Any]) -> Any:
+    """Objects, one in every row."""
+    column = pandas().Series([None] * len(values), index=table.index, dtype=object)
+    for k, value in enumerate(values):
+        column.iat[k] = value
+    return column
 
 
 def run_experiments(
@@ -168,13 +208,16 @@ def run_experiments(
     progress : bool, optional
         A progress bar; by default on a terminal where tqdm is there.
     **kwargs
-        The parameters: lists, ranges and arrays are the axes of the grid, everything else is fixed.
+        The parameters: lists, ranges and arrays of one axis are the axes of the grid, everything else is fixed. A tuple
+        is one value, and so are a dict and an array of more axes; to vary those, give a list of them.
 
     Returns
     -------
     pandas.DataFrame
         One row for every line of results, in the order of the grid. Where cells failed, two more columns tell: ``status``,
-        ``"ok"`` or ``"failed"``, and its ``reason``. A repeated call with a journal tries them again.
+        ``"ok"`` or ``"failed"``, and its ``reason``. A repeated call with a journal tries them again. Where a run
+        returns a name that is a parameter's, the parameter stands; its own ``status`` and ``reason`` are columns of
+        these names, or ``result.status`` and ``result.reason`` where cells failed.
 
     Examples
     --------
@@ -191,12 +234,19 @@ def run_experiments(
         raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {got}")
     plan = _Plan(run, seeds, kwargs)
     path = None if journal is None else os.fspath(journal)
-    opened = _lib.Journal() if path is None else _lib.Journal(path, plan.configuration())
+    opened = _lib.Journal() if path is None else _journal(path, plan.configuration())
     try:
         _fill(plan, opened, executor, threads, on_progress, progress)
         return _table(plan, opened)
     finally:
         opened.close()
+
+
+def _journal(path: str, configuration: str) -> _lib.Journal:
+    try:
+        return _lib.Journal(path, configuration)
+    except OSError as error:
+        raise FileError(str(error)) from None
 
 
 def _fill(
@@ -241,7 +291,10 @@ def save_experiments(
     path = os.fspath(csv_file)
     kwargs.setdefault("journal", path + ".journal")
     table = run_experiments(run, on_progress, **kwargs)
-    _lib.write_whole(path, table.to_csv(index=False))
+    try:
+        _lib.write_whole(path, table.to_csv(index=False))
+    except OSError as error:
+        raise FileError(str(error)) from None
     return table
 
 

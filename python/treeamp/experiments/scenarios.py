@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from ..models import Model, Sample
 from ._pandas import pandas
 
 __all__ = ["BayesOptimalScenario", "TeacherStudentScenario", "run_state_evolution"]
+
+#: How the error of a teacher and a student on different trees begins.
+_DIFFER = "teacher and student differ"
 
 
 def _names(ids: Any, what: str) -> list[str]:
@@ -199,6 +203,11 @@ class TeacherStudentScenario:
 
         It is mismatched where teacher and student are different models. A teacher that is no model has no theory: the
         prediction is then that of data from the student's own model.
+
+        Raises
+        ------
+        RunError
+            Where teacher and student are models on different trees, of which theory knows no errors.
         """
         se = self._theory()
         self.report = se.iterate(**algo_kwargs)
@@ -226,7 +235,8 @@ class TeacherStudentScenario:
 
         Notes
         -----
-        An instance is drawn where there is none. :meth:`table` has the same as a tidy table.
+        An instance is drawn where there is none. :meth:`table` has the same as a tidy table. Where teacher and student are
+        on different trees there is no theory: ``"EP,SE"`` then has no records of it, and warns.
         """
         records = []
         for name, data in self._runs(source, metrics, algo_kwargs):
@@ -250,7 +260,12 @@ class TeacherStudentScenario:
         if "SE" in wanted:
             # what is random in a run has no place in theory
             kwargs = {k: v for k, v in algo_kwargs.items() if not (k == "initializer" and _is_random(v))}
-            runs.append(("SE", self.run_se(**kwargs)))
+            try:
+                runs.append(("SE", self.run_se(**kwargs)))
+            except RunError as error:
+                if "EP" not in wanted or not str(error).startswith(_DIFFER):
+                    raise
+                warnings.warn(f"no state evolution: {error}", RuntimeWarning, stacklevel=3)
         if "EP" in wanted:
             runs.append(("EP", self.run_ep(**algo_kwargs)))
         return runs

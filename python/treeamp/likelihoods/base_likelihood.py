@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, known, owned
+from .._arrays import Array, array, belief, check_seed, inverse, known, owned, positive
 from .._written import overrides, written_likelihood
 from ..base import Factor
 from ..errors import ModelError, NotAvailable
@@ -107,6 +107,7 @@ class Likelihood(Factor):
     def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""
         _, rz, vz = self._scalar(az, bz, y)
+        self._proper(vz)
         return rz[()], (float(vz.mean()) if self.isotropic else vz[()])
 
     def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
@@ -129,7 +130,7 @@ class Likelihood(Factor):
     # --- state evolution; a = m_hat + 1 / tau_z
 
     def _fields(self, az: float, tau_z: float) -> tuple[tuple[float, float, float], float]:
-        t = 1 / known(tau_z, "tau_z")
+        t = inverse(tau_z, "tau_z")
         m_hat = known(az, "az") - t
         return (m_hat, m_hat, t), t
 
@@ -155,17 +156,17 @@ class Likelihood(Factor):
 
     def compute_precision(self, vz: float, tau_z: float) -> float:
         """The precision at which the average variance is ``vz``."""
-        t = 1 / known(tau_z, "tau_z")
+        t = inverse(tau_z, "tau_z")
         return self._native.gibbs(t, known(vz, "vz"))[0] + t
 
     def compute_dual_mutual_information(self, vz: float, tau_z: float) -> float:
         r""":math:`H - \frac12\hat m v - \frac12 v/\tau_z` at the precision where the average variance is :math:`v`."""
-        t = 1 / known(tau_z, "tau_z")
+        t = inverse(tau_z, "tau_z")
         return self._native.gibbs(t, known(vz, "vz"))[1] - 0.5 * float(vz) * t
 
     def compute_dual_free_energy(self, mz: float, tau_z: float) -> float:
         r""":math:`\frac12 a m - \bar A` at the precision where the overlap is :math:`m`."""
-        t = 1 / known(tau_z, "tau_z")
+        t = inverse(tau_z, "tau_z")
         return self._native.gibbs(t, tau_z - known(mz, "mz"))[2] + 0.5 * float(mz) * t
 
     def compute_backward_state_evolution(self, az: float, tau_z: float) -> float:
@@ -175,11 +176,11 @@ class Likelihood(Factor):
 
     def compute_backward_v_BO(self, az: float, tz0_hat: float) -> float:
         r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
-        return self.compute_backward_error(az, 1 / known(tz0_hat, "tz0_hat"))
+        return self.compute_backward_error(az, 1 / positive(tz0_hat, "tz0_hat"))
 
     def compute_potential_BO(self, az: float, tz0_hat: float) -> float:
         r""":math:`\bar A` at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
-        return self.compute_free_energy(az, 1 / known(tz0_hat, "tz0_hat"))
+        return self.compute_free_energy(az, 1 / positive(tz0_hat, "tz0_hat"))
 
     def compute_backward_state_evolution_BO(self, az: float, tz0_hat: float) -> float:
         r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""

@@ -115,13 +115,16 @@ class HardTanhLikelihood(Likelihood):
 
 
 class HardSigmoidLikelihood(Likelihood):
-    r"""Clipped line :math:`y = \max(0, \min(1, \frac12 + \frac z{2L}))` with knee :math:`L`, as the channel."""
+    r"""Clipped line :math:`y = \max(0, \min(1, \frac12 + \frac z{2L}))` with knee :math:`L`, as the channel.
+
+    ``l`` is another name of ``knee``.
+    """
 
     repr_parameters = ("y_name", "knee")
     _law, _native_parameters = "hard_sigmoid", ("knee",)
 
-    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True, knee: float = 2.5) -> None:
-        self.knee = number(knee, "knee")
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True, knee: float = 2.5, l: Any = None) -> None:
+        self.knee = number(knee, "knee") if l is None else number(l, "l")
         self._start(y, y_name, isotropic)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, belief, check_memory, check_seed, known, size_to_shape
+from .._arrays import Array, array, belief, check_memory, check_seed, known, size_to_shape
 from .._written import overrides, written_prior
 from ..base import Factor
 from ..errors import ModelError, NotAvailable
@@ -83,6 +83,13 @@ class Prior(Factor):
         log_z, mean, variance = (x.reshape(b.shape) for x in law)
         return log_z, mean, variance
 
+    def _sized(self, bx: Any) -> Any:
+        """``bx`` of the prior's own shape, where it has a size, or one number."""
+        shape, b = size_to_shape(self.size), array(bx, "bx")
+        if shape is not None and b.ndim and b.size and list(b.shape) != shape:
+            raise ValueError(f"`bx` must have shape {tuple(shape)}, as the prior has, got {b.shape}")
+        return b
+
     def _written_scalar(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
         """The scalar functions of a subclass; a log-partition that it does not give is NaN."""
         if not overrides(self, Prior, "scalar_forward_mean", "scalar_forward_variance"):
@@ -106,12 +113,13 @@ class Prior(Factor):
 
     def compute_forward_posterior(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""
-        _, rx, vx = self._scalar(ax, bx)
+        _, rx, vx = self._scalar(ax, self._sized(bx))
+        self._proper(vx)
         return rx[()], (float(vx.mean()) if self.isotropic else vx[()])
 
     def compute_forward_message(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`x` at the second."""
-        _, b = belief(ax, bx, "x")
+        _, b = belief(ax, self._sized(bx), "x")
         if self.isotropic and np.ndim(ax) == 0 and size_to_shape(self.size) == list(b.shape):
             a_new, b_new = self._native.message([(known(ax, "ax"), b)], 0)
             return a_new, b_new.reshape(b.shape)
@@ -124,7 +132,7 @@ class Prior(Factor):
 
     def compute_log_partition(self, ax: Any, bx: Any) -> float:
         """Log-partition of the signal: the sum over its components."""
-        return float(np.sum(self._scalar(ax, bx)[0]))
+        return float(np.sum(self._scalar(ax, self._sized(bx))[0]))
 
     # --- state evolution
 
