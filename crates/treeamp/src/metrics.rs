@@ -142,12 +142,16 @@ mod tests {
     fn values_that_are_not_finite_are_refused_by_name() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for metric in [mse, mse_up_to_sign, mse_up_to_phase] {
-                let error = metric(&[1.0, bad], &[1.0, 1.0]).unwrap_err().to_string();
+                let error = metric(&[1.0, bad], &[1.0, 1.0])
+                    .expect_err("not finite")
+                    .to_string();
                 assert!(
                     error.contains("`estimate`") && error.contains("index 1"),
                     "{error}"
                 );
-                let error = metric(&[1.0, 1.0], &[bad, 1.0]).unwrap_err().to_string();
+                let error = metric(&[1.0, 1.0], &[bad, 1.0])
+                    .expect_err("not finite")
+                    .to_string();
                 assert!(
                     error.contains("`truth`") && error.contains("index 0"),
                     "{error}"
