@@ -24,13 +24,25 @@ pub(super) struct Dual<'t> {
     work: Vec<Vec<f64>>,
     /// Variables that are not pinned and have more than one factor.
     free: Vec<usize>,
-    /// What makes the curvature of the coordinates of a variable about one: for $a$ and for $b$.
-    scales: Vec<(f64, f64)>,
+    /// What makes the curvature of the coordinates of a variable about one, for every precision it has: for $a$ and
+    /// for $b$.
+    scales: Vec<Vec<(f64, f64)>>,
     /// Evaluations of all moments.
     pub evaluations: usize,
     /// The scales have changed since this was last taken back.
     pub rescaled: bool,
     size: f64,
+}
+
+/// One pair per precision: a single one of an isotropic belief, one per component of a diagonal one.
+fn lambda_scales(theta: &[Gaussian]) -> Vec<Vec<(f64, f64)>> {
+    let blank = |t: &Gaussian| vec![(0.0, 0.0); t.precision.data().len()];
+    theta.iter().map(blank).collect()
+}
+
+/// How many components share a precision.
+fn shared(belief: &Gaussian) -> usize {
+    belief.len() / belief.precision.data().len().max(1)
 }
 
 fn rule(factor: &dyn Factor) -> Result<&dyn PosteriorRule, FactorError> {
@@ -66,13 +78,16 @@ impl<'t> Dual<'t> {
             moments: moments.collect(),
             work: work.collect(),
             free: (0..variables.len()).filter(free).collect(),
-            scales: vec![(0.0, 0.0); variables.len()],
+            scales: lambda_scales(&theta),
             lambda,
             theta,
             evaluations: 0,
             rescaled: true,
             size: 1.0,
         };
+        if matches!(dual.evaluate(), Err((_, error)) if error.is_recoverable()) {
+            dual.share_equally();
+        }
         dual.evaluate()
             .map_err(|(factor, source)| RunError::Factor { factor, source })?;
         dual.free_energy()?;
@@ -80,11 +95,25 @@ impl<'t> Dual<'t> {
         Ok(dual)
     }
 
+    /// Cavities that are equal parts of the belief, $\lambda_{fx} = (1 - 1/n_x)\,\theta_x$: proper where those that the sweeps
+    /// left are not.
+    fn share_equally(&mut self) {
+        for v in &self.free {
+            let (edges, theta) = (&self.tree.variables()[*v].edges, &self.theta[*v]);
+            let flat = Gaussian::flat(&self.tree.variables()[*v].spec);
+            for e in edges {
+                self.lambda[*e].copy_from(theta);
+                self.lambda[*e].blend(&flat, 1.0 / edges.len() as f64);
+            }
+        }
+    }
+
     /// Coordinates: of all edges of a free variable but the last, $a$ and $b$.
     pub fn dimension(&self) -> usize {
         let count = |v: &usize| {
-            let variable = &self.tree.variables()[*v];
-            (variable.edges.len() - 1) * (1 + variable.spec.len())
+            let theta = &self.theta[*v];
+            let edges = &self.tree.variables()[*v].edges;
+            (edges.len() - 1) * (theta.precision.data().len() + theta.len())
         };
         self.free.iter().map(count).sum()
     }
@@ -101,7 +130,8 @@ impl<'t> Dual<'t> {
                 rule.moments(incoming, port, out, &mut self.work[f])
                     .map_err(blame)?;
                 let v = out.average_variance();
-                if !(v >= 0.0 && v.is_finite() && out.mean.iter().all(|r| r.is_finite())) {
+                let negative = out.variance.data().iter().any(|v| *v < 0.0);
+                if negative || !(v.is_finite() && out.mean.iter().all(|r| r.is_finite())) {
                     return Err(blame(FactorError::Improper(format!(
                         "its variance is {v:e}"
                     ))));
@@ -141,16 +171,17 @@ impl<'t> Dual<'t> {
     fn rescale(&mut self) {
         for v in &self.free {
             let m = &self.moments[self.tree.variables()[*v].edges[0]];
-            let (n, var) = (
-                m.mean.len() as f64,
-                m.average_variance().max(f64::MIN_POSITIVE),
-            );
-            let square: f64 = m.mean.iter().map(|r| r * r).sum();
-            let b = (2.0 * var).sqrt();
+            let n = shared(&self.theta[*v]);
+            let wanted = |g: usize| {
+                let var = m.variance.data()[g].max(f64::MIN_POSITIVE);
+                let square: f64 = m.mean[g * n..(g + 1) * n].iter().map(|r| r * r).sum();
+                let a = (n as f64 * var * var + 2.0 * var * square).sqrt();
+                (a, (2.0 * var).sqrt())
+            };
             // as long as they are about right, what was learnt in them stays
-            if (b / self.scales[*v].1).ln().abs() > KEPT_SCALES {
-                let a = (n * var * var + 2.0 * var * square).sqrt();
-                self.scales[*v] = (a, b);
+            let mut scales = self.scales[*v].iter().enumerate();
+            if scales.any(|(g, s)| (wanted(g).1 / s.1).ln().abs() > KEPT_SCALES) {
+                self.scales[*v] = (0..self.scales[*v].len()).map(wanted).collect();
                 self.rescaled = true;
             }
         }
@@ -162,24 +193,29 @@ impl<'t> Dual<'t> {
         for v in &self.free {
             let edges = &self.tree.variables()[*v].edges;
             let last = &self.moments[edges[edges.len() - 1]];
-            let (sa, sb) = self.scales[*v];
-            let n = last.mean.len() as f64;
+            let (scales, n) = (&self.scales[*v], last.mean.len() as f64);
+            let size = shared(&self.theta[*v]);
             for e in &edges[..edges.len() - 1] {
                 let own = &self.moments[*e];
-                let dv = own.average_variance() - last.average_variance();
-                let (mut squares, mut gaps) = (0.0, 0.0);
-                for (i, (r, s)) in own.mean.iter().zip(&last.mean).enumerate() {
-                    let gap = r - s;
-                    squares += gap * (r + s);
-                    gaps += gap * gap;
-                    out[k + 1 + i] = gap / sb;
+                let (mut gaps, mut dv) = (0.0, 0.0);
+                let (first, rest) = out[k..].split_at_mut(scales.len());
+                for (g, (sa, sb)) in scales.iter().enumerate() {
+                    let mut squares = 0.0;
+                    for i in g * size..(g + 1) * size {
+                        let (r, s) = (own.mean[i], last.mean[i]);
+                        squares += (r - s) * (r + s);
+                        gaps += (r - s) * (r - s);
+                        rest[i] = (r - s) / sb;
+                    }
+                    let apart = size as f64 * (own.variance.data()[g] - last.variance.data()[g]);
+                    first[g] = -0.5 * (squares + apart) / sa;
+                    dv += apart.abs() / n;
                 }
-                out[k] = -0.5 * (squares + n * dv) / sa;
-                k += 1 + own.mean.len();
+                k += scales.len() + own.mean.len();
                 // where a variance vanishes, moments must agree at its scale for the free energy to be one
                 let fine = Some(FINE * last.average_variance()).filter(|x| *x > 0.0);
                 let tau = last.second_moment().min(fine.unwrap_or(f64::INFINITY));
-                worst = worst.max((gaps / n / tau).sqrt()).max(dv.abs() / tau);
+                worst = worst.max((gaps / n / tau).sqrt()).max(dv / tau);
             }
         }
         worst
@@ -191,15 +227,21 @@ impl<'t> Dual<'t> {
         for v in &self.free {
             let edges = &self.tree.variables()[*v].edges;
             let last = edges[edges.len() - 1];
-            let (sa, sb) = self.scales[*v];
+            let (scales, size) = (&self.scales[*v], shared(&self.theta[*v]));
             for e in &edges[..edges.len() - 1] {
+                let (first, rest) = direction[k..].split_at(scales.len());
                 for (edge, sign) in [(*e, t), (last, -t)] {
-                    let lambda = &mut self.lambda[edge];
-                    lambda.precision.data_mut()[0] += sign * direction[k] / sa;
-                    let parts = lambda.linear.iter_mut().zip(&direction[k + 1..]);
-                    parts.for_each(|(b, d)| *b += sign * d / sb);
+                    let Gaussian {
+                        precision, linear, ..
+                    } = &mut self.lambda[edge];
+                    let parts = linear.chunks_mut(size).zip(rest.chunks(size));
+                    let parts = precision.data_mut().iter_mut().zip(parts).zip(first);
+                    for (((a, (b, db)), da), (sa, sb)) in parts.zip(scales) {
+                        *a += sign * da / sa;
+                        b.iter_mut().zip(db).for_each(|(b, d)| *b += sign * d / sb);
+                    }
                 }
-                k += 1 + self.lambda[*e].len();
+                k += scales.len() + self.lambda[*e].len();
             }
         }
     }
@@ -212,21 +254,25 @@ impl<'t> Dual<'t> {
         for v in &self.free {
             let (goal, old) = (&mut target[*v], &self.theta[*v]);
             let edges = &self.tree.variables()[*v].edges;
-            let count = edges.len() as f64;
-            let variances = edges.iter().map(|e| self.moments[*e].average_variance());
-            let var = variances.sum::<f64>() / count;
-            let (a, mut gaps, mut square) = (old.precision.scalar(), 0.0, 0.0);
-            for i in 0..goal.len() {
-                let r = edges.iter().map(|e| self.moments[*e].mean[i]).sum::<f64>() / count;
-                gaps += (r - old.linear[i] / a).powi(2);
-                square += r * r;
-                goal.linear[i] = r / var;
+            let (count, size) = (edges.len() as f64, shared(old));
+            let (mut gaps, mut square, mut variances, mut moved) = (0.0, 0.0, 0.0, 0.0);
+            for (g, a) in old.precision.data().iter().enumerate() {
+                let each = edges.iter().map(|e| self.moments[*e].variance.data()[g]);
+                let var = each.sum::<f64>() / count;
+                for i in g * size..(g + 1) * size {
+                    let r = edges.iter().map(|e| self.moments[*e].mean[i]).sum::<f64>() / count;
+                    gaps += (r - old.linear[i] / a).powi(2);
+                    square += r * r;
+                    goal.linear[i] = r / var;
+                }
+                goal.precision.data_mut()[g] = 1.0 / var;
+                variances += var * size as f64;
+                moved += (var - 1.0 / a).abs() * size as f64;
             }
-            goal.precision.set_scalar(1.0 / var);
             let n = goal.len() as f64;
-            let tau = square / n + var;
+            let tau = (square + variances) / n;
             let means = (gaps / n / tau).sqrt();
-            change = change.max(means).max((var - 1.0 / a).abs() / tau);
+            change = change.max(means).max(moved / n / tau);
         }
         (target, change)
     }
@@ -237,20 +283,9 @@ impl<'t> Dual<'t> {
             let edges = &self.tree.variables()[*v].edges;
             let part = t * (edges.len() - 1) as f64 / edges.len() as f64;
             let (goal, old) = (&target[*v], &from.1[*v]);
-            let da = goal.precision.scalar() - old.precision.scalar();
-            let theta = &mut self.theta[*v];
-            theta.precision.set_scalar(old.precision.scalar() + t * da);
-            for (i, b) in theta.linear.iter_mut().enumerate() {
-                *b = old.linear[i] + t * (goal.linear[i] - old.linear[i]);
-            }
+            towards(&mut self.theta[*v], old, t, (goal, old));
             for e in edges {
-                let (lambda, start) = (&mut self.lambda[*e], &from.0[*e]);
-                lambda
-                    .precision
-                    .set_scalar(start.precision.scalar() + part * da);
-                for (i, b) in lambda.linear.iter_mut().enumerate() {
-                    *b = start.linear[i] + part * (goal.linear[i] - old.linear[i]);
-                }
+                towards(&mut self.lambda[*e], &from.0[*e], part, (goal, old));
             }
         }
     }
@@ -263,7 +298,7 @@ impl<'t> Dual<'t> {
         let mut t = reach;
         for _ in 0..TRIALS {
             self.place(&kept, &target, t);
-            let belief = |v: &usize| self.theta[*v].precision.scalar() > 0.0;
+            let belief = |v: &usize| self.theta[*v].precision.data().iter().all(|a| *a > 0.0);
             let proper = self.free.iter().all(belief);
             match self.evaluate() {
                 Ok(()) if proper => {
@@ -288,12 +323,8 @@ impl<'t> Dual<'t> {
         let (target, _) = self.agreed();
         let each = |v: &usize| {
             let (q, old) = (&target[*v], &self.theta[*v]);
-            let (aq, a) = (q.precision.scalar(), old.precision.scalar());
-            let pairs = q.linear.iter().zip(&old.linear);
-            let square: f64 = pairs.map(|(x, y)| (x / aq - y / a).powi(2)).sum();
-            let ratio = a / aq;
             let count = self.tree.variables()[*v].edges.len() as f64;
-            0.5 * (count - 1.0) * (q.len() as f64 * (ratio - 1.0 - ratio.ln()) + a * square)
+            0.5 * (count - 1.0) * twice_divergence(q, old)
         };
         self.free.iter().map(each).sum()
     }
@@ -322,12 +353,44 @@ impl<'t> Dual<'t> {
         for v in &self.free {
             for e in &self.tree.variables()[*v].edges {
                 let (theta, lambda, out) = (&self.theta[*v], &self.lambda[*e], &mut messages[*e]);
-                let a = theta.precision.scalar() - lambda.precision.scalar();
-                out.precision.set_scalar(a);
-                for i in 0..out.len() {
-                    out.linear[i] = theta.linear[i] - lambda.linear[i];
-                }
+                subtract(
+                    out.precision.data_mut(),
+                    theta.precision.data(),
+                    lambda.precision.data(),
+                );
+                subtract(&mut out.linear, &theta.linear, &lambda.linear);
             }
         }
     }
+}
+
+/// `start` and `t` times the way from `old` to `goal`.
+fn towards(out: &mut Gaussian, start: &Gaussian, t: f64, (goal, old): (&Gaussian, &Gaussian)) {
+    let step = |out: &mut [f64], start: &[f64], goal: &[f64], old: &[f64]| {
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = start[i] + t * (goal[i] - old[i]);
+        }
+    };
+    let parts = [start, goal, old].map(|g| g.precision.data());
+    step(out.precision.data_mut(), parts[0], parts[1], parts[2]);
+    step(&mut out.linear, &start.linear, &goal.linear, &old.linear);
+}
+
+fn subtract(out: &mut [f64], x: &[f64], y: &[f64]) {
+    out.iter_mut()
+        .zip(x.iter().zip(y))
+        .for_each(|(o, (x, y))| *o = x - y);
+}
+
+/// $2\,\mathrm{KL}(q\|p) = \sum_i a_p/a_q - 1 - \ln(a_p/a_q) + a_p (m_q - m_p)^2$ between Gaussian beliefs.
+fn twice_divergence(q: &Gaussian, p: &Gaussian) -> f64 {
+    let size = shared(q);
+    let pairs = q.linear.chunks(size).zip(p.linear.chunks(size));
+    let precisions = q.precision.data().iter().zip(p.precision.data());
+    let each = precisions.zip(pairs).map(|((aq, ap), (bq, bp))| {
+        let means = bq.iter().zip(bp).map(|(x, y)| (x / aq - y / ap).powi(2));
+        let ratio = ap / aq;
+        size as f64 * (ratio - 1.0 - ratio.ln()) + ap * means.sum::<f64>()
+    });
+    each.sum()
 }

@@ -40,6 +40,20 @@ const ROUNDING: f64 = 1e-12;
 const TIGHTER: f64 = 0.3;
 const FINEST: f64 = 1e-13;
 
+/// Why it does not take a tree: a variable whose components are not apart.
+pub(super) fn refuses(tree: &Tree) -> Option<RunError> {
+    let each = [Structure::Isotropic, Structure::Diagonal];
+    let structured = |v: &&Variable| !each.contains(&v.spec.structure);
+    let found = tree.variables().iter().find(structured)?;
+    Some(RunError::NotDefined {
+        what: "a double loop".to_owned(),
+        why: format!(
+            "variable `{}` has {} beliefs, expected isotropic or diagonal ones",
+            found.name, found.spec.structure
+        ),
+    })
+}
+
 /// Minimises the Bethe free energy from the messages of a run, by edge, and leaves there those of the
 /// stationary point.
 ///
@@ -51,15 +65,8 @@ pub(super) fn double_loop(
     options: &Options,
     watch: &mut dyn Watch<Gaussian>,
 ) -> Result<FallbackReport, RunError> {
-    let structured = |v: &&Variable| v.spec.structure != Structure::Isotropic;
-    if let Some(v) = tree.variables().iter().find(structured) {
-        return Err(RunError::NotDefined {
-            what: "a double loop".to_owned(),
-            why: format!(
-                "variable `{}` has {} beliefs, expected isotropic ones",
-                v.name, v.spec.structure
-            ),
-        });
+    if let Some(error) = refuses(tree) {
+        return Err(error);
     }
     let mut run = DoubleLoop::new(tree, messages)?;
     for _ in 0..OUTER_LIMIT {
@@ -133,6 +140,7 @@ impl<'t> DoubleLoop<'t> {
                     bound: "outer steps",
                     reached: OUTER_LIMIT,
                 },
+                went_back: false,
             },
         })
     }
