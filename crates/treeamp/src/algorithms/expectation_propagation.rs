@@ -255,11 +255,18 @@ impl Algorithm for ExpectationPropagation {
     }
 
     /// The log-partition of a penalty is that of a Laplace approximation, whose variances are not its derivatives.
-    fn is_certain(&self, tree: &Tree) -> bool {
+    fn uncertain(&self, tree: &Tree) -> Option<RunError> {
         let penalty = |f: &dyn Factor| f.proximal().is_some_and(ProximalRule::is_penalty);
-        let isotropic = |v: &Variable| v.spec.structure == Structure::Isotropic;
-        tree.variables().iter().all(isotropic)
-            && !tree.factors().iter().any(|n| penalty(n.factor.as_ref()))
+        let mut factors = tree.factors().iter();
+        let laplace = factors.find(|n| penalty(n.factor.as_ref()));
+        let laplace = laplace.map(|n| RunError::NotDefined {
+            what: "a double loop".to_owned(),
+            why: format!(
+                "factor `{}` is a penalty, whose curvature is not the variance of its log-partition",
+                n.name
+            ),
+        });
+        super::double_loop::refuses(tree).or(laplace)
     }
 
     fn fall_back(

@@ -135,10 +135,10 @@ pub trait Algorithm: Sync {
         None
     }
 
-    /// Its fallback is certain to end at a fixed point of this tree, or to say why not.
-    fn is_certain(&self, tree: &Tree) -> bool {
+    /// Why its fallback is not certain to end at a fixed point of this tree, or to say why not; `None` where it is.
+    fn uncertain(&self, tree: &Tree) -> Option<RunError> {
         let _ = tree;
-        true
+        None
     }
 
     /// The certain way to a fixed point, from the messages of a run and into them, by edge: for expectation propagation

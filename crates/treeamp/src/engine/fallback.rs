@@ -2,33 +2,56 @@
 //! convex energies.
 
 use std::ops::ControlFlow;
+use std::str::FromStr;
 
 use super::state::State;
-use super::sweep::Pass;
+use super::sweep::{LATE, Pass};
 use super::{Algorithm, Damping, Divergence, Engine, Message, Observer, Termination};
 use crate::error::RunError;
 
-/// Sweeps after which a run that has not settled is handed over.
-const PATIENCE: usize = 200;
+/// Sweeps after which a run that has not settled may be handed over,
+const PATIENCE: usize = 100;
+/// where the least residual of so many sweeps is between these multiples of that of the ones before.
+const STRETCH: usize = 50;
+const PROGRESS: f64 = 0.5;
+const ESCAPE: f64 = 4.0;
 /// Where there is no certain way, a run may go on for this many times the sweeps it was given.
 const MORE: usize = 5;
-/// A sweep that is not one of the first.
-const LATE: usize = usize::MAX;
 /// Sweeps before a forced one: every factor has heard from all others.
 pub(super) const FIRST_SWEEPS: usize = 2;
 
 /// Whether the fallback may take over from the sweeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fallback {
-    /// When an adaptively damped run diverges, or has not settled after 200 sweeps. Where there is no certain way (a
-    /// penalty among Bayesian factors, beliefs that are not isotropic), sweeps go on for up to five times
-    /// [`max_sweeps`](super::Options::max_sweeps), if that is at least 200.
+    /// When an adaptively damped run diverges; after 100, 150, ... sweeps when the residual of the last 50 has not
+    /// fallen to half of what it was in the 50 before; and when it has not settled after
+    /// [`max_sweeps`](super::Options::max_sweeps), if that is at least 100: a shorter run just ends. Where there is no certain way (a penalty among Bayesian factors, beliefs that are neither isotropic nor
+    /// diagonal), sweeps go on instead, for up to five times as many, and
+    /// [`Report::no_fallback`](super::Report::no_fallback) says why.
     #[default]
     Automatic,
     /// After the first two sweeps, whatever the damping.
     Forced,
     /// Never.
     Forbidden,
+}
+
+/// `automatic`, `forced` or `forbidden`.
+impl FromStr for Fallback {
+    type Err = RunError;
+
+    fn from_str(text: &str) -> Result<Self, RunError> {
+        match text {
+            "automatic" => Ok(Self::Automatic),
+            "forced" => Ok(Self::Forced),
+            "forbidden" => Ok(Self::Forbidden),
+            _ => Err(RunError::Option {
+                option: "fallback",
+                expected: "automatic, forced or forbidden".to_owned(),
+                got: text.to_owned(),
+            }),
+        }
+    }
 }
 
 /// How a fallback ended.
@@ -99,6 +122,45 @@ pub struct FallbackReport {
     pub descent: Option<Descent>,
     /// How it ended.
     pub end: FallbackEnd,
+    /// It ended at a bound, farther from a fixed point than the sweeps had been (by the residual of a full sweep), and
+    /// the report holds their state.
+    pub went_back: bool,
+}
+
+/// Whether the residual stays where it is: its least value in the last [`STRETCH`] sweeps, next to that of the ones before.
+#[derive(Debug)]
+pub(super) struct Stall {
+    before: f64,
+    now: f64,
+}
+
+impl Stall {
+    pub fn new() -> Self {
+        Self {
+            before: f64::INFINITY,
+            now: f64::INFINITY,
+        }
+    }
+
+    /// Takes the residual that a full step would have had; at the end of a stretch, says whether it was no better than
+    /// the one before. One that was much worse is on its way elsewhere, as from a symmetric point.
+    pub fn note(&mut self, sweep: usize, residual: f64) -> bool {
+        self.now = self.now.min(residual);
+        if !sweep.is_multiple_of(STRETCH) {
+            return false;
+        }
+        let ratio = self.now / self.before;
+        self.before = std::mem::replace(&mut self.now, f64::INFINITY);
+        (PROGRESS..ESCAPE).contains(&ratio)
+    }
+}
+
+/// What came of handing a run over.
+pub(super) enum Handover {
+    /// The fallback, or more sweeps, or nothing was needed.
+    Done(Option<FallbackReport>),
+    /// There is none for this tree, and why.
+    Refused(Option<FallbackReport>, RunError),
 }
 
 /// Who watches a fallback: the observer of the run, and its sweeps.
@@ -160,7 +222,7 @@ impl<A: Algorithm> Engine<'_, A> {
         match self.options.fallback {
             Fallback::Forced => FIRST_SWEEPS,
             Fallback::Automatic
-                if adapts && limit >= PATIENCE && !self.algorithm.is_certain(self.tree) =>
+                if adapts && limit >= PATIENCE && self.algorithm.uncertain(self.tree).is_some() =>
             {
                 limit.saturating_mul(MORE)
             }
@@ -185,6 +247,18 @@ impl<A: Algorithm> Engine<'_, A> {
             Fallback::Automatic => state.step.is_some() && unsettled && startable,
             Fallback::Forbidden => false,
         }
+    }
+
+    /// The sweeps of this run have made no progress for so long that its fallback is to come before their limit. One
+    /// that has none goes on: it may still settle.
+    pub(super) fn gives_up(&self, state: &mut State<A>, sweep: usize) -> bool {
+        self.options.fallback == Fallback::Automatic
+            && !A::FALLS_BACK_FROM_ANYWHERE
+            && state.step.is_some()
+            && state.has_good
+            && sweep >= PATIENCE
+            && self.algorithm.uncertain(self.tree).is_none()
+            && self.objective(state).is_ok()
     }
 
     /// What sweeps beyond those that were asked for did, if there were any.
@@ -215,6 +289,7 @@ impl<A: Algorithm> Engine<'_, A> {
             free_energy: Vec::new(),
             descent: None,
             end,
+            went_back: false,
         };
         (more > 0 && self.options.fallback != Fallback::Forced).then_some(report)
     }
@@ -226,9 +301,15 @@ impl<A: Algorithm> Engine<'_, A> {
         (sweeps, residual): (usize, f64),
         termination: &mut Termination,
         observer: &mut impl Observer<A>,
-    ) -> Result<Option<FallbackReport>, RunError> {
+    ) -> Result<Handover, RunError> {
+        let more = self.more_sweeps(sweeps, residual, termination);
         if !self.hands_over(state, sweeps, termination) {
-            return Ok(self.more_sweeps(sweeps, residual, termination));
+            return Ok(Handover::Done(more));
+        }
+        if self.options.fallback == Fallback::Automatic
+            && let Some(why) = self.algorithm.uncertain(self.tree)
+        {
+            return Ok(Handover::Refused(more, why));
         }
         self.restore(state);
         let before = state.store[..self.tree.edges().len()].to_vec();
@@ -239,23 +320,35 @@ impl<A: Algorithm> Engine<'_, A> {
             observer,
             count: sweeps,
         };
+        let residual_before = supervisor.sweep_residual(&before);
         let done =
             self.algorithm
                 .fall_back(self.tree, &mut messages, &self.options, &mut supervisor);
         match done {
-            Ok(done) => {
-                supervisor.take(&messages);
+            Ok(mut done) => {
+                // one that starts from anywhere owes nothing to the sweeps
+                done.went_back =
+                    !A::FALLS_BACK_FROM_ANYWHERE && done.is_worse_than(residual_before);
+                supervisor.take(if done.went_back { &before } else { &messages });
                 supervisor.state.has_good = true;
                 *termination = ended(&done, sweeps);
-                Ok(Some(done))
+                Ok(Handover::Done(Some(done)))
             }
             Err(error) if self.options.fallback == Fallback::Forced => Err(error),
-            // the report says how the sweeps ended
-            Err(_) => {
+            Err(error) => {
                 supervisor.take(&before);
-                Ok(self.more_sweeps(sweeps, residual, termination))
+                Ok(Handover::Refused(more, error))
             }
         }
+    }
+}
+
+impl FallbackReport {
+    /// It reached a bound first, and a full sweep moves more than it did before.
+    fn is_worse_than(&self, before: Option<f64>) -> bool {
+        let bound = matches!(self.end, FallbackEnd::Limit { .. });
+        let now = self.sweep_residual.unwrap_or(f64::INFINITY);
+        bound && before.is_some_and(|before| before < now)
     }
 }
 

@@ -8,8 +8,9 @@ const SETTLED: f64 = 1e-6;
 const CONFIRMING_SWEEPS: usize = 2;
 const CONFIRMING_LIMIT: usize = 20;
 
+use super::fallback::Handover;
 use super::state::State;
-use super::sweep::Pass;
+use super::sweep::{LATE, Pass};
 use super::{
     Algorithm, Divergence, Engine, Marginal, Messages, Objective, Observer, Potential, Report,
     SweepRecord, Term, Termination,
@@ -29,7 +30,11 @@ impl<A: Algorithm> Engine<'_, A> {
     ) -> Result<Report<A>, RunError> {
         let last = trace.last().map_or(f64::INFINITY, |r| r.residual);
         let ended = (trace.len(), last);
-        let fallback = self.fall_back(&mut state, ended, &mut termination, observer)?;
+        let (fallback, no_fallback) =
+            match self.fall_back(&mut state, ended, &mut termination, observer)? {
+                Handover::Done(done) => (done, None),
+                Handover::Refused(done, why) => (done, Some(why)),
+            };
         state.release();
         let refuted = self.refuted(&state, trace.len(), &mut termination);
         let objective = if let Some(error) = refuted {
@@ -40,7 +45,7 @@ impl<A: Algorithm> Engine<'_, A> {
             };
             let vanishes = A::RECOVERS && termination.is_converged() && state.vanishes(VANISHING);
             if A::ON_DATA && (vanishes || termination == perfect) {
-                self.settled_objective(&mut state, trace.len())
+                self.settled_objective(&mut state)
             } else {
                 self.objective(&mut state)
             }
@@ -79,6 +84,7 @@ impl<A: Algorithm> Engine<'_, A> {
             variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
             messages: Messages { edges },
             fallback,
+            no_fallback,
             objective,
         })
     }
@@ -110,18 +116,17 @@ impl<A: Algorithm> Engine<'_, A> {
     /// The objective where variances vanish. That is fine where the signal is discrete; where it is continuous and the
     /// outputs are noiseless, their density diverges with the inverse variance, and a number only tells where
     /// the run was stopped. More sweeps tell them apart. The state stays.
-    fn settled_objective(
-        &self,
-        state: &mut State<A>,
-        sweeps: usize,
-    ) -> Result<Objective, RunError> {
+    fn settled_objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
         let mut objective = self.objective(state)?;
         let messages = state.store.clone();
         let (mut agreed, mut next) = (0, objective.total);
-        for sweep in 1..=CONFIRMING_LIMIT {
+        for _ in 0..CONFIRMING_LIMIT {
             let recovered = state.perfect(self.options.perfect);
-            let later = match self.sweep(state, sweeps + sweep) {
-                Ok(Pass::Done { improper: 0, .. }) => self.objective(state).ok(),
+            // an update that is improper, or underflows, leaves its message: the others still tell
+            let later = match self.sweep(state, LATE) {
+                Ok(Pass::Done { improper, .. }) if improper < self.plan.steps.len() => {
+                    self.objective(state).ok()
+                }
                 _ => None,
             };
             next = later.as_ref().map_or(f64::NAN, |o| o.total);

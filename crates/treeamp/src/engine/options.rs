@@ -1,5 +1,7 @@
 //! The options of a run, and their checks.
 
+use std::str::FromStr;
+
 use super::Fallback;
 use crate::belief::Message;
 use crate::error::RunError;
@@ -24,6 +26,26 @@ pub enum Damping {
 impl From<f64> for Damping {
     fn from(d: f64) -> Self {
         Self::Constant(d)
+    }
+}
+
+/// `adaptive`, `none`, or a number in [0, 1).
+impl FromStr for Damping {
+    type Err = RunError;
+
+    fn from_str(text: &str) -> Result<Self, RunError> {
+        let constant = || text.parse().ok().filter(|d| (0.0..1.0).contains(d));
+        match text {
+            "adaptive" => Ok(Self::Adaptive),
+            "none" => Ok(Self::None),
+            _ => constant()
+                .map(Self::Constant)
+                .ok_or_else(|| RunError::Option {
+                    option: "damping",
+                    expected: "adaptive, none or a number in [0, 1)".to_owned(),
+                    got: text.to_owned(),
+                }),
+        }
     }
 }
 
@@ -132,67 +154,78 @@ impl Options {
     /// # Errors
     /// [`RunError::Option`] naming the option.
     pub fn check(&self) -> Result<(), RunError> {
-        let option = |option, expected: &str, got: String| {
-            Err(RunError::Option {
-                option,
-                expected: expected.to_owned(),
-                got,
-            })
-        };
         if self.max_sweeps == 0 {
-            return option("max_sweeps", "at least 1", "0".into());
+            return refuse("max_sweeps", "at least 1", "0".into());
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
-            return option(
-                "tolerance",
-                "finite and not negative",
-                self.tolerance.to_string(),
-            );
+            let got = self.tolerance.to_string();
+            return refuse("tolerance", "finite and not negative", got);
         }
         if !(self.perfect >= 0.0 && self.perfect < 1.0) {
-            return option("perfect", "in [0, 1)", self.perfect.to_string());
+            return refuse("perfect", "in [0, 1)", self.perfect.to_string());
         }
-        let dampings: Vec<f64> = match &self.damping {
-            Damping::Adaptive | Damping::None => vec![],
-            Damping::Constant(d) => vec![*d],
-            Damping::Steps(steps) => {
-                let bad = steps.iter().find(|s| !(**s > 0.0 && **s <= 1.0));
-                match bad {
-                    _ if steps.is_empty() => {
-                        return option("damping.steps", "at least one step", "none".into());
-                    }
-                    Some(s) => return option("damping.steps", "in (0, 1]", s.to_string()),
-                    None => vec![],
+        self.damping.check()?;
+        self.initial.check()
+    }
+}
+
+fn refuse(option: &'static str, expected: &str, got: String) -> Result<(), RunError> {
+    Err(RunError::Option {
+        option,
+        expected: expected.to_owned(),
+        got,
+    })
+}
+
+impl Damping {
+    fn check(&self) -> Result<(), RunError> {
+        let outside = |d: &f64| !(0.0..1.0).contains(d);
+        match self {
+            Self::Constant(d) if outside(d) => refuse("damping", "in [0, 1)", d.to_string()),
+            Self::PerEdge(edges) => match edges.iter().find(|(_, _, d)| outside(d)) {
+                Some((f, v, d)) => {
+                    let got = format!("{d} on the edge {f} - {v}");
+                    refuse("damping", "in [0, 1)", got)
                 }
+                None => Ok(()),
+            },
+            Self::Steps(steps) if steps.is_empty() => {
+                refuse("damping.steps", "at least one step", "none".into())
             }
-            Damping::PerEdge(edges) => edges.iter().map(|(_, _, d)| *d).collect(),
-        };
-        if let Some(d) = dampings.iter().find(|d| !(0.0..1.0).contains(*d)) {
-            return option("damping", "in [0, 1)", d.to_string());
+            Self::Steps(steps) => match steps.iter().find(|s| !(**s > 0.0 && **s <= 1.0)) {
+                Some(s) => refuse("damping.steps", "in (0, 1]", s.to_string()),
+                None => Ok(()),
+            },
+            Self::Adaptive | Self::None | Self::Constant(_) => Ok(()),
         }
-        let numbers: Vec<f64> = match &self.initial {
-            Initial::Flat => vec![],
-            Initial::Constant { precision, linear } => vec![*precision, *linear],
-            Initial::Noisy {
+    }
+}
+
+impl Initial {
+    fn check(&self) -> Result<(), RunError> {
+        let numbers: Vec<f64> = match self {
+            Self::Flat => vec![],
+            Self::Constant { precision, linear } => vec![*precision, *linear],
+            Self::Noisy {
                 precision,
                 mean,
                 std,
                 ..
             } => vec![*precision, *mean, *std],
-            Initial::Given(edges) => edges
+            Self::Given(edges) => edges
                 .iter()
                 .flat_map(|e| e.linear.iter().chain(std::iter::once(&e.precision)))
                 .copied()
                 .collect(),
         };
         if let Some(x) = numbers.iter().find(|x| !x.is_finite()) {
-            return option("initial", "finite messages", x.to_string());
+            return refuse("initial", "finite messages", x.to_string());
         }
-        if let Initial::Noisy { std, .. } = self.initial
-            && std < 0.0
-        {
-            return option("initial.std", "not negative", std.to_string());
+        match self {
+            Self::Noisy { std, .. } if *std < 0.0 => {
+                refuse("initial.std", "not negative", std.to_string())
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }

@@ -137,6 +137,8 @@ pub struct Report<A: Algorithm> {
     pub messages: Messages<A::Message>,
     /// What the fallback did, if it took over from the sweeps.
     pub fallback: Option<FallbackReport>,
+    /// Why none could take over from sweeps that did not settle, where one was to.
+    pub no_fallback: Option<RunError>,
     /// The Bethe objective with its decomposition, or why it could not be computed.
     pub objective: Result<Objective, RunError>,
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::acceleration::Judgement;
+use super::fallback::Stall;
 use super::state::State;
 use super::sweep::Pass;
 use super::{
@@ -32,6 +33,8 @@ struct Course<'e, 't, A: Algorithm> {
     improper_run: usize,
     /// Starts after the first.
     attempts: i32,
+    /// Whether there is progress.
+    stall: Stall,
 }
 
 impl<A: Algorithm> Engine<'_, A> {
@@ -81,6 +84,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             smallest: f64::INFINITY,
             improper_run: 0,
             attempts: 0,
+            stall: Stall::new(),
         })
     }
 
@@ -202,6 +206,9 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         let settled = !judgement.jumped && full_residual < engine.options.tolerance;
         if improper == 0 && (perfect_recovery || settled) {
             return ControlFlow::Break(Termination::Converged { perfect_recovery });
+        }
+        if self.stall.note(sweep, full_residual) && engine.gives_up(state, sweep) {
+            return ControlFlow::Break(Termination::SweepLimit);
         }
         state.jump(judgement, engine.options.tolerance);
         ControlFlow::Continue(())

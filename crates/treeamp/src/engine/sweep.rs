@@ -5,6 +5,9 @@ use super::{Algorithm, Divergence, Engine, Message};
 use crate::error::{FactorError, RunError};
 use crate::factor::Incoming;
 
+/// The number of a sweep after a run: messages that are not finite are left out of it, and counted as improper.
+pub(super) const LATE: usize = usize::MAX;
+
 /// What one pass over the steps found.
 pub(super) enum Pass {
     Done {
@@ -46,6 +49,7 @@ impl<A: Algorithm> Engine<'_, A> {
                     out.blend(&state.store[step.edge], state.damping[step.edge]);
                     std::mem::swap(out, &mut state.store[step.edge]);
                 }
+                Ok(()) if sweep == LATE => improper += 1,
                 Ok(()) => {
                     return Ok(Pass::Broken(self.blame(
                         step.edge,

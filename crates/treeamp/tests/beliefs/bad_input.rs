@@ -146,9 +146,17 @@ fn what_knows_isotropic_beliefs_only_says_so() {
     let theory = MismatchedEvolution::new(&diagonal, &diagonal).and_then(|s| s.fixed_point());
     let error = theory.unwrap_err();
     assert!(matches!(error, RunError::AlgorithmBelief { .. }), "{error}");
-    let engine = ExpectationPropagation.on(&diagonal).unwrap();
+    // the double loop takes components apart
+    let full = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(3))
+        >> var("x").full()
+        >> gaussian(0.1, &[0.1, 0.2, 0.3]);
+    let full = full.build().unwrap();
+    let engine = ExpectationPropagation.on(&full).unwrap();
     let error = engine.fallback(Fallback::Forced).run(&mut ()).unwrap_err();
-    assert!(error.to_string().contains("diagonal"), "{error}");
+    assert!(
+        error.to_string().contains("`x` has full beliefs"),
+        "{error}"
+    );
     // messages of another structure to start from
     let isotropic = model(Structure::Isotropic);
     let report = run(&isotropic);

@@ -149,6 +149,7 @@ fn attempt(
         sweep_residual: watch.sweep_residual(messages),
         free_energy: Vec::new(),
         descent: None,
+        went_back: false,
         end,
     })
 }
