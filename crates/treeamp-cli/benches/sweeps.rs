@@ -88,7 +88,7 @@ fn journal(model: &Path, folder: &Path) {
     let grid = Grid::new(vec![axis], seeds).expect("a grid");
     let work = |cell: &Cell| {
         let options = RunOptions::default();
-        let row = row(&file, &Setting::new(), cell, Source::Ep, &[], options);
+        let row = row(&file, &Setting::new(), cell, Source::Ep, &[], &options);
         row.map(|r| vec![r]).map_err(|e| e.to_string())
     };
     let once = |with: bool| {

@@ -1,5 +1,8 @@
 //! Numbers on the command line, with their ranges.
 
+use treeamp::engine::{Damping, Fallback};
+use treeamp::error::RunError;
+
 fn real(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "expected a number".to_owned())
 }
@@ -18,10 +21,22 @@ pub fn fraction(text: &str) -> Result<f64, String> {
     when(x, (0.0..=1.0).contains(&x), "a number in [0, 1]")
 }
 
-/// A number in [0, 1).
-pub fn damping(text: &str) -> Result<f64, String> {
-    let x = real(text)?;
-    when(x, (0.0..1.0).contains(&x), "a number in [0, 1)")
+/// An option that the library reads from its name, with the library's word on what is wrong.
+fn named<T: std::str::FromStr<Err = RunError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error| match error {
+        RunError::Option { expected, .. } => format!("expected {expected}"),
+        other => other.to_string(),
+    })
+}
+
+/// `adaptive`, `none`, or a number in [0, 1).
+pub fn damping(text: &str) -> Result<Damping, String> {
+    named(text)
+}
+
+/// `automatic`, `forced` or `forbidden`.
+pub fn fallback(text: &str) -> Result<Fallback, String> {
+    named(text)
 }
 
 /// A finite number above zero.
@@ -59,8 +74,17 @@ mod tests {
     fn ranges() {
         assert_eq!(fraction("1"), Ok(1.0));
         assert!(fraction("1.01").is_err() && fraction("nan").is_err() && fraction("x").is_err());
-        assert_eq!(damping("0.5"), Ok(0.5));
-        assert!(damping("1").is_err() && damping("-0.1").is_err());
+        assert_eq!(damping("0.5"), Ok(Damping::Constant(0.5)));
+        assert_eq!(damping("adaptive"), Ok(Damping::Adaptive));
+        assert_eq!(damping("none"), Ok(Damping::None));
+        let refused = damping("1").expect_err("no damping");
+        assert_eq!(refused, "expected adaptive, none or a number in [0, 1)");
+        assert!(damping("-0.1").is_err() && damping("some").is_err());
+        assert_eq!(fallback("forced"), Ok(Fallback::Forced));
+        assert_eq!(
+            fallback("always"),
+            Err("expected automatic, forced or forbidden".to_owned())
+        );
         assert!(positive("0").is_err() && positive("inf").is_err());
         assert_eq!(variance("0"), Ok(0.0));
         assert!(variance("-1e-9").is_err() && variance("NaN").is_err());

@@ -61,8 +61,9 @@ pub struct Demo {
     #[arg(long, default_value = "200", value_parser = number::count, allow_negative_numbers = true)]
     max_sweeps: usize,
     /// How much of the previous message is kept, from 0 to below 1
-    #[arg(long, default_value = "0", value_parser = number::damping, allow_negative_numbers = true)]
-    damping: f64,
+    #[arg(long, default_value = "none", value_name = "adaptive|none|NUMBER")]
+    #[arg(value_parser = number::damping, allow_negative_numbers = true)]
+    damping: Damping,
     /// Where the picture goes; a file that exists is replaced
     #[arg(long, short, default_value = "demo.svg", value_name = "FILE")]
     output: PathBuf,
@@ -155,7 +156,7 @@ impl Demo {
         let engine = ExpectationPropagation
             .on(&observed)?
             .max_sweeps(self.max_sweeps)
-            .damping(self.damping);
+            .damping(self.damping.clone());
         let set_up = clock.elapsed();
 
         let mut trace = vec![Errors {
@@ -205,7 +206,7 @@ impl Demo {
         };
         StateEvolution::new(&tree)?
             .tolerance(0.0)
-            .damping(self.damping)
+            .damping(self.damping.clone())
             .max_sweeps(sweeps)
             .observed_by(&mut watch)?;
         Ok(errors)

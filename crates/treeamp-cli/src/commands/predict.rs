@@ -40,7 +40,7 @@ impl Predict {
     /// Predicts, and prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
-        let forecast = predict(&file, &setting, self.how.options());
+        let forecast = predict(&file, &setting, &self.how.options());
         let forecast = forecast.map_err(|e| Failure::from(e).in_file(&file.name))?;
         let mismatched = !file.student.is_empty();
         let tree = theory(&file, &setting)?;

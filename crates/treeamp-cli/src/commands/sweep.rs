@@ -100,7 +100,7 @@ impl Sweep {
         let threads = common.threads();
         let mut line = ProgressLine::new();
         let options = self.how.options();
-        let work = |cell: &Cell| plan.cell(&file, cell, options);
+        let work = |cell: &Cell| plan.cell(&file, cell, &options);
         let records = run(&cells, threads, Some(&mut journal), work, |p| {
             let failed = if p.failed > 0 {
                 format!("cells, {} failed", p.failed)
@@ -235,7 +235,7 @@ impl Plan {
         &self,
         file: &ModelFile,
         cell: &Cell,
-        options: RunOptions,
+        options: &RunOptions,
     ) -> Result<Vec<treeamp_lab::sweep::Row>, String> {
         let source = match cell.get("source") {
             Some(value) if *value == Value::from(Source::Se.name()) => Source::Se,

@@ -24,6 +24,16 @@ fn mistakes_are_named() {
         ),
         (2, vec!["run", model, "--set", "rho=1.5"], "`rho` must be"),
         (2, vec!["run", model, "--set", "rho"], "expected name=value"),
+        (
+            2,
+            vec!["run", model, "--damping", "1"],
+            "expected adaptive, none or a number in [0, 1)",
+        ),
+        (
+            2,
+            vec!["run", model, "--fallback", "always"],
+            "expected automatic, forced or forbidden",
+        ),
         (2, vec!["run", model, "--output", "x.txt"], ".npz or .csv"),
         (
             2,

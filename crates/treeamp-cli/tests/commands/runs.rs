@@ -47,6 +47,67 @@ fn an_infinite_evidence_is_null_with_a_reason() {
     assert!(json["log_evidence_reason"].is_string(), "{json}");
 }
 
+/// The models whose reference runs need damping by hand settle with the defaults of the library.
+#[test]
+fn models_settle_without_damping_by_hand() {
+    for name in ["committee", "phase_retrieval", "symmetric_door"] {
+        let path = models().join(format!("{name}.toml"));
+        let file = fs::read_to_string(&path).expect("the model");
+        assert!(!file.contains("damping"), "{name}");
+        for seed in ["0", "1"] {
+            let run = [
+                "run",
+                text(&path),
+                "--set",
+                "n=300",
+                "--seed",
+                seed,
+                "--json",
+            ];
+            let json: serde_json::Value = serde_json::from_str(&works(&run)).expect("JSON");
+            assert_eq!(json["converged"], true, "{name}: {json}");
+            assert!(json["no_fallback"].is_null(), "{name}");
+        }
+    }
+}
+
+/// Damping and fallback by their names, on the command line and in the file.
+#[test]
+fn damping_and_fallback_have_names() {
+    let model = models().join("sparse_regression.toml");
+    let ends = |arguments: &[&str]| {
+        let all = [
+            &["run", text(&model), "--set", "n=200", "--json"],
+            arguments,
+        ]
+        .concat();
+        let json: serde_json::Value = serde_json::from_str(&works(&all)).expect("JSON");
+        (json["sweeps"].as_u64(), json["fallback"]["method"].clone())
+    };
+    assert_eq!(ends(&["--damping", "adaptive"]), ends(&[]));
+    assert_eq!(ends(&["--damping", "none"]), ends(&["--damping", "0"]));
+    assert!(ends(&["--damping", "0.7"]).0 > ends(&["--damping", "none"]).0);
+    let forced = ends(&["--fallback", "forced"]);
+    assert_eq!(forced, (Some(2), serde_json::json!("double loop")));
+    assert!(ends(&["--fallback", "forbidden"]).1.is_null());
+    let folder = Folder::new("fallback");
+    let declared = fs::read_to_string(&model).expect("the model");
+    let declared =
+        declared + "\n[run]\nmax_sweeps = 300\ndamping = \"none\"\nfallback = \"forced\"\n";
+    let file = folder.file("m.toml", &declared);
+    let json = works(&["run", text(&file), "--set", "n=200", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["fallback"]["method"], "double loop");
+    let help = works(&["run", "--help"]);
+    for word in [
+        "adaptive|none|NUMBER",
+        "automatic|forced|forbidden",
+        "double loop",
+    ] {
+        assert!(help.contains(word), "{word}");
+    }
+}
+
 /// Errors do not exceed the second moments, and an information is not negative, or there is a reason.
 fn predictions_make_sense(file: &Path) {
     let json = works(&["predict", text(file), "--json"]);

@@ -1,7 +1,7 @@
 //! Inference on an instance.
 
 use treeamp::algorithms::Restarts;
-use treeamp::engine::{Damping, Initial, Observer};
+use treeamp::engine::{Algorithm, Damping, Engine, Fallback, Initial, Observer};
 use treeamp::model::Sample;
 use treeamp::prelude::{ExpectationPropagation, Posterior};
 
@@ -9,14 +9,16 @@ use super::{ExperimentError, Instance, Metric, Observed, instance};
 use crate::spec::{ModelFile, Setting};
 
 /// How a run is to be done; what is not given comes from the file, or is the library's default.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunOptions {
     /// At most this many sweeps.
     pub max_sweeps: Option<usize>,
     /// Converged below this residual.
     pub tolerance: Option<f64>,
     /// How much of the previous message is kept.
-    pub damping: Option<f64>,
+    pub damping: Option<Damping>,
+    /// Whether the fallback may take over from sweeps that do not settle.
+    pub fallback: Option<Fallback>,
     /// Standard deviation of the linear parts of the first messages, for symmetric models.
     pub start_noise: Option<f64>,
     /// Also from this many seeded pushes; the fixed point of the largest evidence is kept.
@@ -26,7 +28,7 @@ pub struct RunOptions {
 impl RunOptions {
     /// With the options of the file where none are given.
     #[must_use]
-    pub fn or_of(self, file: &ModelFile) -> Self {
+    pub fn or_of(&self, file: &ModelFile) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -36,10 +38,28 @@ impl RunOptions {
         Self {
             max_sweeps: self.max_sweeps.or(file.run_option("max_sweeps").map(count)),
             tolerance: self.tolerance.or(file.run_option("tolerance")),
-            damping: self.damping.or(file.run_option("damping")),
+            damping: self.damping.clone().or(file.damping.clone()),
+            fallback: self.fallback.or(file.fallback),
             start_noise: self.start_noise.or(file.run_option("start_noise")),
             restarts: self.restarts,
         }
+    }
+
+    /// An engine with these options, but for its start.
+    pub(super) fn apply<'t, A: Algorithm>(&self, mut engine: Engine<'t, A>) -> Engine<'t, A> {
+        if let Some(n) = self.max_sweeps {
+            engine = engine.max_sweeps(n);
+        }
+        if let Some(tolerance) = self.tolerance {
+            engine = engine.tolerance(tolerance);
+        }
+        if let Some(damping) = &self.damping {
+            engine = engine.damping(damping.clone());
+        }
+        if let Some(fallback) = self.fallback {
+            engine = engine.fallback(fallback);
+        }
+        engine
     }
 }
 
@@ -98,7 +118,7 @@ pub fn infer(
     file: &ModelFile,
     setting: &Setting,
     seed: u64,
-    options: RunOptions,
+    options: &RunOptions,
     observer: &mut impl Observer<ExpectationPropagation>,
 ) -> Result<Inference, ExperimentError> {
     infer_on(
@@ -118,7 +138,7 @@ pub fn infer_on(
     file: &ModelFile,
     instance: Instance,
     seed: u64,
-    options: RunOptions,
+    options: &RunOptions,
     observer: &mut impl Observer<ExpectationPropagation>,
 ) -> Result<Inference, ExperimentError> {
     let Instance {
@@ -127,16 +147,7 @@ pub fn infer_on(
         observed,
     } = instance;
     let options = options.or_of(file);
-    let mut engine = ExpectationPropagation.on(&posterior)?;
-    if let Some(n) = options.max_sweeps {
-        engine = engine.max_sweeps(n);
-    }
-    if let Some(tolerance) = options.tolerance {
-        engine = engine.tolerance(tolerance);
-    }
-    if let Some(d) = options.damping {
-        engine = engine.damping(Damping::Constant(d));
-    }
+    let mut engine = options.apply(ExpectationPropagation.on(&posterior)?);
     if let Some(std) = options.start_noise {
         engine = engine.initial(Initial::Noisy {
             precision: 0.0,

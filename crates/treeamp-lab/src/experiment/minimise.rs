@@ -1,7 +1,6 @@
 //! Maximum a posteriori estimation on an instance.
 
 use treeamp::algorithms::{MaximumAPosteriori, Minimum, Solution};
-use treeamp::engine::Damping;
 use treeamp::model::{Sample, Tree};
 
 use super::{ExperimentError, Instance, Observed, RunOptions, instance};
@@ -30,7 +29,7 @@ pub fn minimise(
     file: &ModelFile,
     setting: &Setting,
     seed: u64,
-    options: RunOptions,
+    options: &RunOptions,
 ) -> Result<Minimisation, ExperimentError> {
     let Instance {
         truth,
@@ -38,16 +37,7 @@ pub fn minimise(
         observed,
     } = instance(file, setting, seed)?;
     let options = options.or_of(file);
-    let mut engine = MaximumAPosteriori.on(&posterior)?;
-    if let Some(n) = options.max_sweeps {
-        engine = engine.max_sweeps(n);
-    }
-    if let Some(tolerance) = options.tolerance {
-        engine = engine.tolerance(tolerance);
-    }
-    if let Some(d) = options.damping {
-        engine = engine.damping(Damping::Constant(d));
-    }
+    let engine = options.apply(MaximumAPosteriori.on(&posterior)?);
     let report = engine.run(&mut ())?;
     let solution = report.solution_so_far(&posterior)?;
     Ok(Minimisation {

@@ -45,7 +45,7 @@ pub struct Forecast {
 pub fn predict_by_sweep(
     file: &ModelFile,
     setting: &Setting,
-    options: RunOptions,
+    options: &RunOptions,
     variable: &str,
 ) -> Result<Vec<f64>, ExperimentError> {
     let teacher = theory(file, setting)?;
@@ -57,8 +57,8 @@ pub fn predict_by_sweep(
             if let Some(n) = options.max_sweeps {
                 run = run.max_sweeps(n);
             }
-            if let Some(d) = options.damping {
-                run = run.damping(d);
+            if let Some(d) = &options.damping {
+                run = run.damping(d.clone());
             }
             let index = $tree.variable(variable)?;
             run.observed_by(&mut |view: &SweepView<'_, $algorithm>| {
@@ -85,7 +85,7 @@ pub fn predict_by_sweep(
 pub fn predict(
     file: &ModelFile,
     setting: &Setting,
-    options: RunOptions,
+    options: &RunOptions,
 ) -> Result<Forecast, ExperimentError> {
     let teacher = theory(file, setting)?;
     let student = theory_student(file, setting)?;
@@ -98,8 +98,8 @@ pub fn predict(
             if let Some(tolerance) = options.tolerance {
                 run = run.tolerance(tolerance);
             }
-            if let Some(d) = options.damping {
-                run = run.damping(d);
+            if let Some(d) = &options.damping {
+                run = run.damping(d.clone());
             }
             let evolution = run.run()?;
             let names = $tree.variables().iter().map(|v| v.name.clone());

@@ -48,7 +48,7 @@ pub fn row(
     cell: &Cell,
     source: Source,
     metrics: &[Metric],
-    options: RunOptions,
+    options: &RunOptions,
 ) -> Result<Row, ExperimentError> {
     let setting = setting_of(cell, others);
     let mut row = Row::new();

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use treeamp::engine::{Damping, Fallback};
+
 use super::SpecError;
 use super::module::{Module, ParameterKind};
 use super::modules::{module, unknown_module};
@@ -28,8 +30,12 @@ pub struct ModelFile {
     pub observations: Vec<Observation>,
     /// The parameters that a mismatched student believes to be different.
     pub student: Vec<(String, f64)>,
-    /// The options of a run: name and value.
+    /// The options of a run that are numbers: name and value.
     pub run: Vec<(String, f64)>,
+    /// The damping of a run.
+    pub damping: Option<Damping>,
+    /// Whether its fallback may take over.
+    pub fallback: Option<Fallback>,
     /// The text itself.
     pub text: String,
 }
@@ -60,10 +66,6 @@ pub struct Observation {
     /// The line.
     pub line: usize,
 }
-
-/// The options of a run that a file can set.
-pub(super) const RUN_OPTIONS: [&str; 5] =
-    ["max_sweeps", "tolerance", "damping", "start_noise", "seed"];
 
 impl FactorEntry {
     /// What it is called in `name.parameter`: its own name, or that of its module.
@@ -113,6 +115,8 @@ impl ModelFile {
             observations: Vec::new(),
             student: Vec::new(),
             run: Vec::new(),
+            damping: None,
+            fallback: None,
             text: text.to_owned(),
         };
         let mut student = Vec::new();
@@ -125,10 +129,7 @@ impl ModelFile {
                     student = reader.table(entry, "")?.to_vec();
                     file.student = reader.numbers(entry)?;
                 }
-                "run" => {
-                    reader.known(reader.table(entry, "")?, "run", "option", &RUN_OPTIONS)?;
-                    file.run = reader.numbers(entry)?;
-                }
+                "run" => reader.options(entry, &mut file)?,
                 "variables" => file.beliefs = reader.beliefs(entry)?,
                 "observe" => file.observations = reader.observations(entry)?,
                 "factor" => file.factors = reader.factors(entry)?,
@@ -163,7 +164,7 @@ impl ModelFile {
         parent.map(Path::to_owned).unwrap_or_default()
     }
 
-    /// An option of `[run]`.
+    /// An option of `[run]` that is a number.
     #[must_use]
     pub fn run_option(&self, name: &str) -> Option<f64> {
         self.run.iter().find(|(n, _)| n == name).map(|(_, x)| *x)
@@ -200,12 +201,12 @@ impl ModelFile {
 }
 
 /// Reads entries, with errors that name the file.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     name: &'a str,
 }
 
 impl Reader<'_> {
-    fn error(&self, line: usize, key: &str, reason: String) -> SpecError {
+    pub(super) fn error(&self, line: usize, key: &str, reason: String) -> SpecError {
         SpecError {
             file: self.name.to_owned(),
             line,
@@ -215,7 +216,7 @@ impl Reader<'_> {
         }
     }
 
-    fn expected(&self, node: &Node, key: &str, what: &str) -> SpecError {
+    pub(super) fn expected(&self, node: &Node, key: &str, what: &str) -> SpecError {
         self.error(
             node.line,
             key,
@@ -230,7 +231,11 @@ impl Reader<'_> {
         }
     }
 
-    fn table<'e>(&self, entry: &'e Entry, prefix: &str) -> Result<&'e [Entry], SpecError> {
+    pub(super) fn table<'e>(
+        &self,
+        entry: &'e Entry,
+        prefix: &str,
+    ) -> Result<&'e [Entry], SpecError> {
         match &entry.node.content {
             Content::Table(entries) => Ok(entries),
             _ => Err(self.expected(&entry.node, &path(prefix, &entry.key), "a table")),
@@ -238,7 +243,7 @@ impl Reader<'_> {
     }
 
     /// Every key is known.
-    fn known(
+    pub(super) fn known(
         &self,
         entries: &[Entry],
         prefix: &str,
@@ -255,13 +260,14 @@ impl Reader<'_> {
     }
 
     fn numbers(&self, entry: &Entry) -> Result<Vec<(String, f64)>, SpecError> {
-        let one = |e: &Entry| {
-            let key = path(&entry.key, &e.key);
-            let number = e.node.number().filter(|x| x.is_finite());
-            let number = number.ok_or_else(|| self.expected(&e.node, &key, "a finite number"))?;
-            Ok((e.key.clone(), number))
-        };
-        self.table(entry, "")?.iter().map(one).collect()
+        let entries = self.table(entry, "")?.iter();
+        entries.map(|e| self.number(&entry.key, e)).collect()
+    }
+
+    pub(super) fn number(&self, prefix: &str, e: &Entry) -> Result<(String, f64), SpecError> {
+        let number = e.node.number().filter(|x| x.is_finite());
+        let refuse = || self.expected(&e.node, &path(prefix, &e.key), "a finite number");
+        Ok((e.key.clone(), number.ok_or_else(refuse)?))
     }
 
     fn beliefs(

@@ -36,6 +36,7 @@ mod modules;
 mod nearest;
 mod node;
 mod resolve;
+mod run_options;
 mod schema;
 
 pub use build::{Scale, Setting};

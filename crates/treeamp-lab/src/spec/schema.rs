@@ -2,17 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::file::RUN_OPTIONS;
 use super::matrix::ENSEMBLES;
 use super::module::{Fallback, Module, Parameter, ParameterKind, Role};
 use super::modules::modules;
+use super::run_options::RUN_NUMBERS;
 
 /// The JSON schema of a model file.
 #[must_use]
 pub fn schema() -> Value {
     let number = json!({ "type": ["number", "string"] });
     let variants: Vec<Value> = modules().map(factor).collect();
-    let run = RUN_OPTIONS.map(|name| (name.to_owned(), json!({ "type": "number" })));
+    let numbers = RUN_NUMBERS.map(|name| (name.to_owned(), json!({ "type": "number" })));
+    let mut run: serde_json::Map<String, Value> = numbers.into_iter().collect();
+    let damping = json!({ "anyOf": [
+        { "enum": ["adaptive", "none"] },
+        { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
+    ] });
+    run.insert("damping".to_owned(), damping);
+    let fallback = json!({ "enum": ["automatic", "forced", "forbidden"] });
+    run.insert("fallback".to_owned(), fallback);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "treeamp model file",
@@ -35,7 +43,7 @@ pub fn schema() -> Value {
             "run": {
                 "type": "object",
                 "additionalProperties": false,
-                "properties": Value::Object(run.into_iter().collect()),
+                "properties": Value::Object(run),
             },
             "variables": {
                 "type": "object",

@@ -59,7 +59,7 @@ impl RunArgs {
         self.target.check()?;
         let (file, setting) = self.model.read()?;
         let seed = self.seed.unwrap_or_else(|| file_seed(&file));
-        let run = infer(&file, &setting, seed, self.how.options(), &mut ())?;
+        let run = infer(&file, &setting, seed, &self.how.options(), &mut ())?;
         Ok((run, file.title))
     }
 }
@@ -116,11 +116,11 @@ impl ConvergenceArgs {
                 trace.push(error.and_then(Result::ok).unwrap_or(f64::NAN));
                 ControlFlow::Continue(())
             };
-            infer_on(&file, instance, seed, options, &mut watch)?;
+            infer_on(&file, instance, seed, &options, &mut watch)?;
             errors.push(trace);
         }
         options.max_sweeps = errors.iter().map(Vec::len).max();
-        let predicted = predict_by_sweep(&file, &setting, options, &name);
+        let predicted = predict_by_sweep(&file, &setting, &options, &name);
         let figure = pictures::errors(&file.title, &name, &errors, predicted.ok().as_deref());
         args.target.draw(&figure, common)
     }

@@ -30,7 +30,9 @@ use crate::text::{heading, number, pairs, short, table};
 Examples:
   treeamp run models/sparse_regression.toml
   treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 1
-  treeamp run models/perceptron.toml --damping 0.2 --output result.npz
+  treeamp run models/perceptron.toml --output result.npz
+  treeamp run models/perceptron.toml --damping none        to see what damping is for
+  treeamp run models/perceptron.toml --fallback forced     the double loop in place of sweeps
   treeamp run models/total_variation.toml --map            the mode, with a penalty
   treeamp run models/phase_retrieval.toml --restarts 5     several starts, the best fixed point
   treeamp run models/sparse_regression.toml --json | jq .variables.x.mse
@@ -71,9 +73,18 @@ pub struct How {
     /// Converged when the relative change of a sweep is below this
     #[arg(long, value_parser = parse::variance)]
     tolerance: Option<f64>,
-    /// How much of the previous message is kept, from 0 to below 1
-    #[arg(long, value_parser = parse::damping)]
-    damping: Option<f64>,
+    /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
+    ///
+    /// Adaptive is the default: no damping while the run settles by itself, more when it swings. A number keeps that
+    /// much of every message, as hand-tuned runs do, and leaves the fallback and acceleration out.
+    #[arg(long, value_name = "adaptive|none|NUMBER", value_parser = parse::damping)]
+    damping: Option<Damping>,
+    /// A slower way to a fixed point that takes over where sweeps do not settle: automatic, forced or forbidden
+    ///
+    /// For expectation propagation it is a double loop that minimises the Bethe free energy. Automatic is the
+    /// default: when an adaptively damped run diverges or has not settled. Forced starts it after two sweeps.
+    #[arg(long, value_name = "automatic|forced|forbidden", value_parser = parse::fallback)]
+    fallback: Option<Fallback>,
     /// Random first messages of this standard deviation, for symmetric models
     #[arg(long, value_parser = parse::positive)]
     start_noise: Option<f64>,
@@ -88,7 +99,8 @@ impl How {
         RunOptions {
             max_sweeps: self.max_sweeps,
             tolerance: self.tolerance,
-            damping: self.damping,
+            damping: self.damping.clone(),
+            fallback: self.fallback,
             start_noise: self.start_noise,
             restarts: self.restarts,
         }
@@ -118,7 +130,7 @@ impl Run {
             line.show(view.sweep, limit.unwrap_or(200), &note);
             std::ops::ControlFlow::Continue(())
         };
-        let outcome = infer(&file, &setting, seed, self.how.options(), &mut watch);
+        let outcome = infer(&file, &setting, seed, &self.how.options(), &mut watch);
         line.clear();
         let run = outcome?;
         let time = clock.elapsed();
@@ -244,6 +256,7 @@ impl Run {
                     "slope": number(d.slope),
                 })),
             })),
+            "no_fallback": report.no_fallback.as_ref().map(ToString::to_string),
             "starts": run.ends.iter().map(|e| json!({
                 "starts": e.starts,
                 "log_evidence": e.log_evidence.map(number),
@@ -326,6 +339,16 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
             done.end
         );
         lines.push((done.method, text));
+        if let Some(d) = &done.descent {
+            let text = format!(
+                "F falls by {:.3} nats per unit of ln v, from v = {:.1e} to {:.1e} of `{}`",
+                d.slope, d.from.0, d.to.0, d.variable
+            );
+            lines.push(("descent", text));
+        }
+    }
+    if let Some(reason) = &report.no_fallback {
+        lines.push(("no fallback", reason.to_string()));
     }
     lines
 }

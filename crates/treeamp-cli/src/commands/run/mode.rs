@@ -25,7 +25,7 @@ impl Run {
         let (file, setting) = self.model.read()?;
         let seed = self.seed.unwrap_or_else(|| file_seed(&file));
         let clock = Instant::now();
-        let run = minimise(&file, &setting, seed, self.how.options())?;
+        let run = minimise(&file, &setting, seed, &self.how.options())?;
         let time = clock.elapsed();
         if let Some(path) = &self.output {
             save(path, &results(path, &run)?)?;
