@@ -6,6 +6,7 @@ mod suite;
 
 use std::ops::ControlFlow;
 
+use treeamp::model::Var;
 use treeamp::prelude::*;
 
 fn run(posterior: &Tree, damping: Damping) -> Posterior {
@@ -294,4 +295,109 @@ fn an_unbounded_descent_has_its_slope() {
         assert!(descent.to.0 < 1e-3 * descent.from.0 && descent.to.1 < descent.from.1 - 10.0);
         assert!(!report.termination.is_converged());
     }
+}
+
+/// A sparse regression of 20 signals whose variables have these beliefs.
+fn small(belief: impl Fn(Var) -> Var) -> Tree {
+    let w = Linear::new(common::gaussian_matrix(14, 20, 5)).unwrap();
+    let model = source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(20))
+        >> belief(var("x"))
+        >> w
+        >> belief(var("z"))
+        >> GaussianNoise::new(0.01).unwrap()
+        >> var("y");
+    let model = model.build().unwrap();
+    let sample = model.sample(5).unwrap();
+    model.condition("y", sample.get("y").unwrap()).unwrap()
+}
+
+/// With a variance for every component the double loop ends where the sweeps do.
+#[test]
+fn diagonal_beliefs_have_a_double_loop() {
+    let posterior = small(Var::diagonal);
+    let engine = || ExpectationPropagation.on(&posterior).unwrap();
+    let sweeps = engine().tolerance(1e-10).run(&mut ()).unwrap();
+    let forced = engine().fallback(Fallback::Forced).run(&mut ()).unwrap();
+    let done = forced.fallback.as_ref().unwrap();
+    assert_eq!(done.end, FallbackEnd::Stationary);
+    assert!(sweeps.termination.is_converged() && done.sweep_residual.unwrap() < 1e-6);
+    let rises = done.free_energy.windows(2).filter(|f| f[1] > f[0] + 1e-6);
+    assert_eq!(rises.count(), 0);
+    for name in ["x", "z"] {
+        let (one, other) = (
+            sweeps.marginal(name).unwrap(),
+            forced.marginal(name).unwrap(),
+        );
+        // a sweep that moves by 1e-6 is that far from the fixed point, over its distance from one
+        assert!((common::mse(&one.mean, &other.mean) / one.second_moment()).sqrt() < 1e-4);
+        let pairs = one.variance.data().iter().zip(other.variance.data());
+        let worst = pairs.fold(0.0_f64, |w, (v, u)| w.max((v - u).abs()));
+        assert!(worst < 1e-4 * one.second_moment(), "{name}: {worst:e}");
+    }
+}
+
+/// Where there is no certain way the report says why, and how many sweeps went on.
+#[test]
+fn a_run_without_a_fallback_says_why() {
+    let w = Linear::new(common::gaussian_matrix(14, 20, 5)).unwrap();
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(20))
+        >> var("x").full()
+        >> w
+        >> var("z")
+        >> PiecewiseLinear::sign()
+        >> var("y");
+    let model = model.build().unwrap();
+    let y = model.sample(5).unwrap();
+    let full = model.condition("y", y.get("y").unwrap()).unwrap();
+    let penalised = suite::case("total variation", 0).posterior;
+    let expected = ["variable `x` has full beliefs", "factor `l1` is a penalty"];
+    for (tree, why) in [&full, &penalised].into_iter().zip(expected) {
+        // no residual is below zero
+        let engine = ExpectationPropagation.on(tree).unwrap();
+        let report = engine.tolerance(0.0).max_sweeps(100).run(&mut ()).unwrap();
+        let reason = report.no_fallback.as_ref().unwrap();
+        assert!(matches!(reason, RunError::NotDefined { .. }));
+        assert!(reason.to_string().contains(why), "{reason}");
+        let done = report.fallback.as_ref().unwrap();
+        assert_eq!((done.method, done.steps), ("more sweeps", 400));
+    }
+    let settled = ExpectationPropagation.on(&full).unwrap().run(&mut ());
+    assert!(settled.unwrap().no_fallback.is_none());
+}
+
+/// A double loop that ends farther from a fixed point than the sweeps were leaves their state.
+#[test]
+fn the_better_state_is_kept() {
+    let posterior = small(|v| v);
+    let engine = ExpectationPropagation.on(&posterior).unwrap();
+    let report = engine.tolerance(0.0).run(&mut ()).unwrap();
+    let done = report.fallback.as_ref().unwrap();
+    assert!(
+        matches!(done.end, FallbackEnd::Limit { .. }),
+        "{}",
+        done.end
+    );
+    assert!(done.went_back);
+    let engine = ExpectationPropagation.on(&posterior).unwrap();
+    let engine = engine.damping(Damping::None).warm_start(&report);
+    let next = engine.max_sweeps(2).run(&mut ()).unwrap();
+    let moves = next.trace[1].residual;
+    println!("{moves:e} against {:?}", done.sweep_residual);
+    assert!(moves <= done.sweep_residual.unwrap_or(f64::INFINITY));
+}
+
+/// When it takes over does not depend on the limit of the sweeps; below 100 it does not.
+#[test]
+fn the_handover_is_the_same_at_any_limit() {
+    let case = suite::case("student: noise too small", 3);
+    let run = |limit: usize| {
+        let engine = ExpectationPropagation.on(&case.posterior).unwrap();
+        let report = engine.max_sweeps(limit).run(&mut ()).unwrap();
+        (report.sweeps, report.fallback.map(|f| f.evaluations))
+    };
+    let (sweeps, done) = run(150);
+    assert!((100..=150).contains(&sweeps) && done.is_some());
+    assert_eq!(run(200), (sweeps, done));
+    assert_eq!(run(1000), (sweeps, done));
+    assert_eq!(run(99), (99, None));
 }

@@ -3,12 +3,41 @@
 
 use super::common;
 use rand_distr::{Distribution, StudentT};
+use treeamp::metrics::mse_up_to_sign;
 use treeamp::prelude::*;
 
 /// A posterior to run on, and the signal `x` behind it.
 pub struct Case {
     pub posterior: Tree,
     pub truth: Vec<f64>,
+    /// The model that the observation `y` was drawn from, if it was.
+    pub model: Option<Tree>,
+}
+
+/// Models with i.i.d. matrices, of at least a hundred signals, and a student who knows the truth: their error is predicted.
+pub const PREDICTED: &[&str] = &[
+    "sparse regression",
+    "sparse regression, N = 2000",
+    "perceptron",
+    "symmetric door",
+    "phase retrieval",
+    "relu output",
+    "two-layer relu",
+    "tanh layer",
+];
+
+impl Case {
+    /// The error of `x`, up to its sign: outputs that do not see it leave it to a weak prior.
+    pub fn error(&self, report: &Posterior) -> f64 {
+        mse_up_to_sign(report.mean("x").unwrap(), &self.truth).unwrap()
+    }
+
+    /// The error of `x` as state evolution predicts it from an uninformed start, with the spectrum of this matrix.
+    pub fn predicted(&self) -> f64 {
+        let limit = self.model.as_ref().unwrap().expect("y").unwrap();
+        let evolution = StateEvolution::new(&limit).unwrap();
+        evolution.fixed_point().unwrap().mse("x").unwrap()
+    }
 }
 
 /// The names of all models, in the order of the table.
@@ -21,6 +50,7 @@ pub const MODELS: &[&str] = &[
     "condition number 1e4",
     "condition number 1e6",
     "entries of mean 1",
+    "entries of mean 1/sqrt(N)",
     "rows of different norm",
     "correlated columns",
     "heavy-tailed entries",
@@ -41,6 +71,8 @@ pub const MODELS: &[&str] = &[
     "sparse gradient",
     "sparse gradient 2d",
     "total variation",
+    "total variation 2d",
+    "total variation 2d, much noise",
     "sparse deconvolution",
 ];
 
@@ -53,10 +85,9 @@ fn iid(rows: usize, cols: usize, seed: u64) -> Linear {
     shaped(rows, cols, seed, |_, _, w| w)
 }
 
-/// Entries of mean 1 beside a spread of 1, at the scale `1/sqrt(cols)`.
-fn mean_one(rows: usize, cols: usize, seed: u64) -> Linear {
-    let scale = 1.0 / (cols as f64).sqrt();
-    shaped(rows, cols, seed, |_, _, w| w + scale)
+/// Entries of this mean beside a spread of `1/sqrt(cols)`.
+fn off_centre(rows: usize, cols: usize, mean: f64, seed: u64) -> Linear {
+    shaped(rows, cols, seed, |_, _, w| w + mean)
 }
 
 /// Neighbouring columns have a correlation of 0.9.
@@ -116,11 +147,13 @@ fn noise(variance: f64) -> GaussianNoise {
 
 /// Draws from the teacher; the student sees its output.
 fn taught(teacher: Fragment, student: Fragment, seed: u64) -> Case {
-    let sample = teacher.build().unwrap().sample(seed).unwrap();
+    let model = teacher.build().unwrap();
+    let sample = model.sample(seed).unwrap();
     let y = sample.get("y").unwrap();
     Case {
         posterior: student.build().unwrap().condition("y", y).unwrap(),
         truth: sample.get("x").unwrap().to_vec(),
+        model: Some(model),
     }
 }
 
@@ -145,12 +178,13 @@ fn gradient(shape: &[usize], seed: u64) -> Case {
     steps(
         shape,
         seed,
+        0.01,
         GaussBernoulli::new(0.04, 0.0, 1.0).unwrap().shaped(parts),
     )
 }
 
-/// A piecewise constant signal in noise, with a law or a penalty on its differences.
-fn steps(shape: &[usize], seed: u64, jumps: impl Factor) -> Case {
+/// A piecewise constant signal in noise of this variance, with a law or a penalty on its differences.
+fn steps(shape: &[usize], seed: u64, noise: f64, jumps: impl Factor) -> Case {
     let n: usize = shape.iter().product();
     let side = shape[shape.len() - 1];
     let levels = common::normals(64, seed);
@@ -158,8 +192,12 @@ fn steps(shape: &[usize], seed: u64, jumps: impl Factor) -> Case {
     let level = |i: usize| levels[(i % side / block) + 7 * (i / side / block)];
     let truth: Vec<f64> = (0..n).map(level).collect();
     let eps = common::normals(n, seed + 1000);
-    let y: Vec<f64> = truth.iter().zip(eps).map(|(x, e)| x + 0.1 * e).collect();
-    let like = GaussianLikelihood::new(0.01).unwrap().observed(y).unwrap();
+    let y: Vec<f64> = truth
+        .iter()
+        .zip(eps)
+        .map(|(x, e)| x + noise.sqrt() * e)
+        .collect();
+    let like = GaussianLikelihood::new(noise).unwrap().observed(y).unwrap();
     let x = GaussianPrior::new(0.0, 1.0).unwrap().shaped(shape.to_vec());
     let model = source(x)
         >> var("x")
@@ -167,6 +205,7 @@ fn steps(shape: &[usize], seed: u64, jumps: impl Factor) -> Case {
     Case {
         posterior: model.build().unwrap(),
         truth,
+        model: None,
     }
 }
 
@@ -223,7 +262,11 @@ pub fn case(name: &str, seed: u64) -> Case {
         "condition number 1e2" => regression(&conditioned(m, n, 1e2, seed), n, seed),
         "condition number 1e4" => regression(&conditioned(m, n, 1e4, seed), n, seed),
         "condition number 1e6" => regression(&conditioned(m, n, 1e6, seed), n, seed),
-        "entries of mean 1" => regression(&mean_one(m, n, seed), n, seed),
+        "entries of mean 1" => regression(&off_centre(m, n, 1.0, seed), n, seed),
+        "entries of mean 1/sqrt(N)" => {
+            let mean = 1.0 / (n as f64).sqrt();
+            regression(&off_centre(m, n, mean, seed), n, seed)
+        }
         "rows of different norm" => {
             let w = shaped(m, n, seed, |i, _, w| w * 10f64.powf(i as f64 / 40.0 - 1.5));
             regression(&w, n, seed)
@@ -243,7 +286,7 @@ pub fn case(name: &str, seed: u64) -> Case {
         }
         "perceptron" => perceptron(&iid(340, n, seed), n, seed),
         "perceptron, condition 1e2" => perceptron(&conditioned(340, n, 1e2, seed), n, seed),
-        "perceptron, entries of mean 1" => perceptron(&mean_one(340, n, seed), n, seed),
+        "perceptron, entries of mean 1" => perceptron(&off_centre(340, n, 1.0, seed), n, seed),
         "perceptron, correlated columns" => perceptron(&correlated(340, n, seed), n, seed),
         "perceptron, N = 20" => perceptron(&iid(24, 20, seed), 20, seed),
         "symmetric door" => {
@@ -271,7 +314,18 @@ pub fn case(name: &str, seed: u64) -> Case {
         "committee" => committee(seed),
         "sparse gradient" => gradient(&[400], seed),
         "sparse gradient 2d" => gradient(&[24, 24], seed),
-        "total variation" => steps(&[400], seed, L1::new(10.0).unwrap().shaped([1, 400])),
+        "total variation" => {
+            let jumps = L1::new(10.0).unwrap().shaped([1, 400]);
+            steps(&[400], seed, 0.01, jumps)
+        }
+        "total variation 2d" => {
+            let jumps = L1::new(30.0).unwrap().shaped([2, 24, 24]);
+            steps(&[24, 24], seed, 0.01, jumps)
+        }
+        "total variation 2d, much noise" => {
+            let jumps = L1::new(3.0).unwrap().shaped([2, 24, 24]);
+            steps(&[24, 24], seed, 0.1, jumps)
+        }
         "sparse deconvolution" => {
             let model = || {
                 source(sparse(0.05, 256))
