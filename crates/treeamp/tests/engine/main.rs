@@ -1,0 +1,54 @@
+//! The engine: options, starts, observers, and every way a run can end.
+#![allow(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    clippy::unnecessary_literal_bound
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod ends;
+mod options;
+mod runs;
+mod starts;
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{gaussian_matrix, mse};
+use treeamp::belief::{Gaussian, Message as _, SignalSpec};
+use treeamp::engine::Messages;
+use treeamp::error::ShapeError;
+use treeamp::factor::{Arity, Incoming, PosteriorRule};
+use treeamp::prelude::*;
+
+fn regression(n: usize, seed: u64) -> (Tree, Vec<f64>) {
+    let model = (source(GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().iid(n))
+        >> var("x")
+        >> Linear::new(gaussian_matrix(n / 2, n, seed)).unwrap()
+        >> var("z")
+        >> GaussianNoise::new(0.01).unwrap()
+        >> var("y"))
+    .build()
+    .unwrap();
+    let sample = model.sample(seed).unwrap();
+    let truth = sample.get("x").unwrap().to_vec();
+    (
+        model.condition("y", sample.get("y").unwrap()).unwrap(),
+        truth,
+    )
+}
+
+// ---- what users do by mistake ----
+
+fn noisy(n: usize) -> Tree {
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
+        >> var("x")
+        >> GaussianNoise::new(0.1).unwrap()
+        >> var("y");
+    model
+        .build()
+        .unwrap()
+        .condition("y", &vec![1.0; n])
+        .unwrap()
+}
