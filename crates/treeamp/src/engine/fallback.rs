@@ -311,6 +311,23 @@ impl<A: Algorithm> Engine<'_, A> {
         {
             return Ok(Handover::Refused(more, why));
         }
+        match self.take_over(state, sweeps, observer) {
+            Ok(done) => {
+                *termination = ended(&done, sweeps);
+                Ok(Handover::Done(Some(done)))
+            }
+            Err(error) if self.options.fallback == Fallback::Forced => Err(error),
+            Err(error) => Ok(Handover::Refused(more, error)),
+        }
+    }
+
+    /// The fallback from the last good state, to which it goes back if that is the better one.
+    fn take_over(
+        &self,
+        state: &mut State<A>,
+        sweeps: usize,
+        observer: &mut impl Observer<A>,
+    ) -> Result<FallbackReport, RunError> {
         self.restore(state);
         let before = state.store[..self.tree.edges().len()].to_vec();
         let mut messages = before.clone();
@@ -320,26 +337,19 @@ impl<A: Algorithm> Engine<'_, A> {
             observer,
             count: sweeps,
         };
-        let residual_before = supervisor.sweep_residual(&before);
-        let done =
+        // one that starts from anywhere owes nothing to the sweeps
+        let residual_before =
+            (!A::FALLS_BACK_FROM_ANYWHERE).then(|| supervisor.sweep_residual(&before));
+        let mut done =
             self.algorithm
                 .fall_back(self.tree, &mut messages, &self.options, &mut supervisor);
-        match done {
-            Ok(mut done) => {
-                // one that starts from anywhere owes nothing to the sweeps
-                done.went_back =
-                    !A::FALLS_BACK_FROM_ANYWHERE && done.is_worse_than(residual_before);
-                supervisor.take(if done.went_back { &before } else { &messages });
-                supervisor.state.has_good = true;
-                *termination = ended(&done, sweeps);
-                Ok(Handover::Done(Some(done)))
-            }
-            Err(error) if self.options.fallback == Fallback::Forced => Err(error),
-            Err(error) => {
-                supervisor.take(&before);
-                Ok(Handover::Refused(more, error))
-            }
+        if let Ok(done) = &mut done {
+            done.went_back = done.is_worse_than(residual_before.flatten());
+            supervisor.state.has_good = true;
         }
+        let stays = done.as_ref().is_ok_and(|done| !done.went_back);
+        supervisor.take(if stays { &messages } else { &before });
+        done
     }
 }
 

@@ -1,5 +1,6 @@
 //! `treeamp run`: inference on a model file.
 
+mod how;
 mod mode;
 
 use std::path::{Path, PathBuf};
@@ -9,9 +10,11 @@ use clap::Args;
 use serde_json::json;
 use treeamp::prelude::*;
 use treeamp_lab::data::{self, Array};
-use treeamp_lab::experiment::{End, Inference, Metric, RunOptions, infer};
+use treeamp_lab::experiment::{End, Inference, Metric, infer};
 use treeamp_lab::spec::ModelFile;
 use treeamp_lab::sweep::Row;
+
+pub use how::How;
 
 use crate::common::Common;
 use crate::exit::Failure;
@@ -62,49 +65,6 @@ pub struct Run {
     /// Replace files that exist
     #[arg(long)]
     force: bool,
-}
-
-/// The options of an iteration.
-#[derive(Debug, Args)]
-pub struct How {
-    /// Give up after this many sweeps
-    #[arg(long, value_parser = parse::count)]
-    max_sweeps: Option<usize>,
-    /// Converged when the relative change of a sweep is below this
-    #[arg(long, value_parser = parse::variance)]
-    tolerance: Option<f64>,
-    /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
-    ///
-    /// Adaptive is the default: no damping while the run settles by itself, more when it swings. A number keeps that
-    /// much of every message, as hand-tuned runs do, and leaves the fallback and acceleration out.
-    #[arg(long, value_name = "adaptive|none|NUMBER", value_parser = parse::damping)]
-    damping: Option<Damping>,
-    /// A slower way to a fixed point that takes over where sweeps do not settle: automatic, forced or forbidden
-    ///
-    /// For expectation propagation it is a double loop that minimises the Bethe free energy. Automatic is the
-    /// default: when an adaptively damped run diverges or has not settled. Forced starts it after two sweeps.
-    #[arg(long, value_name = "automatic|forced|forbidden", value_parser = parse::fallback)]
-    fallback: Option<Fallback>,
-    /// Random first messages of this standard deviation, for symmetric models
-    #[arg(long, value_parser = parse::positive)]
-    start_noise: Option<f64>,
-    /// Also from this many random pushes, keeping the fixed point of the largest evidence
-    #[arg(long, value_parser = parse::count)]
-    restarts: Option<usize>,
-}
-
-impl How {
-    /// As the laboratory takes them.
-    pub fn options(&self) -> RunOptions {
-        RunOptions {
-            max_sweeps: self.max_sweeps,
-            tolerance: self.tolerance,
-            damping: self.damping.clone(),
-            fallback: self.fallback,
-            start_noise: self.start_noise,
-            restarts: self.restarts,
-        }
-    }
 }
 
 impl Run {

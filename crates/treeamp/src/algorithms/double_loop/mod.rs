@@ -14,6 +14,7 @@
 mod ascent;
 mod fall;
 mod inner;
+mod outer;
 
 use std::ops::ControlFlow;
 

@@ -1,0 +1,50 @@
+//! The options of an iteration, as commands take them.
+
+use clap::Args;
+use treeamp::engine::{Damping, Fallback};
+use treeamp_lab::experiment::RunOptions;
+
+use crate::number as parse;
+
+/// The options of an iteration.
+#[derive(Debug, Args)]
+pub struct How {
+    /// Give up after this many sweeps
+    #[arg(long, value_parser = parse::count)]
+    max_sweeps: Option<usize>,
+    /// Converged when the relative change of a sweep is below this
+    #[arg(long, value_parser = parse::variance)]
+    tolerance: Option<f64>,
+    /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
+    ///
+    /// Adaptive is the default: no damping while the run settles by itself, more when it swings. A number keeps that
+    /// much of every message, as hand-tuned runs do, and leaves the fallback and acceleration out.
+    #[arg(long, value_name = "adaptive|none|NUMBER", value_parser = parse::damping)]
+    damping: Option<Damping>,
+    /// A slower way to a fixed point that takes over where sweeps do not settle: automatic, forced or forbidden
+    ///
+    /// For expectation propagation it is a double loop that minimises the Bethe free energy. Automatic is the
+    /// default: when an adaptively damped run diverges or has not settled. Forced starts it after two sweeps.
+    #[arg(long, value_name = "automatic|forced|forbidden", value_parser = parse::fallback)]
+    fallback: Option<Fallback>,
+    /// Random first messages of this standard deviation, for symmetric models
+    #[arg(long, value_parser = parse::positive)]
+    start_noise: Option<f64>,
+    /// Also from this many random pushes, keeping the fixed point of the largest evidence
+    #[arg(long, value_parser = parse::count)]
+    restarts: Option<usize>,
+}
+
+impl How {
+    /// As the laboratory takes them.
+    pub fn options(&self) -> RunOptions {
+        RunOptions {
+            max_sweeps: self.max_sweeps,
+            tolerance: self.tolerance,
+            damping: self.damping.clone(),
+            fallback: self.fallback,
+            start_noise: self.start_noise,
+            restarts: self.restarts,
+        }
+    }
+}
