@@ -64,7 +64,7 @@ class Functions(Factor):
             yield
         except Exception as error:
             notes = [*getattr(error, "__notes__", []), f"raised in factor `{self.custom_name}`"]
-            error.__notes__ = notes
+            setattr(error, "__notes__", notes)  # as add_note, which came with Python 3.11
             raise
 
     # --- the functions, checked

@@ -202,6 +202,8 @@ class Factor(Piece, ReprMixin):
     label: str | None = None
     #: Its name in the model that was built with it last, as in edges and messages.
     id: str | None = None
+    #: The structure of beliefs that it asks of its variables; None if any will do.
+    _belief: str | None = None
 
     #: Whether inputs and outputs are complex; None where the factor follows its neighbours.
     _complex: tuple[bool | None, bool | None] = (None, None)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_memory, check_seed, count, number
+from ._arrays import Array, array, check_memory, check_seed, choice, count, number
 from .base import ReprMixin
 
 __all__ = [
@@ -269,7 +269,7 @@ class ComplexUnitaryEnsemble(Ensemble):
 
 
 #: Ensembles by the names that ``get_ensemble`` takes.
-ENSEMBLES: dict[str, type[Ensemble]] = {
+ENSEMBLE_CLASSES: dict[str, type[Ensemble]] = {
     "gaussian": GaussianEnsemble,
     "binary": BinaryEnsemble,
     "ternary": TernaryEnsemble,
@@ -289,6 +289,4 @@ def get_ensemble(ensemble_type: str, **kwargs: Any) -> Ensemble:
     >>> get_ensemble("gaussian", M=2, N=4)
     GaussianEnsemble(M=2, N=4)
     """
-    if ensemble_type not in ENSEMBLES:
-        raise ValueError(f"`ensemble_type` must be one of {', '.join(ENSEMBLES)}, got {ensemble_type!r}")
-    return ENSEMBLES[ensemble_type](**kwargs)
+    return ENSEMBLE_CLASSES[choice(ensemble_type, ENSEMBLE_CLASSES, "ensemble_type")](**kwargs)

@@ -96,9 +96,8 @@ class DFTChannel(_Shaped):
     repr_parameters = ("real",)
 
     def __init__(self, real: bool = True) -> None:
-        self.real = bool(real)
+        self._on(None, real)
         self._complex = (not self.real, True)
-        self._on(None, True)
 
     def _unbound(self) -> _lib.Factor:
         return _lib.channel("dft" if self.real else "complex_dft", [])

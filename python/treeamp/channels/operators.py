@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, count, number, owned, size_to_shape
-from ..errors import ModelError, NotAvailable
+from .._arrays import Array, array, complex_array, count, number, owned, size_to_shape
+from ..errors import ModelError
 from .base_channel import Channel
 
 __all__ = [
@@ -26,16 +26,16 @@ __all__ = [
 
 
 class _Shaped(Channel):
-    """A linear map that depends on the shape of its signal."""
+    """A linear map that depends on the shape of its signal, real or complex; a complex one has its parts on the first axis
+    of arrays, and ``shape`` is without that axis."""
 
     shape: tuple[int, ...] | None
+    real: bool = True
 
     def _on(self, shape: Any, real: bool) -> None:
-        if not real:
-            raise NotAvailable(
-                f"{type(self).__name__}(real=False): this map acts on real signals; for a complex one give its matrix to "
-                "ComplexLinearChannel"
-            )
+        self.real = bool(real)
+        if not self.real:
+            self._complex = (True, True)
         given = size_to_shape(shape)
         self.shape = None if given is None else tuple(given)
         self._start()
@@ -44,8 +44,12 @@ class _Shaped(Channel):
         return super()._make()
 
     def _make(self) -> _lib.Factor:
-        native = self._unbound()
-        return native if self.shape is None else native.bind([list(self.shape)])
+        native = self._unbound() if self.real else self._unbound().on_complex()
+        return native if self.shape is None else native.bind([self._parts(self.shape)])
+
+    def _parts(self, shape: tuple[int, ...]) -> list[int]:
+        """The shape of an array of signals of this one."""
+        return list(shape) if self.real else [2, *shape]
 
 
 class GradientChannel(_Shaped):
@@ -62,7 +66,7 @@ class GradientChannel(_Shaped):
         self._on(shape, real)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (len(shape), *shape)
+        return (len(shape), *shape) if self.real else (2, len(shape) - 1, *shape[1:])
 
 
 class LaplacianChannel(_Shaped):
@@ -102,23 +106,31 @@ class Blur2DChannel(_Shaped):
 
 
 class ConvChannel(_Shaped):
-    r"""Periodic convolution :math:`x_n = \sum_m w_m z_{n+m}` with a filter of the signal's shape.
+    r"""Periodic convolution :math:`x_n = \sum_m \overline{w_m}\,z_{n+m}` with a filter of the signal's shape.
 
     The filter is applied as tramp applies it, :math:`\hat x = \overline{\hat w}\,\hat z`; flip it for the other convention.
+    With ``real=False`` the signal is complex, its parts on the first axis, and the filter may be.
 
     >>> ConvChannel([0.0, 1.0, 0.0]).sample([1.0, 2.0, 3.0]).round(12)
     array([2., 3., 1.])
+    >>> ConvChannel([0.0, 1j, 0.0], real=False).sample([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]).round(12) + 0.0
+    array([[ 0.,  0.,  0.],
+           [-2., -3., -1.]])
     """
 
     repr_parameters = ("filter",)
 
     def __init__(self, filter: Any, real: bool = True) -> None:
-        self.filter = owned(array(filter, "filter"))
+        self.filter = owned(array(filter, "filter")) if real else complex_array(filter, "filter")
         self._on(self.filter.shape, real)
 
     def _unbound(self) -> _lib.Factor:
+        # h_m = conj(w_{-m}), x_n = sum_m h_m z_{n-m}
         axes = tuple(range(self.filter.ndim))
-        return _lib.convolution(np.ascontiguousarray(np.roll(np.flip(self.filter), 1, axis=axes)))
+        kernel = np.ascontiguousarray(np.roll(np.flip(self.filter), 1, axis=axes).conj())
+        if self.real:
+            return _lib.convolution(kernel)
+        return _lib.complex_convolution(np.ascontiguousarray(kernel.real), np.ascontiguousarray(kernel.imag))
 
 
 class DifferentialChannel(_Shaped):
@@ -220,10 +232,17 @@ class ConcatChannel(Channel):
         return _lib.channel(self._law, [[0.0], [float(self.n_prev)]]).bind([[n] for n in self.Ns])
 
     def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
-        """Not available: inputs of different lengths have no component to count by; a model's state evolution has it."""
-        raise NotAvailable("ConcatChannel: potentials are those of a model, ask StateEvolution")
+        r""":math:`\bar A` per component of ``x``, Bayes-optimal: the mean over its pieces, weighted by their lengths."""
+        return super().compute_free_energy(az, ax, tau_z)
 
-    compute_mutual_information = compute_free_energy
+    def compute_mutual_information(self, az: Any, ax: Any, tau_z: Any) -> float:
+        r""":math:`I(z; b_z, b_x)` per component of ``x``, Bayes-optimal.
+
+        >>> pieces = ConcatChannel(Ns=[1, 3]).compute_mutual_information([2.0, 1.0], 1.0, 1.0)
+        >>> round(pieces - (0.25 * 0.5 * float(np.log(3.0)) + 0.75 * 0.5 * float(np.log(2.0))), 12)
+        0.0
+        """
+        return super().compute_mutual_information(az, ax, tau_z)
 
     def sample(self, Z: Any, *more: Any, seed: Any = None) -> Array:
         """The inputs, given one by one or as a list, end to end.

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import array, number, owned
-from ..errors import NotAvailable
 from .base_prior import Prior
 
 __all__ = [
     "BinaryPrior",
-    "CommitteeBinaryPrior",
     "ExponentialPrior",
     "GaussBernoulliPrior",
     "GaussianMixturePrior",
@@ -179,10 +177,3 @@ class IntervalPrior(Prior):
         self.low, self.high = number(low, "low"), number(high, "high")
         self.mean, self.var = number(mean, "mean"), number(var, "var")
         self._start(size, isotropic)
-
-
-class CommitteeBinaryPrior(Prior):
-    r"""Binary weights of a committee, with beliefs of full covariance between its units. Not available yet."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotAvailable("CommitteeBinaryPrior needs low-rank factors, which are not available yet")

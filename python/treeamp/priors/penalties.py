@@ -82,8 +82,8 @@ class _OnWholeArrays(_Penalty):
 
 
 class MAP_L21NormPrior(_OnWholeArrays):
-    r"""The penalty :math:`\gamma\sum_n\|x_n\|_2` of an array whose groups :math:`x_n` run along the first axis: total
-    variation, on a gradient.
+    r"""The penalty :math:`\gamma\sum_n\|x_n\|_2` of an array whose groups :math:`x_n` run along one axis, the first unless
+    ``axis`` says otherwise: total variation, on a gradient.
 
     Notes
     -----
@@ -94,16 +94,20 @@ class MAP_L21NormPrior(_OnWholeArrays):
     >>> MAP_L21NormPrior(size=(2, 2), gamma=1.0).compute_forward_posterior(1.0, [[3.0, 0.1], [4.0, 0.2]])[0]
     array([[2.4, 0. ],
            [3.2, 0. ]])
+    >>> MAP_L21NormPrior(size=(2, 2), gamma=1.0, axis=-1).compute_forward_posterior(1.0, [[3.0, 4.0], [0.1, 0.2]])[0]
+    array([[2.4, 3.2],
+           [0. , 0. ]])
     """
 
     repr_parameters = ("size", "gamma", "axis")
-    _law, _native_parameters = "l21", ("gamma",)
+    _law, _native_parameters = "l21", ("gamma", "axis")
 
     def __init__(self, size: Any, gamma: float = 1, axis: int = 0, isotropic: bool = True) -> None:
         self.gamma = number(gamma, "gamma")
-        self.axis = count(axis, "axis", 0)
-        if self.axis != 0:
-            raise ModelError(f"MAP_L21NormPrior: `axis` must be 0, the members of a group on the first axis, got {axis}")
+        axes = len(size_to_shape(size) or [0])
+        self.axis = count(axis, "axis", -axes) % axes if axes else 0
+        if axes and axis >= axes:
+            raise ModelError(f"MAP_L21NormPrior: `axis` must be one of the {axes} axes of size={size}, got {axis}")
         self._start(size, isotropic)
 
 
