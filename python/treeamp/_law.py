@@ -17,6 +17,10 @@ from .errors import ModelError, NotAvailable
 __all__ = ["Law"]
 
 
+#: Why a penalty has no averages of its own.
+STUDENT_ONLY = "a penalty is no law, and has no data of its own: it can be the student of compute_forward_vmq_RS only"
+
+
 class Law(Factor):
     """The law of one variable. A subclass says which way its messages go, and how its moments are had."""
 
@@ -25,6 +29,8 @@ class Law(Factor):
     _native_parameters: tuple[str, ...] = ()
     #: Which way its messages go, as in the names of its methods.
     _direction: str = ""
+    #: Whether data can be drawn from it.
+    _teaches: bool = True
 
     @property
     def _base(self) -> type:
@@ -79,6 +85,8 @@ class Law(Factor):
         r"""The fields of this student on data of a teacher; :math:`a = \hat q + \hat\tau`."""
         if not isinstance(teacher, Law):
             raise TypeError(f"`teacher` must be a prior or a likelihood, got {type(teacher).__name__}")
+        if not teacher._teaches:
+            raise ModelError(f"{type(teacher).__name__}: {STUDENT_ONLY}")
         q = known(q_hat, "q_hat")
         return [(known(m_hat, "m_hat"), q, known(a, "a") - q)], [known(t0_hat, "t0_hat")], teacher._native
 

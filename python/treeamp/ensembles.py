@@ -187,11 +187,18 @@ class MarchenkoPasturEnsemble(Ensemble):
         self.seed = drawn.seed
         return W
 
-    def mean_spectrum(self, f: Callable[[Array], Array]) -> float:
-        r""":math:`E f(\lambda)` over the eigenvalues of :math:`W^T W`, zeros included."""
-        return float(np.sum(self._nodes[:, 1] * f(self._nodes[:, 0])))
+    def measure(self, f: Callable[[float], Any]) -> float:
+        r""":math:`E f(\lambda)` over the eigenvalues of :math:`W^T W`, zeros included.
 
-    measure = mean_spectrum
+        >>> round(MarchenkoPasturEnsemble(alpha=0.5).measure(lambda z: z**2), 9)
+        0.75
+        """
+        return float(sum(weight * f(value) for value, weight in self._nodes.tolist()))
+
+    @property
+    def mean_spectrum(self) -> float:
+        r""":math:`E\,\lambda`, which is :math:`\alpha`."""
+        return self.alpha
 
     def bulk_density(self, z: Any) -> Any:
         """Density of the eigenvalues that are not zero by rank."""
@@ -204,12 +211,12 @@ class MarchenkoPasturEnsemble(Ensemble):
     def eta_transform(self, gamma: float) -> float:
         r""":math:`\eta(\gamma) = E\,\frac1{1 + \gamma\lambda}`."""
         g = number(gamma, "gamma")
-        return self.mean_spectrum(lambda z: 1 / (1 + g * z))
+        return self.measure(lambda z: 1 / (1 + g * z))
 
     def shannon_transform(self, gamma: float) -> float:
         r""":math:`E\,\ln(1 + \gamma\lambda)`."""
         g = number(gamma, "gamma")
-        return self.mean_spectrum(lambda z: np.log1p(g * z))
+        return self.measure(lambda z: np.log1p(g * z))
 
 
 class ComplexGaussianEnsemble(Ensemble):

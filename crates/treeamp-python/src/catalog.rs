@@ -249,3 +249,9 @@ pub fn linear_ensemble(law: &str, alpha: f64, eigenvalues: Vec<f64>) -> PyResult
         _ => checked(Spectrum::from_eigenvalues(&eigenvalues, alpha).map(LinearEnsemble::new)),
     }
 }
+
+/// A linear channel in the limit, by places and weights of the spectrum of $W^T W$.
+#[pyfunction]
+pub fn spectrum_ensemble(alpha: f64, nodes: Vec<(f64, f64)>) -> PyResult<PyFactor> {
+    checked(Spectrum::from_nodes(nodes, alpha).map(LinearEnsemble::new))
+}

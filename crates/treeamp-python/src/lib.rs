@@ -33,7 +33,7 @@ mod module {
     #[pymodule_export]
     use super::catalog::{
         channel, complex_convolution, complex_gaussian_likelihood, complex_linear, convolution,
-        linear, linear_ensemble, piecewise, prior, reshape, rotation,
+        linear, linear_ensemble, piecewise, prior, reshape, rotation, spectrum_ensemble,
     };
     #[pymodule_export]
     use super::custom::custom;

@@ -244,7 +244,7 @@ class ConcatChannel(Channel):
         """
         return super().compute_mutual_information(az, ax, tau_z)
 
-    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Array:
+    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Any:
         """The inputs, given one by one or as a list, end to end.
 
         >>> ConcatChannel(Ns=[1, 2]).sample([3.0], [4.0, 5.0])
