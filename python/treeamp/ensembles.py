@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Ensemble(ReprMixin):
-    """A law of matrices of ``M`` rows and ``N`` columns."""
+    r"""A law of matrices :math:`W` of ``M`` rows and ``N`` columns."""
 
     M: int
     N: int
@@ -68,7 +68,15 @@ class GaussianEnsemble(Ensemble):
 
 
 class BinaryEnsemble(Ensemble):
-    r"""Independent signs, :math:`+` with probability ``p_pos``, of variance :math:`1/N` (:math:`\pm1/\sqrt N` by default)."""
+    r"""Independent signs, :math:`+` with probability ``p_pos``, of variance :math:`1/N` (:math:`\pm1/\sqrt N` by default).
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    p_pos : float
+        Probability of the positive value.
+    """
 
     repr_parameters = ("M", "N", "p_pos")
     _law = "ternary"
@@ -80,7 +88,15 @@ class BinaryEnsemble(Ensemble):
 
 
 class TernaryEnsemble(Ensemble):
-    r"""Entries :math:`-, 0, +` with probabilities ``p_neg``, the rest, ``p_pos``, of variance :math:`1/N`."""
+    r"""Entries :math:`-, 0, +` with probabilities ``p_neg``, the rest, ``p_pos``, of variance :math:`1/N`.
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    p_pos, p_neg : float
+        Probabilities of the positive and of the negative value.
+    """
 
     repr_parameters = ("M", "N", "p_pos", "p_neg")
     _law = "ternary"
@@ -141,6 +157,13 @@ class RandomFeatureEnsemble(Ensemble):
 
     ``f`` is one of ``relu``, ``abs``, ``tanh``, ``sgn`` (``relu_zero_mean`` and ``abs_zero_mean`` are the same as
     the first two, which are centred here), or a function of a number.
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    f : str or callable
+        The function :math:`f`.
     """
 
     repr_parameters = ("M", "N", "f")
@@ -257,7 +280,15 @@ class UnitaryEnsemble(Ensemble):
 
 
 class ComplexUnitaryEnsemble(Ensemble):
-    r"""Rows of uniform unitary matrices, :math:`M \le N`, times ``scale``."""
+    r"""Rows of uniform unitary matrices, :math:`M \le N`, times ``scale``.
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    scale : float
+        A factor of the matrix.
+    """
 
     repr_parameters = ("M", "N", "scale")
 

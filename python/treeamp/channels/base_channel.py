@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Channel(Factor):
-    """A channel from ``z`` to ``x``."""
+    r"""A channel :math:`p(x|z)` from ``z`` to ``x``."""
 
     n_prev = 1
     n_next = 1

@@ -24,6 +24,15 @@ __all__ = [
 class ComplexLinearChannel(Channel):
     r"""Linear map :math:`x = W z` with a complex matrix.
 
+    Parameters
+    ----------
+    W : array of shape (M, N)
+        The matrix.
+    precompute_svd : bool
+        Kept for scripts that give it; it changes nothing.
+    name : str
+        A name for drawings.
+
     Examples
     --------
     >>> channel = ComplexLinearChannel(np.array([[1j]]))

@@ -84,7 +84,17 @@ class LaplacianChannel(_Shaped):
 
 
 class Blur1DChannel(_Shaped):
-    r"""Gaussian blur of a signal of length ``N``: :math:`\hat x_f = e^{-2\pi^2\sigma^2 f^2}\,\hat z_f`."""
+    r"""Gaussian blur of a signal of length ``N``: :math:`\hat x_f = e^{-2\pi^2\sigma^2 f^2}\,\hat z_f`.
+
+    Parameters
+    ----------
+    sigma : float
+        Width :math:`\sigma` of the filter, in samples.
+    N : int
+        Length of the signal.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+    """
 
     repr_parameters = ("sigma", "N")
     _law, _native_parameters = "gaussian_blur", ("sigma",)
@@ -95,7 +105,17 @@ class Blur1DChannel(_Shaped):
 
 
 class Blur2DChannel(_Shaped):
-    r"""Gaussian blur of an image, with one width per axis."""
+    r"""Gaussian blur of an image, with one width per axis: :math:`\hat x_f = e^{-2\pi^2\sum_k\sigma_k^2 f_k^2}\,\hat z_f`.
+
+    Parameters
+    ----------
+    sigma : array
+        Width :math:`\sigma_k` on every axis, or one for all.
+    shape : tuple
+        Shape of the image.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+    """
 
     repr_parameters = ("sigma", "shape")
     _law, _native_parameters = "gaussian_blur", ("sigma",)
@@ -134,7 +154,17 @@ class ConvChannel(_Shaped):
 
 
 class DifferentialChannel(_Shaped):
-    r"""Derivatives :math:`x_n = \sum_k D^1_k (z_{n+e_k} - z_n) + D^2_k (z_{n+e_k} - 2 z_n + z_{n-e_k})`, periodic."""
+    r"""Derivatives :math:`x_n = \sum_k D^1_k (z_{n+e_k} - z_n) + D^2_k (z_{n+e_k} - 2 z_n + z_{n-e_k})`, periodic.
+
+    Parameters
+    ----------
+    D1, D2 : array
+        Coefficients :math:`D^1_k` and :math:`D^2_k`, one per axis.
+    shape : tuple
+        Shape of the signal.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+    """
 
     repr_parameters = ("D1", "D2", "shape")
 
@@ -176,7 +206,7 @@ class RealDFTChannel(_Shaped):
 
 
 class MaskChannel(_Shaped):
-    r"""The entries where ``mask`` is true, in their order, as a vector.
+    r"""The entries :math:`x_i = z_{n_i}` where ``mask`` is true, in their order, as a vector.
 
     >>> MaskChannel([True, False, True]).sample([1.0, 2.0, 3.0])
     array([1., 3.])
@@ -195,7 +225,7 @@ class MaskChannel(_Shaped):
 
 
 class ReshapeChannel(_Shaped):
-    r"""The same components in another shape."""
+    r"""The same components :math:`x = z` in another shape."""
 
     repr_parameters = ("prev_shape", "next_shape")
 
@@ -213,7 +243,7 @@ class ReshapeChannel(_Shaped):
 
 
 class ConcatChannel(Channel):
-    r"""Several signals end to end along an axis; ``Ns`` gives their lengths there.
+    r"""Several signals end to end, :math:`x = (z_1; \dots; z_n)`, along an axis; ``Ns`` gives their lengths there.
 
     >>> ConcatChannel(Ns=[1, 2]).compute_forward_message([1.0, 1.0], [[3.0], [4.0, 5.0]], 0.0, [0.0] * 3)[1]
     array([3., 4., 5.])

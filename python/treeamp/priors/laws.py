@@ -82,6 +82,15 @@ class GaussBernoulliPrior(Prior):
 class BinaryPrior(Prior):
     r"""Binary prior: :math:`x = +1` with probability ``p_pos``, else :math:`-1`.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    p_pos : float
+        Probability of :math:`+1`.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
     Notes
     -----
     :math:`r = \tanh(b + \frac12\ln\frac{p}{1-p})`, :math:`v = 1 - r^2`, without the cancellation.
@@ -102,6 +111,15 @@ class BinaryPrior(Prior):
 
 class GaussianMixturePrior(Prior):
     r"""Mixture :math:`p(x) = \sum_k p_k\,N(x; m_k, \sigma_k^2)`; a variance of zero is a point mass.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    probs, means, vars : array
+        Weights :math:`p_k` that add up to 1, means :math:`m_k` and variances :math:`\sigma_k^2`.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
 
     Examples
     --------
@@ -128,6 +146,15 @@ class GaussianMixturePrior(Prior):
 class ExponentialPrior(Prior):
     r"""Exponential prior :math:`p(x) = \frac1m e^{-x/m}` on :math:`x \ge 0`.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    mean : float
+        :math:`m`, positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
     Examples
     --------
     >>> float(ExponentialPrior(size=1, mean=2.0).compute_forward_posterior(0.0, [0.0])[0][0])
@@ -145,6 +172,15 @@ class ExponentialPrior(Prior):
 class PositivePrior(Prior):
     r"""Positive prior :math:`p(x) \propto 1_{x \ge 0}\,N(x; m, \sigma^2)`; by default :math:`2\,1_{x\ge0} N(x; 0, 1)`.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    mean, var : float
+        :math:`m` and :math:`\sigma^2` of the normal law that is cut.
+
     Examples
     --------
     >>> round(PositivePrior(size=1).second_moment(), 12)
@@ -161,6 +197,17 @@ class PositivePrior(Prior):
 
 class IntervalPrior(Prior):
     r"""Truncated normal :math:`p(x) \propto 1_{l \le x \le h}\,N(x; m, \sigma^2)`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    low, high : float
+        The ends, which may be infinite.
+    mean, var : float
+        :math:`m` and :math:`\sigma^2` of the normal law that is cut.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
 
     Examples
     --------

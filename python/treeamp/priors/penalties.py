@@ -56,6 +56,15 @@ class _Penalty(Prior):
 class MAP_L1NormPrior(_Penalty):
     r"""The penalty :math:`\gamma\|x\|_1`, the mode of a Laplace law.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    gamma : float
+        The strength :math:`\gamma`, not negative.
+    isotropic : bool
+        Kept for scripts that give it.
+
     Notes
     -----
     Soft thresholding: :math:`r = \operatorname{sign}(b)\,(|b| - \gamma)_+/a`, :math:`v = 1/a` where :math:`|b| > \gamma` and zero elsewhere.
@@ -96,6 +105,17 @@ class MAP_L21NormPrior(_OnWholeArrays):
     r"""The penalty :math:`\gamma\sum_n\|x_n\|_2` of an array whose groups :math:`x_n` run along one axis, the first unless
     ``axis`` says otherwise: total variation, on a gradient.
 
+    Parameters
+    ----------
+    size : tuple
+        Shape of the array.
+    gamma : float
+        The strength :math:`\gamma`, not negative.
+    axis : int
+        The axis along which the members of a group lie; negative ones count from the last.
+    isotropic : bool
+        Kept for scripts that give it.
+
     Notes
     -----
     Group soft thresholding, :math:`r_n = \frac{b_n}{a}(1 - \gamma/\|b_n\|)_+`.
@@ -125,6 +145,15 @@ class MAP_L21NormPrior(_OnWholeArrays):
 class MAP_L2NormPrior(_Penalty):
     r"""The quadratic penalty :math:`\frac\gamma2\|x - m\|^2`, the mode of a Gaussian law; free for :math:`\gamma = 0`.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    gamma, mean : float
+        The strength :math:`\gamma`, not negative, and the centre :math:`m`.
+    isotropic : bool
+        Kept for scripts that give it.
+
     Examples
     --------
     >>> MAP_L2NormPrior(size=1, gamma=3.0).compute_forward_posterior(1.0, [2.0])
@@ -141,6 +170,15 @@ class MAP_L2NormPrior(_Penalty):
 
 class MAP_BoxPrior(_Penalty):
     r"""The constraint :math:`l \le x \le h`; either end may be infinite.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    low, high : float
+        The ends :math:`l < h`.
+    isotropic : bool
+        Kept for scripts that give it.
 
     Examples
     --------
