@@ -29,8 +29,9 @@ const SHADOW: &[f64] = &[8.0, 2.75];
 const HERE: &[f64] = &[0.0];
 /// Cuts around the end of a piece, seen through noise, from the outside in.
 const BORDER: &[f64] = &[-3.5, 1.75, 6.5];
-/// Cuts around a logistic change of a variance that may be nothing elsewhere, and how much noise hides it.
-const CHANGE: &[f64] = &[0.0, 8.0, 25.0];
+/// Cuts around a logistic change of a variance that may be nothing elsewhere, and how much noise hides it. What a piece that has been
+/// left adds decays as the inverse distance only: panels reach at most seven times as far as the one before.
+const CHANGE: &[f64] = &[0.0, 8.0, 25.0, 150.0, 1000.0, 7000.0];
 const BLURRED: f64 = 8.0;
 /// Cuts around a logistic change from one landmark to another.
 const LOGISTIC: &[f64] = &[7.5];
@@ -175,6 +176,11 @@ impl Breaks {
         } else {
             self.push(place, across.hypot(1.0) / along, CHANGE);
         }
+    }
+
+    /// Where a change that moves is seen from aside.
+    pub fn passing(&mut self, place: f64, width: f64) {
+        self.push(place, width, HERE);
     }
 
     /// A corner of the integrand.

@@ -113,16 +113,22 @@ impl Hypotheses {
         let a = self.precision(p);
         let slope = if end == Z { 1.0 } else { p.slope };
         let own = (slope * slope / a).max(least);
+        // the output of a flat piece is known wherever its input lies
+        let flat = end == X && p.slope == 0.0;
         let mut doubt = f64::NEG_INFINITY;
         for i in 0..=points {
             let place = step.mul_add(f64::from(i), path.range[0]);
             let b = path.at(place);
             let top = self.highest(b);
-            if top.piece != known || top.side != 0 {
+            if top.piece != known || top.side != 0 && !flat {
                 return f64::INFINITY;
             }
             let inside = (top.z[Z] - p.start).min(p.end - top.z[Z]);
-            let mut at = -0.5 * a * inside * inside;
+            let mut at = if flat {
+                f64::NEG_INFINITY
+            } else {
+                -0.5 * a * inside * inside
+            };
             for j in (0..self.pieces.len()).filter(|j| *j != known) {
                 let other = self.best(j, b);
                 let gap = top.z[end] - other.z[end];

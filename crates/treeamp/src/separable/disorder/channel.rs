@@ -8,7 +8,7 @@ use std::cell::Cell;
 use super::breaks::Breaks;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::piece::Slice;
-use super::{COUNT, Field, POTENTIAL, Point, V, floors, known_input, lattice, tube};
+use super::{COUNT, Field, POTENTIAL, Point, V, floors, known_input, lattice, signal, tube};
 use crate::scalar::{Landmark, ScalarView, Tilt, TiltedPair};
 
 pub(super) const Z: usize = 0;
@@ -103,7 +103,8 @@ impl Pair<'_> {
             return None;
         }
         let at = &self.at[Z];
-        let far = 8.0 * at.q_hat.sqrt().hypot(at.m_hat * self.tau0[Z].sqrt());
+        // rare signals and rare noise may meet
+        let far = 8.0 * at.m_hat.mul_add(self.tau0[Z].sqrt(), at.q_hat.sqrt());
         if starred {
             let (z, x) = (self.star(Z, far), self.star(X, 0.0));
             view.tabulated([z.a, x.a], (z.b / z.a).abs())
@@ -273,7 +274,7 @@ impl Pair<'_> {
         if let Some(tubes) = tube::Tubes::of(self) {
             return tubes.average();
         }
-        if let Some(sums) = lattice::average(self) {
+        if let Some(sums) = lattice::average(self).or_else(|| signal::average(self)) {
             return sums;
         }
         let at = &self.at[Z];

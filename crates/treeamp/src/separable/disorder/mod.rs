@@ -37,6 +37,7 @@ mod prior;
 mod rivals;
 mod rules;
 mod segments;
+mod signal;
 mod tube;
 
 use crate::belief::{OverlapFields, Overlaps};

@@ -47,6 +47,8 @@ const SHARP: f64 = 20.0;
 /// Steps in which changes of the student are looked for, along a piece and across it.
 const ALONG_STEPS: u32 = 160;
 const ACROSS_STEPS: u32 = 36;
+/// Places across a piece from which they are looked for along it.
+const ASIDE: [f64; 5] = [0.0, -3.0, 3.0, -6.5, 6.5];
 /// The logarithm of doubts that do not count.
 const SURE: f64 = -23.0;
 /// The pieces of a teacher's channel.
@@ -180,27 +182,32 @@ impl<'a> Tubes<'a> {
         breaks.sorted()
     }
 
-    /// Breaks where the student changes its mind along a piece. Seen from a place across, the change moves by $\partial_n/\partial_t$.
+    /// Breaks where the student changes its mind along a piece. Seen from a place across, the change moves by $\partial_n/\partial_t$, and where its
+    /// path is curved it may be far from the one in the middle.
     fn students_changes(&self, tube: &Tube, range: [f64; 2], breaks: &mut Breaks) {
         let Some(student) = &self.student else {
             return;
         };
         let [along, across] = self.steps(tube);
-        let path = Path {
-            from: self.fields(tube, 0.0, 0.0),
-            step: along,
-            range,
-        };
-        for change in student.changes(&path, ALONG_STEPS) {
-            let rate = |step: [f64; 2]| {
-                let [z, x] = change.gradient;
-                z.mul_add(step[Z], x * step[X])
+        for n in ASIDE {
+            let path = Path {
+                from: self.fields(tube, 0.0, n),
+                step: along,
+                range,
             };
-            let (along, across) = (rate(along).abs(), rate(across).abs());
-            if change.sudden {
-                breaks.change(change.place, along, across);
-            } else {
-                breaks.crossing(change.place, across.hypot(1.0) / along);
+            for change in student.changes(&path, ALONG_STEPS) {
+                let rate = |step: [f64; 2]| {
+                    let [z, x] = change.gradient;
+                    z.mul_add(step[Z], x * step[X]).abs()
+                };
+                let (along, across) = (rate(along), rate(across));
+                if n != 0.0 {
+                    breaks.passing(change.place, across.hypot(1.0) / along);
+                } else if change.sudden {
+                    breaks.change(change.place, along, across);
+                } else {
+                    breaks.crossing(change.place, across.hypot(1.0) / along);
+                }
             }
         }
     }
