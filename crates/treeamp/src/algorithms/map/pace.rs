@@ -20,6 +20,11 @@ const ALLOWANCE: f64 = 1e3;
 const POWER: f64 = 1.01;
 /// And must not be worse than the last one by this much.
 const SETBACK: f64 = 2.0;
+/// Where there has been no progress for so many evaluations, an accelerated step that led too far is tried again at a tenth of
+/// its length, a few times: along a direction that the energy hardly sees, plain steps are short and all alike.
+const SLOW: usize = 200;
+const SHORTER: f64 = 0.1;
+const TRIALS: usize = 4;
 
 /// Which step comes next: plain, accelerated, or a change of precisions.
 pub(super) struct Pace {
@@ -31,6 +36,8 @@ pub(super) struct Pace {
     jump: Vec<f64>,
     /// The residual before the accelerated step that is being tried.
     tried: Option<f64>,
+    /// How often it has been made shorter.
+    shorter: usize,
     /// The first residual at the present precisions, and accelerated steps so far.
     first: f64,
     accelerated: f64,
@@ -57,6 +64,7 @@ impl Pace {
             scaled: vec![0.0; len],
             roots: roots(weights),
             tried: None,
+            shorter: 0,
             first: f64::INFINITY,
             accelerated: 0.0,
             steps: 0,
@@ -69,16 +77,26 @@ impl Pace {
     }
 
     /// Goes back to the plain step, if the last one was accelerated and its residual is too large.
-    pub fn rejects(&mut self, norm: f64, s: &mut [f64]) -> bool {
+    pub fn rejects(&mut self, norm: f64, evaluations: usize, s: &mut [f64]) -> bool {
         let Some(last) = self.tried.take() else {
             return false;
         };
         let allowed = ALLOWANCE * self.first * (1.0 + self.accelerated).powf(-POWER);
-        if norm <= allowed && norm <= SETBACK * last {
+        let setback = if self.shorter > 0 { 1.0 } else { SETBACK };
+        if norm <= allowed && norm <= setback * last {
             self.accelerated += 1.0;
             return false;
         }
         s.copy_from_slice(self.anderson.last());
+        if self.shorter < TRIALS && evaluations > self.since + SLOW {
+            self.shorter += 1;
+            self.tried = Some(last);
+            for (s, d) in s.iter_mut().zip(&mut self.jump) {
+                *d *= SHORTER;
+                *s += *d;
+            }
+            return true;
+        }
         self.anderson.forget();
         true
     }
@@ -132,6 +150,7 @@ impl Pace {
         if known && self.jump.iter().all(|x| x.is_finite()) {
             s.iter_mut().zip(&self.jump).for_each(|(s, d)| *s += d);
             self.tried = Some(norm);
+            self.shorter = 0;
         }
     }
 }

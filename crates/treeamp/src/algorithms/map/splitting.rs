@@ -290,7 +290,7 @@ impl<'t> Splitting<'t> {
     ) -> Result<FallbackEnd, RunError> {
         while self.evaluations < LIMIT && self.evaluations < pace.since + STALLED {
             let (norm, worst) = self.evaluate()?;
-            if pace.rejects(norm, &mut self.s) {
+            if pace.rejects(norm, self.evaluations, &mut self.s) {
                 continue;
             }
             pace.steps += 1;
