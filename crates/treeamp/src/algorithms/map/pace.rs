@@ -25,6 +25,11 @@ const SETBACK: f64 = 2.0;
 const SLOW: usize = 200;
 const SHORTER: f64 = 0.1;
 const TRIALS: usize = 4;
+/// And where steps do not differ at all, many of them are taken at once: ten, and ten times as many with every success.
+const STRIDE: f64 = 10.0;
+const LONGEST: f64 = 1e8;
+/// What rounding adds to a residual that stays.
+const ROUNDING: f64 = 1e-6;
 
 /// Which step comes next: plain, accelerated, or a change of precisions.
 pub(super) struct Pace {
@@ -38,6 +43,9 @@ pub(super) struct Pace {
     tried: Option<f64>,
     /// How often it has been made shorter.
     shorter: usize,
+    /// It was many plain steps at once, and how many they are.
+    strides: bool,
+    stride: f64,
     /// The first residual at the present precisions, and accelerated steps so far.
     first: f64,
     accelerated: f64,
@@ -65,6 +73,8 @@ impl Pace {
             roots: roots(weights),
             tried: None,
             shorter: 0,
+            strides: false,
+            stride: STRIDE,
             first: f64::INFINITY,
             accelerated: 0.0,
             steps: 0,
@@ -82,13 +92,19 @@ impl Pace {
             return false;
         };
         let allowed = ALLOWANCE * self.first * (1.0 + self.accelerated).powf(-POWER);
-        let setback = if self.shorter > 0 { 1.0 } else { SETBACK };
+        let strict = self.shorter > 0 || self.strides;
+        let setback = if strict { 1.0 + ROUNDING } else { SETBACK };
+        let strides = std::mem::take(&mut self.strides);
         if norm <= allowed && norm <= setback * last {
             self.accelerated += 1.0;
+            if strides {
+                self.stride = (self.stride * STRIDE).min(LONGEST);
+            }
             return false;
         }
+        self.stride = STRIDE;
         s.copy_from_slice(self.anderson.last());
-        if self.shorter < TRIALS && evaluations > self.since + SLOW {
+        if self.shorter < TRIALS && self.is_slow(evaluations) {
             self.shorter += 1;
             self.tried = Some(last);
             for (s, d) in s.iter_mut().zip(&mut self.jump) {
@@ -131,8 +147,19 @@ impl Pace {
         self.balanced > 1
     }
 
+    /// There has been no progress for a while.
+    pub fn is_slow(&self, evaluations: usize) -> bool {
+        evaluations > self.since + SLOW
+    }
+
     /// Goes from the state `s` to the next one, by its residual and the plain step.
-    pub fn advance(&mut self, s: &mut [f64], residual: &[f64], plain: &[f64], norm: f64) {
+    pub fn advance(
+        &mut self,
+        s: &mut [f64],
+        (residual, plain): (&[f64], &[f64]),
+        norm: f64,
+        slow: bool,
+    ) {
         if !self.first.is_finite() {
             self.first = norm;
         }
@@ -147,7 +174,12 @@ impl Pace {
         self.anderson.remember(&self.scaled, plain, dot);
         self.jump.copy_from_slice(&self.scaled);
         let known = self.anderson.has_past() && self.anderson.correct(&mut self.jump, dot);
-        if known && self.jump.iter().all(|x| x.is_finite()) {
+        if !known && slow {
+            let parts = self.jump.iter_mut().zip(residual);
+            parts.for_each(|(d, r)| *d = self.stride * r);
+            self.strides = true;
+        }
+        if (known || slow) && self.jump.iter().all(|x| x.is_finite()) {
             s.iter_mut().zip(&self.jump).for_each(|(s, d)| *s += d);
             self.tried = Some(norm);
             self.shorter = 0;

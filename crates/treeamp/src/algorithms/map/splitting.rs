@@ -317,7 +317,8 @@ impl<'t> Splitting<'t> {
                 continue;
             }
             self.before.copy_from_slice(&self.w);
-            pace.advance(&mut self.s, &self.gap, &self.plain, norm);
+            let slow = pace.is_slow(self.evaluations);
+            pace.advance(&mut self.s, (&self.gap, &self.plain), norm, slow);
         }
         self.evaluate()?;
         Ok(self.limit())
