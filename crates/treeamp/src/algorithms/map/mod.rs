@@ -8,6 +8,7 @@
 //! variance, and no uncertainty.
 
 mod agreement;
+mod balance;
 mod links;
 mod mode;
 mod pace;

@@ -7,12 +7,12 @@ use crate::math::anderson::{Anderson, dot};
 const MEMORY: usize = 20;
 const RIDGE: f64 = 1e-8;
 /// Plain steps before the precisions are balanced, and how often that happens: finitely often, which is what convergence
-/// asks for. Soon the first times, and then whenever steps have grown by this much, for those that are best towards the
+/// asks for. Soon the first times, and then whenever steps have grown by one part in so many, for those that are best towards the
 /// end are not those at the start.
 const PLAIN: usize = 10;
 const BALANCES: usize = 25;
 const SOON: usize = 3;
-const FURTHER: f64 = 1.3;
+const FURTHER: usize = 3;
 /// Evaluations that new precisions have at least.
 const TRIAL: usize = 100;
 /// Accelerated steps must have residuals below this multiple of the first one, over their number to a power above one.
@@ -132,7 +132,7 @@ impl Pace {
         self.anderson.forget();
         self.balanced += 1;
         let soon = self.balanced < SOON;
-        let later = (self.steps as f64 * FURTHER) as usize;
+        let later = self.steps + self.steps / FURTHER;
         let wait = if soon { PLAIN } else { TRIAL };
         self.next_balance = later.max(self.steps + wait);
         self.first = f64::INFINITY;

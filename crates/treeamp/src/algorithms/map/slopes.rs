@@ -7,7 +7,7 @@
 use super::rule;
 use crate::belief::{Gaussian, Message as _, Moments};
 use crate::error::FactorError;
-use crate::factor::Incoming;
+use crate::factor::{Incoming, PosteriorRule};
 use crate::model::{Tree, Variable};
 
 /// Slopes agree when what they leave over is below this fraction of the energies: places are then within this of their scale,
@@ -43,7 +43,7 @@ fn slope_gap(tree: &Tree, messages: &[Gaussian]) -> Result<f64, FactorError> {
             rounding += ROUNDING * a.abs() * square(mode).sqrt();
             size = size.max(square(mode));
             let factor = &tree.factors()[tree.edges()[*e].factor].factor;
-            if factor.posterior().is_some_and(|r| r.is_constant()) {
+            if factor.posterior().is_some_and(PosteriorRule::is_constant) {
                 scale += 0.5 * messages[*e].precision.scalar().abs() * square(mode);
             }
         }

@@ -13,6 +13,7 @@
 use std::ops::ControlFlow;
 
 use super::agreement::{energies_agree, energy_gap};
+use super::balance::change;
 use super::links::{End, Layout, Link};
 use super::pace::Pace;
 use super::rest::{Rest, TIGHTER};
@@ -36,11 +37,6 @@ const FINEST: f64 = 1e-13;
 const NO_MINIMISER: f64 = 1e-6;
 /// A link whose squared norm is below this fraction of the whole is measured by the whole.
 const FAINT: f64 = 1e-4;
-/// Residuals this far apart are brought together, by at most this much at a time.
-const IMBALANCE: f64 = 2.0;
-const MOST: f64 = 10.0;
-/// Residuals are relative to places and slopes, neither of which counts for less than this fraction of the other.
-const FLOOR: f64 = 1e-3;
 /// Progress is a residual below this fraction of the best.
 const PROGRESS: f64 = 0.9;
 /// Evaluations without progress after which it ends: iterative solutions of channels have their own accuracy.
@@ -335,25 +331,9 @@ impl<'t> Splitting<'t> {
     /// that leaves places and slopes as they are.
     fn balance(&mut self) {
         for link in &mut self.layout.links {
-            let (u, w) = (link.of(&self.u), link.of(&self.w));
-            let (size, slope) = (
-                mean_square(u).max(mean_square(w)),
-                mean_gap(link.of(&self.s), u),
-            );
-            let floor = floor(size, slope);
-            let places = mean_gap(u, w) / size.max(floor);
-            let slopes = mean_gap(w, link.of(&self.before)) / slope.max(floor);
-            let ratio = (places / slopes).sqrt();
-            let change = if ratio.is_finite() && ratio > 0.0 {
-                ratio.clamp(1.0 / MOST, MOST)
-            } else {
-                1.0
-            };
-            let change = if change.max(1.0 / change) > IMBALANCE {
-                change
-            } else {
-                1.0
-            };
+            let w = link.of(&self.w);
+            let seen = (link.of(&self.s), link.of(&self.u));
+            let change = change(seen, w, link.of(&self.before));
             link.rho *= change;
             let s = link.of_mut(&mut self.s).iter_mut();
             for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(w)) {
@@ -406,13 +386,4 @@ fn blame(factor: &str, source: FactorError) -> RunError {
         factor: factor.to_owned(),
         source,
     }
-}
-
-fn floor(size: f64, slope: f64) -> f64 {
-    FLOOR * FLOOR * size.max(slope)
-}
-
-fn mean_gap(x: &[f64], y: &[f64]) -> f64 {
-    let square: f64 = x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum();
-    square / x.len() as f64
 }

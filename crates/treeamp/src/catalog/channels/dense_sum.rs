@@ -12,6 +12,9 @@ use crate::error::FactorError;
 use crate::factor::Incoming;
 use crate::math::dense::{store, store_vector, symmetrised};
 
+/// Covariance and mean.
+type Density = (Mat<f64>, Col<f64>);
+
 fn improper(port: usize) -> FactorError {
     FactorError::Improper(format!(
         "the precision matrix on term {port} is not a belief"
@@ -23,7 +26,7 @@ fn total(
     incoming: Incoming<'_, Gaussian>,
     target: usize,
     k: usize,
-) -> Result<Option<(Mat<f64>, Col<f64>)>, FactorError> {
+) -> Result<Option<Density>, FactorError> {
     let terms = incoming.len() - 1;
     let first = incoming.get(0);
     let dim = first.len() / first.block_count();
