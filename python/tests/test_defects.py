@@ -135,3 +135,33 @@ def test_binary_and_ternary_ensembles() -> None:
     T = ta.TernaryEnsemble(200, 400).generate(seed=1)
     # 80000 entries of variance 1/400: the sample variance errs by less than 2%
     assert T.var() * 400 == pytest.approx(1, abs=0.02) and len(np.unique(T)) == 3
+
+
+def test_concatenation_has_potentials() -> None:
+    """Of each piece that of a copy; the mean is weighted by the lengths."""
+    channel, copy = ta.ConcatChannel([2, 3]), ta.DuplicateChannel(1)
+    az, ax, tau = [3.0, 2.5], 1.5, [1.0, 2.0]
+    for ask in ("compute_free_energy", "compute_mutual_information"):
+        pieces = [getattr(copy, ask)(a, ax, t) for a, t in zip(az, tau)]
+        # rounding only
+        assert getattr(channel, ask)(az, ax, tau) == pytest.approx((2 * pieces[0] + 3 * pieces[1]) / 5, rel=1e-14)
+
+
+def test_any_function_is_an_activation() -> None:
+    """The same numbers as of the native one, up to the tolerance of both quadratures, and in a run."""
+    mine, native = ta.ActivationChannel(np.tanh, name="mine"), ta.TanhChannel()
+    at = 1.3, [0.2, -1.0], 0.7, [0.5, 2.0]
+    for ask in ("compute_forward_posterior", "compute_backward_posterior"):
+        for found, expected in zip(getattr(mine, ask)(*at), getattr(native, ask)(*at)):
+            assert found == pytest.approx(expected, rel=1e-9)
+    assert mine.compute_log_partition(*at) == pytest.approx(native.compute_log_partition(*at), rel=1e-9)
+    assert mine.second_moment(1.5) == pytest.approx(native.second_moment(1.5), rel=1e-7)
+    assert np.allclose(mine.sample([0.0, 1.0]), np.tanh([0.0, 1.0]), rtol=0, atol=1e-16)
+
+    def run(channel: ta.Channel) -> float:
+        model = (ta.GaussianPrior(4) @ ta.V("z") @ channel @ ta.V("x") @ ta.GaussianLikelihood([0.1, 0.5, -0.9, 1.2], 0.1)).to_model()
+        ep = ta.ExpectationPropagation(model)
+        assert ep.iterate().converged
+        return float(ep.log_evidence())
+
+    assert run(mine) == pytest.approx(run(native), rel=1e-8)

@@ -204,3 +204,27 @@ def test_what_a_run_leaves() -> None:
     assert plain.termination == "sweep_limit"
     with pytest.raises(ta.RunError, match="maximum a posteriori"):
         _ = ta.ExpectationPropagation(lasso.model).iterate(max_iter=2).energies
+
+
+def test_groups_along_any_axis() -> None:
+    """Those along one axis are those along the first of the array with its axes moved."""
+    b = np.random.default_rng(2).normal(size=(3, 4, 2))
+    for axis in (0, 1, 2, -1):
+        moved = np.moveaxis(b, axis, 0)
+        prior, first = ta.MAP_L21NormPrior(b.shape, gamma=0.9, axis=axis), ta.MAP_L21NormPrior(moved.shape, gamma=0.9)
+        r, v = prior.compute_forward_posterior(0.7, b)
+        r0, v0 = first.compute_forward_posterior(0.7, moved)
+        # sums over groups in another order: rounding only
+        assert np.allclose(np.moveaxis(r, axis, 0), r0, rtol=1e-15, atol=0) and v == pytest.approx(v0, rel=1e-14)
+        assert prior.compute_log_partition(0.7, b) == pytest.approx(first.compute_log_partition(0.7, moved), rel=1e-14)
+    assert np.all(ta.MAP_L21NormPrior((2, 2), axis=1).compute_forward_posterior(1.0, np.zeros((2, 2)))[0] == 0)
+
+
+def test_rows_that_are_zero_together() -> None:
+    """A denoiser of rows by the group penalty, in closed form: thresholding of every row."""
+    y = np.random.default_rng(3).normal(size=(5, 3))
+    model = (ta.MAP_L21NormPrior(y.shape, gamma=1.2, axis=1) @ ta.V("x") @ ta.GaussianLikelihood(y, var=0.5)).to_model()
+    run = ta.MAP(model)
+    assert run.iterate().converged
+    norms = np.linalg.norm(y, axis=1, keepdims=True)
+    assert run.minimiser("x") == pytest.approx(y * np.maximum(1 - 0.5 * 1.2 / norms, 0), abs=1e-12)

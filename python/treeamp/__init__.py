@@ -36,6 +36,7 @@ from . import (
     variables,
 )
 from ._lib import __version__
+from ._paths import register as _register
 from .algos import *  # noqa: F403
 from .algos import __all__ as _algos
 from .algos.metrics import mean_squared_error, overlap, phase_symmetric_mse, sign_symmetric_mse
@@ -44,7 +45,16 @@ from .channels import __all__ as _channels
 from .custom import CustomLikelihood, CustomPrior
 from .ensembles import *  # noqa: F403
 from .ensembles import __all__ as _ensembles
-from .errors import FactorError, FileError, ModelError, NotAvailable, RunError, TooLarge, TreeampError
+from .errors import (
+    FactorError,
+    FileError,
+    MismatchError,
+    ModelError,
+    NotAvailable,
+    RunError,
+    TooLarge,
+    TreeampError,
+)
 from .likelihoods import *  # noqa: F403
 from .likelihoods import __all__ as _likelihoods
 from .models import *  # noqa: F403
@@ -59,6 +69,7 @@ __all__ = [
     "CustomPrior",
     "FactorError",
     "FileError",
+    "MismatchError",
     "ModelError",
     "NotAvailable",
     "RunError",
@@ -92,3 +103,5 @@ __all__ = [
     *_priors,
     *_variables,
 ]
+
+_register()

@@ -6,6 +6,7 @@ import operator
 import os
 import secrets
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ __all__ = [
     "belief",
     "check_memory",
     "check_seed",
+    "choice",
+    "complex_array",
     "complex_matrix",
     "count",
     "inverse",
@@ -133,18 +136,24 @@ def matrix(x: Any, name: str) -> Array:
     return found
 
 
-def complex_matrix(x: Any, name: str) -> Any:
-    """``x`` as a complex matrix that nobody can change."""
+def complex_array(x: Any, name: str) -> Any:
+    """``x`` as an array of complex numbers that nobody can change."""
     found = np.asarray(x)
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise ValueError(f"`{name}` must be known everywhere, got an array with masked entries")
     if found.dtype.kind not in _NUMERIC + "c":
         raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
-    if found.ndim != 2:
-        raise ValueError(f"`{name}` must be a matrix, got an array of shape {found.shape}")
     kept = np.array(found, dtype=np.complex128)
     kept.flags.writeable = False
     return kept
+
+
+def complex_matrix(x: Any, name: str) -> Any:
+    """``x`` as a complex matrix that nobody can change."""
+    found = complex_array(x, name)
+    if found.ndim != 2:
+        raise ValueError(f"`{name}` must be a matrix, got an array of shape {found.shape}")
+    return found
 
 
 def count(x: Any, name: str, least: int = 1) -> int:
@@ -160,6 +169,22 @@ def count(x: Any, name: str, least: int = 1) -> int:
     if n > sys.maxsize:
         raise ValueError(f"`{name}` must be at most {sys.maxsize}, got {n}")
     return n
+
+
+def choice(x: Any, known: Iterable[str], name: str) -> str:
+    """``x`` as one of some names; the nearest is suggested for one that is not.
+
+    >>> choice("relu", ["relu", "abs"], "channel_type")
+    'relu'
+    """
+    names = list(known)
+    if isinstance(x, str) and x in names:
+        return x
+    import difflib
+
+    near = difflib.get_close_matches(x, names, 1) if isinstance(x, str) else []
+    hint = f", did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"`{name}` must be one of {', '.join(names)}, got {x!r}{hint}")
 
 
 def check_memory(shape: Any, name: str) -> None:

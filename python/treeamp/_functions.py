@@ -10,6 +10,7 @@ import numpy as np
 
 from ._arrays import Array, array, check_seed, number
 from ._quadrature import Index, tilted_moments
+from ._written import LEAST, heard, told_precision
 from .base import Factor
 from .errors import FactorError, ModelError
 
@@ -64,13 +65,13 @@ class Functions(Factor):
             yield
         except Exception as error:
             notes = [*getattr(error, "__notes__", []), f"raised in factor `{self.custom_name}`"]
-            error.__notes__ = notes
+            setattr(error, "__notes__", notes)  # as add_note, which came with Python 3.11
             raise
 
     # --- the functions, checked
 
     def _called(self, key: str, a: float, b: Array, y: Any) -> Any:
-        function = self._given[key]
+        function, a = self._given[key], told_precision(a)
         return function(a, b) if y is None else function(a, b, y)
 
     def _checked(self, key: str, value: Any, shape: tuple[int, ...], scalar: bool) -> Array:
@@ -135,8 +136,9 @@ class Functions(Factor):
             return r.reshape(b.shape), v.reshape(b.shape)
         r = self._checked("mean", self._called("mean", a, b, y), b.shape, False)
         if self._given["variance"] is None:
-            return r, np.asarray(self._divergence(a, b, r, y))
-        return r, self._checked("variance", self._called("variance", a, b, y), b.shape, True)
+            # a denoiser that shrinks all to zero must still hear of the data
+            return r, np.asarray(max(self._divergence(a, b, r, y), LEAST))
+        return r, heard(a, b, self._checked("variance", self._called("variance", a, b, y), b.shape, True))
 
     def _log_partition_of(self, a: float, b: Array, y: Array | None) -> Array:
         if self._given["mean"] is None:

@@ -13,42 +13,47 @@ _Message = tuple[float, _Array]
 
 __version__: str
 __all__ = [
-    "__version__",
-    "Factor",
-    "Tree",
-    "Snapshot",
-    "Posterior",
     "Evolution",
+    "Factor",
+    "Journal",
+    "Minimum",
+    "Posterior",
+    "Snapshot",
+    "Sweep",
+    "Tree",
+    "__version__",
+    "activation",
     "build",
-    "prior",
     "channel",
-    "piecewise",
-    "linear",
+    "check_penalty",
+    "complex_convolution",
     "complex_gaussian_likelihood",
     "complex_linear",
     "convolution",
-    "reshape",
-    "rotation",
-    "linear_ensemble",
     "custom",
-    "random_matrix",
-    "random_features",
-    "expectation_propagation",
-    "objective_at",
-    "Minimum",
-    "maximum_a_posteriori",
-    "energy_objective_at",
-    "penalty",
     "custom_penalty",
-    "check_penalty",
-    "matrix_free",
-    "push",
-    "restarts",
-    "spectral_estimate",
-    "state_evolution",
+    "energy_objective_at",
     "evolution_objective_at",
-    "Sweep",
-    "Journal",
+    "expectation_propagation",
+    "linear",
+    "linear_ensemble",
+    "matrix_free",
+    "maximum_a_posteriori",
+    "mixture_rows",
+    "objective_at",
+    "penalty",
+    "piecewise",
+    "prior",
+    "push",
+    "random_features",
+    "random_matrix",
+    "reshape",
+    "restarts",
+    "rotation",
+    "row_law",
+    "spectral_estimate",
+    "spectrum_ensemble",
+    "state_evolution",
     "write_whole",
 ]
 
@@ -72,6 +77,7 @@ class Factor:
     def log_partition(self, messages: Sequence[_Message]) -> float: ...
     def moments(self, messages: Sequence[_Message], port: int) -> tuple[_Array, float]: ...
     def message(self, messages: Sequence[_Message], port: int) -> tuple[float, _Array]: ...
+    def on_complex(self) -> Factor: ...
     def bind(self, shapes: Sequence[Sequence[int]]) -> Factor: ...
     def observe(self, y: _Array | None) -> Factor | None: ...
     def sample(self, inputs: Sequence[_Array], lengths: Sequence[int], seed: int) -> list[_Array]: ...
@@ -110,6 +116,8 @@ class Snapshot:
     def sweep(self) -> int: ...
     @property
     def residual(self) -> float: ...
+    @property
+    def improper(self) -> int: ...
     @property
     def variables(self) -> dict[str, dict[str, Any]]: ...
     @property
@@ -157,13 +165,20 @@ def prior(
     law: str, shape: Sequence[int] | None, parameters: Sequence[Sequence[float]], complex: bool = False
 ) -> Factor: ...
 def complex_linear(re: _Array, im: _Array, unitary: bool) -> Factor: ...
+def complex_convolution(re: _Array, im: _Array) -> Factor: ...
+def mixture_rows(n: int, components: Sequence[tuple[float, Sequence[float], Sequence[float]]]) -> Factor: ...
+def row_law(
+    components: Sequence[tuple[float, Sequence[float], Sequence[float]]], a: _Array, b: _Array
+) -> tuple[_Array, _Array, _Array]: ...
 def complex_gaussian_likelihood(variance: float, y: _Array | None) -> Factor: ...
 def channel(law: str, parameters: Sequence[Sequence[float]]) -> Factor: ...
+def activation(name: str, function: Callable[[float], float]) -> Factor: ...
 def piecewise(name: str, regions: Sequence[tuple[float, float, float, float]]) -> Factor: ...
 def linear(w: _Array) -> Factor: ...
 def convolution(kernel: _Array) -> Factor: ...
 def reshape(shape: Sequence[int]) -> Factor: ...
 def rotation(r: _Array) -> Factor: ...
+def spectrum_ensemble(alpha: float, nodes: Sequence[tuple[float, float]]) -> Factor: ...
 def linear_ensemble(law: str, alpha: float, eigenvalues: Sequence[float]) -> Factor: ...
 def custom(
     name: str,

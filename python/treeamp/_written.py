@@ -13,7 +13,20 @@ from . import _lib
 from ._arrays import Array, array, size_to_shape
 from .errors import ModelError
 
-__all__ = ["drawn", "overrides", "written_likelihood", "written_prior"]
+__all__ = ["LEAST", "drawn", "heard", "overrides", "told_precision", "written_likelihood", "written_prior"]
+
+#: The least precision that functions of somebody's own hear of, and the least variance that a first answer has.
+LEAST = 1e-11
+
+
+def told_precision(a: float) -> float:
+    """``a``, and 1e-11 for one of zero, as tramp has it: what is flat must not be divided by."""
+    return LEAST if 0 <= a < LEAST else a
+
+
+def heard(a: float, b: Array, v: Array) -> Array:
+    """A variance of zero before anything was heard, as of a soft threshold, is a small one: nothing could move it else."""
+    return np.full(v.shape, LEAST) if 0 <= a <= LEAST and not b.any() and not v.any() else v
 
 
 def overrides(module: Any, base: type, *names: str) -> bool:
@@ -76,12 +89,13 @@ def _way(module: Any, base: type, direction: str) -> Callable[..., tuple[Any, An
 
 def _native_calls(way: Any, module: Any, base: type, *y: Any) -> tuple[Any, Any]:
     def moments(a: float, b: Array) -> tuple[Array, float]:
-        answer = way(a, b, *y)
+        answer = way(told_precision(a), b, *y)
         r, v = _moments(module, answer[0], answer[1], b)
+        v = heard(a, b, v)
         return np.ascontiguousarray(r).ravel(), float(np.mean(v))
 
     def log_partition(a: float, b: Array) -> float:
-        return float(np.sum(np.broadcast_to(array(module.scalar_log_partition(a, b, *y), "log-partition"), b.shape)))
+        return float(np.sum(np.broadcast_to(array(module.scalar_log_partition(told_precision(a), b, *y), "log-partition"), b.shape)))
 
     has_potential = overrides(module, base, "scalar_log_partition")
     return None if way is None else moments, log_partition if has_potential else None
@@ -102,7 +116,7 @@ def written_prior(module: Any, base: type) -> _lib.Factor:
         return values.ravel()
 
     def law(a: float, b: float) -> tuple[float, float, float]:
-        at = np.array([b])
+        at, a = np.array([b]), told_precision(a)
         found = (f(a, at) for f in (module.scalar_log_partition, module.scalar_forward_mean, module.scalar_forward_variance))
         log_z, r, v = (float(np.mean(x)) for x in found)
         return log_z, r, v

@@ -202,6 +202,8 @@ class Factor(Piece, ReprMixin):
     label: str | None = None
     #: Its name in the model that was built with it last, as in edges and messages.
     id: str | None = None
+    #: The structure of beliefs that it asks of its variables; None if any will do.
+    _belief: str | None = None
 
     #: Whether inputs and outputs are complex; None where the factor follows its neighbours.
     _complex: tuple[bool | None, bool | None] = (None, None)
@@ -243,6 +245,8 @@ class Factor(Piece, ReprMixin):
         r"""The outgoing fields of a student on a teacher's data, :math:`t_0` being the teacher's second moment:
         :math:`(\frac1v - a,\; \frac{m}{v t_0} - \hat m,\; \frac1{v^2}(q - \frac{m^2}{t_0}) - \hat q)`."""
         t0 = positive(t0, "t0")
+        if v == 0:  # nothing is left unknown: all are infinite
+            return np.inf, np.inf, np.inf
         return inv(v) - a, inv(v) * m / t0 - m_hat, inv(v) ** 2 * (q - m**2 / t0) - q_hat
 
     def named(self, label: str) -> Factor:

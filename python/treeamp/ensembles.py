@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, check_memory, check_seed, count, number
+from ._arrays import Array, array, check_memory, check_seed, choice, count, number
 from .base import ReprMixin
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Ensemble(ReprMixin):
-    """A law of matrices of ``M`` rows and ``N`` columns."""
+    r"""A law of matrices :math:`W` of ``M`` rows and ``N`` columns."""
 
     M: int
     N: int
@@ -68,7 +68,15 @@ class GaussianEnsemble(Ensemble):
 
 
 class BinaryEnsemble(Ensemble):
-    r"""Independent signs, :math:`+` with probability ``p_pos``, of variance :math:`1/N` (:math:`\pm1/\sqrt N` by default)."""
+    r"""Independent signs, :math:`+` with probability ``p_pos``, of variance :math:`1/N` (:math:`\pm1/\sqrt N` by default).
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    p_pos : float
+        Probability of the positive value.
+    """
 
     repr_parameters = ("M", "N", "p_pos")
     _law = "ternary"
@@ -80,7 +88,15 @@ class BinaryEnsemble(Ensemble):
 
 
 class TernaryEnsemble(Ensemble):
-    r"""Entries :math:`-, 0, +` with probabilities ``p_neg``, the rest, ``p_pos``, of variance :math:`1/N`."""
+    r"""Entries :math:`-, 0, +` with probabilities ``p_neg``, the rest, ``p_pos``, of variance :math:`1/N`.
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    p_pos, p_neg : float
+        Probabilities of the positive and of the negative value.
+    """
 
     repr_parameters = ("M", "N", "p_pos", "p_neg")
     _law = "ternary"
@@ -141,6 +157,13 @@ class RandomFeatureEnsemble(Ensemble):
 
     ``f`` is one of ``relu``, ``abs``, ``tanh``, ``sgn`` (``relu_zero_mean`` and ``abs_zero_mean`` are the same as
     the first two, which are centred here), or a function of a number.
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    f : str or callable
+        The function :math:`f`.
     """
 
     repr_parameters = ("M", "N", "f")
@@ -187,11 +210,18 @@ class MarchenkoPasturEnsemble(Ensemble):
         self.seed = drawn.seed
         return W
 
-    def mean_spectrum(self, f: Callable[[Array], Array]) -> float:
-        r""":math:`E f(\lambda)` over the eigenvalues of :math:`W^T W`, zeros included."""
-        return float(np.sum(self._nodes[:, 1] * f(self._nodes[:, 0])))
+    def measure(self, f: Callable[[float], Any]) -> float:
+        r""":math:`E f(\lambda)` over the eigenvalues of :math:`W^T W`, zeros included.
 
-    measure = mean_spectrum
+        >>> round(MarchenkoPasturEnsemble(alpha=0.5).measure(lambda z: z**2), 9)
+        0.75
+        """
+        return float(sum(weight * f(value) for value, weight in self._nodes.tolist()))
+
+    @property
+    def mean_spectrum(self) -> float:
+        r""":math:`E\,\lambda`, which is :math:`\alpha`."""
+        return self.alpha
 
     def bulk_density(self, z: Any) -> Any:
         """Density of the eigenvalues that are not zero by rank."""
@@ -204,12 +234,12 @@ class MarchenkoPasturEnsemble(Ensemble):
     def eta_transform(self, gamma: float) -> float:
         r""":math:`\eta(\gamma) = E\,\frac1{1 + \gamma\lambda}`."""
         g = number(gamma, "gamma")
-        return self.mean_spectrum(lambda z: 1 / (1 + g * z))
+        return self.measure(lambda z: 1 / (1 + g * z))
 
     def shannon_transform(self, gamma: float) -> float:
         r""":math:`E\,\ln(1 + \gamma\lambda)`."""
         g = number(gamma, "gamma")
-        return self.mean_spectrum(lambda z: np.log1p(g * z))
+        return self.measure(lambda z: np.log1p(g * z))
 
 
 class ComplexGaussianEnsemble(Ensemble):
@@ -250,7 +280,15 @@ class UnitaryEnsemble(Ensemble):
 
 
 class ComplexUnitaryEnsemble(Ensemble):
-    r"""Rows of uniform unitary matrices, :math:`M \le N`, times ``scale``."""
+    r"""Rows of uniform unitary matrices, :math:`M \le N`, times ``scale``.
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    scale : float
+        A factor of the matrix.
+    """
 
     repr_parameters = ("M", "N", "scale")
 
@@ -269,7 +307,7 @@ class ComplexUnitaryEnsemble(Ensemble):
 
 
 #: Ensembles by the names that ``get_ensemble`` takes.
-ENSEMBLES: dict[str, type[Ensemble]] = {
+ENSEMBLE_CLASSES: dict[str, type[Ensemble]] = {
     "gaussian": GaussianEnsemble,
     "binary": BinaryEnsemble,
     "ternary": TernaryEnsemble,
@@ -289,6 +327,4 @@ def get_ensemble(ensemble_type: str, **kwargs: Any) -> Ensemble:
     >>> get_ensemble("gaussian", M=2, N=4)
     GaussianEnsemble(M=2, N=4)
     """
-    if ensemble_type not in ENSEMBLES:
-        raise ValueError(f"`ensemble_type` must be one of {', '.join(ENSEMBLES)}, got {ensemble_type!r}")
-    return ENSEMBLES[ensemble_type](**kwargs)
+    return ENSEMBLE_CLASSES[choice(ensemble_type, ENSEMBLE_CLASSES, "ensemble_type")](**kwargs)

@@ -1,6 +1,15 @@
 """The exceptions of treeamp. Each carries the sentence of the native error: what was expected, and what came."""
 
-__all__ = ["TreeampError", "ModelError", "FactorError", "RunError", "NotAvailable", "TooLarge", "FileError"]
+__all__ = [
+    "FactorError",
+    "FileError",
+    "MismatchError",
+    "ModelError",
+    "NotAvailable",
+    "RunError",
+    "TooLarge",
+    "TreeampError",
+]
 
 
 class TreeampError(Exception):
@@ -17,6 +26,10 @@ class FactorError(TreeampError, ValueError):
 
 class RunError(TreeampError, ValueError):
     """A run that cannot be started, or a quantity that is not defined."""
+
+
+class MismatchError(RunError):
+    """A teacher and a student that do not share a tree: theory knows no errors of such a pair."""
 
 
 class NotAvailable(TreeampError, NotImplementedError):

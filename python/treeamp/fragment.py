@@ -142,10 +142,10 @@ class Fragment(Piece):
         ids = [v.id for v in self.variables]
         beliefs = ["isotropic"] * len(ids)
         for module, inputs, outputs in self.factors:
-            if not module.isotropic:
-                for v in [*inputs, *outputs]:
-                    assert v is not None
-                    beliefs[v] = "diagonal"
+            asked = module._belief or ("isotropic" if module.isotropic else "diagonal")
+            for v in [*inputs, *outputs] if asked != "isotropic" else []:
+                assert v is not None
+                beliefs[v] = asked
         beliefs = [v.belief or found for v, found in zip(self.variables, beliefs)]
         complex_ones = self._complex_variables()
 

@@ -9,6 +9,9 @@ use treeamp::math::matrix::Matrix;
 
 use crate::error::{model_error, model_message};
 
+/// An array of one axis.
+pub type Flat<'py> = Bound<'py, PyArray1<f64>>;
+
 /// A row-major array of a signal's shape, copied once.
 pub fn shaped<'py>(
     py: Python<'py>,
@@ -55,7 +58,7 @@ pub fn pairs(halves: &[f64]) -> Vec<f64> {
 }
 
 /// A one-dimensional array that takes over the memory.
-pub fn flat(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
+pub fn flat(py: Python<'_>, values: Vec<f64>) -> Flat<'_> {
     PyArray1::from_vec(py, values)
 }
 

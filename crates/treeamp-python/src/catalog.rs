@@ -1,6 +1,8 @@
 //! The modules by name: one line each.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{
+    Complex64, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use treeamp::catalog::channels::Region;
 use treeamp::operator::{ComplexDense, Filter, Unitary};
@@ -171,6 +173,25 @@ pub fn convolution(kernel: PyReadonlyArrayDyn<'_, f64>) -> PyResult<PyFactor> {
     checked(Ok(Convolution::new(Filter::Kernel { shape, entries })))
 }
 
+/// The same of a complex signal with a complex kernel, given by its parts.
+#[pyfunction]
+pub fn complex_convolution(
+    re: PyReadonlyArrayDyn<'_, f64>,
+    im: PyReadonlyArrayDyn<'_, f64>,
+) -> PyResult<PyFactor> {
+    let shape = re.shape().to_vec();
+    if im.shape() != shape {
+        let (re, im) = (re.shape(), im.shape());
+        let text = format!("convolution: parts of a kernel of shapes {re:?} and {im:?}");
+        return Err(model_message(text));
+    }
+    let (re, im) = (re.as_array(), im.as_array());
+    let entries = re.iter().zip(im.iter());
+    let entries = entries.map(|(re, im)| Complex64::new(*re, *im)).collect();
+    let channel = Convolution::new(Filter::ComplexKernel { shape, entries });
+    Ok(PyFactor::complex(channel, &[true, true]))
+}
+
 /// $x = W z$ with a complex matrix, given by its parts; `unitary` checks that it is.
 #[pyfunction]
 pub fn complex_linear(
@@ -227,4 +248,10 @@ pub fn linear_ensemble(law: &str, alpha: f64, eigenvalues: Vec<f64>) -> PyResult
         "orthogonal" => checked(LinearEnsemble::orthogonal(alpha)),
         _ => checked(Spectrum::from_eigenvalues(&eigenvalues, alpha).map(LinearEnsemble::new)),
     }
+}
+
+/// A linear channel in the limit, by places and weights of the spectrum of $W^T W$.
+#[pyfunction]
+pub fn spectrum_ensemble(alpha: f64, nodes: Vec<(f64, f64)>) -> PyResult<PyFactor> {
+    checked(Spectrum::from_nodes(nodes, alpha).map(LinearEnsemble::new))
 }

@@ -7,7 +7,10 @@ use pyo3::prelude::*;
 use rand::Rng;
 use treeamp::scalar::{Landmark, OutputMeasure, ScalarLikelihood, ScalarPrior, Tilted};
 
+use treeamp::prelude::Activation;
+
 use crate::error::keep;
+use crate::factor::Factor;
 
 /// A Python function that any number of laws may hold.
 #[derive(Clone)]
@@ -46,6 +49,21 @@ impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Function {}", self.name)
     }
+}
+
+/// The channel $x = \varphi(z)$ of a function of one number.
+#[pyfunction]
+pub fn activation(name: &str, function: Py<PyAny>) -> Factor {
+    let name = name.to_owned();
+    let raised_in = name.clone();
+    let map = move |z: f64| {
+        let answer = Python::attach(|py| function.bind(py).call1((z,))?.extract());
+        answer.unwrap_or_else(|error| {
+            keep(&raised_in, error);
+            f64::NAN
+        })
+    };
+    Factor::new(Activation::new(name, Arc::new(map)))
 }
 
 /// A prior $(a, b) \mapsto (A, r, v)$.

@@ -14,6 +14,7 @@ use treeamp::{FactorError, ModelError, RunError};
 static MODEL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static FACTOR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static RUN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static MISMATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 thread_local! {
     /// What user code raised, until the library has returned. A run stays on its thread.
@@ -82,6 +83,7 @@ pub fn run_error(error: &RunError) -> PyErr {
     }
     match error {
         RunError::Model(error) => model_error(error),
+        RunError::Mismatch { .. } => raise(&MISMATCH, "MismatchError", error.to_string()),
         other => raise(&RUN, "RunError", other.to_string()),
     }
 }

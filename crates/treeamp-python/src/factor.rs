@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::SeedableRng;
@@ -12,11 +12,10 @@ use treeamp::belief::{Moments, OverlapFields, SignalSpec};
 use treeamp::factor::{Averaged, Factor as AnyFactor, Incoming};
 use treeamp::scalar::Tilt;
 
-use crate::array::{flat, pairs, signal, slice};
-use crate::error::{factor_error, model_message, run_error};
+use crate::array::{Flat as Array, flat, pairs, signal, slice};
+use crate::error::{model_message, run_error};
 use crate::ports::Shaped;
 
-type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Input<'py> = PyReadonlyArray1<'py, f64>;
 /// $(\hat m, \hat q, \hat\tau)$ of one port.
 type Fields = (f64, f64, f64);
@@ -167,6 +166,7 @@ impl Factor {
                 column[i] = value;
             }
         }
+        self.told(Ok(()))?;
         Ok(out.into_iter().map(|column| flat(py, column)).collect())
     }
 
@@ -174,9 +174,8 @@ impl Factor {
     fn log_partition(&self, messages: Vec<(f64, Shaped<'_>)>) -> PyResult<f64> {
         let (bound, specs, messages) = self.incoming(&messages)?;
         let (slots, mut work) = self.bench(&bound, &specs)?;
-        self.rule(&bound)?
-            .log_partition(Incoming::new(&messages, &slots), &mut work)
-            .map_err(|e| factor_error(self.name(), &e))
+        let rule = self.rule(&bound)?;
+        self.told(rule.log_partition(Incoming::new(&messages, &slots), &mut work))
     }
 
     /// Mean, and variance averaged over the components, of the variable at `port`.
@@ -190,9 +189,8 @@ impl Factor {
         let (bound, specs, messages) = self.incoming(&messages)?;
         let (slots, mut work) = self.bench(&bound, &specs)?;
         let mut out = Moments::zeros(&specs[port]);
-        self.rule(&bound)?
-            .moments(Incoming::new(&messages, &slots), port, &mut out, &mut work)
-            .map_err(|e| factor_error(self.name(), &e))?;
+        let (rule, incoming) = (self.rule(&bound)?, Incoming::new(&messages, &slots));
+        self.told(rule.moments(incoming, port, &mut out, &mut work))?;
         let variance = out.average_variance();
         Ok((flat(py, self.parts(port, out.mean)), variance))
     }
@@ -208,11 +206,19 @@ impl Factor {
         let (bound, specs, messages) = self.incoming(&messages)?;
         let (slots, mut work) = self.bench(&bound, &specs)?;
         let mut out = messages[port].clone();
-        self.rule(&bound)?
-            .message(Incoming::new(&messages, &slots), port, &mut out, &mut work)
-            .map_err(|e| factor_error(self.name(), &e))?;
+        let (rule, incoming) = (self.rule(&bound)?, Incoming::new(&messages, &slots));
+        self.told(rule.message(incoming, port, &mut out, &mut work))?;
         let linear = self.parts(port, out.linear);
         Ok((out.precision.scalar(), flat(py, linear)))
+    }
+
+    /// The same factor on complex signals at all ports.
+    fn on_complex(&self) -> Self {
+        let arity = self.inner.arity();
+        Self {
+            inner: Arc::clone(&self.inner),
+            complex: vec![true; arity.inputs + arity.outputs],
+        }
     }
 
     /// The factor for inputs of given shapes, where its work depends on them.
@@ -269,6 +275,7 @@ impl Factor {
         let given: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
         let mut outputs: Vec<Vec<f64>> = lengths.iter().map(|n| vec![0.0; *n]).collect();
         rule.sample(&given, &mut outputs, &mut ChaCha8Rng::seed_from_u64(seed));
+        self.told(Ok(()))?;
         let outputs = outputs.into_iter().enumerate();
         Ok(outputs
             .map(|(k, x)| flat(py, self.parts(given.len() + k, x)))
@@ -278,15 +285,13 @@ impl Factor {
     /// $E x_0^2$ at `port`, this factor being the teacher's.
     fn second_moment(&self, tau0_hat: Vec<f64>, port: usize) -> PyResult<f64> {
         self.check_ports(&[tau0_hat.len()], port)?;
-        let moment = self.average()?.second_moment(&tau0_hat, port);
-        moment.map_err(|e| factor_error(self.name(), &e))
+        self.told(self.average()?.second_moment(&tau0_hat, port))
     }
 
     /// $A^{(0)}$, this factor being the teacher's.
     fn prior_potential(&self, tau0_hat: Vec<f64>) -> PyResult<f64> {
         self.check_ports(&[tau0_hat.len()], 0)?;
-        let potential = self.average()?.prior_potential(&tau0_hat);
-        potential.map_err(|e| factor_error(self.name(), &e))
+        self.told(self.average()?.prior_potential(&tau0_hat))
     }
 
     /// $(m, v, q, \tau_0)$ at `port`, this factor being the student's.
@@ -310,9 +315,7 @@ impl Factor {
             fields: &fields,
             tau0_hat: &tau0_hat,
         };
-        let o = py
-            .detach(|| rule.overlaps(teacher, at, port))
-            .map_err(|e| factor_error(self.name(), &e))?;
+        let o = self.told(py.detach(|| rule.overlaps(teacher, at, port)))?;
         Ok((o.m, o.v, o.q(), o.tau0))
     }
 
@@ -332,8 +335,7 @@ impl Factor {
             fields: &fields,
             tau0_hat: &tau0_hat,
         };
-        py.detach(|| rule.potential(teacher, at))
-            .map_err(|e| factor_error(self.name(), &e))
+        self.told(py.detach(|| rule.potential(teacher, at)))
     }
 
     /// $H$, Bayes-optimal; `ports` gives size ratio and second moment of each.
@@ -350,8 +352,7 @@ impl Factor {
             fields: &fields,
             tau0_hat: &tau0_hat,
         };
-        py.detach(|| rule.entropic_potential(self.inner.as_ref(), at, &ports))
-            .map_err(|e| factor_error(self.name(), &e))
+        self.told(py.detach(|| rule.entropic_potential(self.inner.as_ref(), at, &ports)))
     }
 
     /// Field, information and potential at which the average variance is `v`.

@@ -19,6 +19,7 @@ mod paired;
 mod penalty;
 mod ports;
 mod posterior;
+mod rows;
 mod run;
 mod starts;
 mod sweep;
@@ -31,11 +32,13 @@ use pyo3::prelude::*;
 mod module {
     #[pymodule_export]
     use super::catalog::{
-        channel, complex_gaussian_likelihood, complex_linear, convolution, linear, linear_ensemble,
-        piecewise, prior, reshape, rotation,
+        channel, complex_convolution, complex_gaussian_likelihood, complex_linear, convolution,
+        linear, linear_ensemble, piecewise, prior, reshape, rotation, spectrum_ensemble,
     };
     #[pymodule_export]
     use super::custom::custom;
+    #[pymodule_export]
+    use super::custom_law::activation;
     #[pymodule_export]
     use super::ensemble::{random_features, random_matrix};
     #[pymodule_export]
@@ -50,6 +53,8 @@ mod module {
     use super::penalty::{check_penalty, custom_penalty, penalty};
     #[pymodule_export]
     use super::posterior::{Posterior, expectation_propagation, objective_at};
+    #[pymodule_export]
+    use super::rows::{mixture_rows, row_law};
     #[pymodule_export]
     use super::starts::{push, restarts, spectral_estimate};
     #[pymodule_export]

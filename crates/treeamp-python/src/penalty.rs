@@ -28,6 +28,12 @@ fn placed<P: PenaltyLaw>(
     })
 }
 
+/// An axis; one that an array does not have is refused with its shape.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn index(x: f64) -> usize {
+    x.max(0.0) as usize
+}
+
 /// A penalty of the catalogue, on a shape or (`None`) in the limit.
 #[pyfunction]
 #[pyo3(signature = (law, shape, parameters))]
@@ -36,7 +42,7 @@ pub fn penalty(law: &str, shape: Option<Vec<usize>>, parameters: Vec<f64>) -> Py
     let number = |k: usize| parameters.get(k).copied().ok_or_else(|| missing(k));
     match law {
         "l1" => placed(L1::new(number(0)?), shape),
-        "l21" => placed(L21::new(number(0)?), shape),
+        "l21" => placed(L21::along(index(number(1)?), number(0)?), shape),
         "box" => placed(BoxConstraint::new(number(0)?, number(1)?), shape),
         "non_negative" => placed(NonNegative::new(), shape),
         "quadratic" => placed(Quadratic::new(number(0)?, number(1)?), shape),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use treeamp::FactorError;
 use treeamp::belief::{Element, Gaussian, SignalSpec};
 use treeamp::factor::{EnsembleRule, Factor as AnyFactor, PosteriorRule};
 
 use crate::array::{halves, pairs, signal};
-use crate::error::{factor_error, model_message};
+use crate::error::{factor_error, model_message, named, raised};
 use crate::factor::Factor;
 
 /// A factor for the signals at its ports, those signals, and the messages that come in.
@@ -33,6 +34,14 @@ impl Factor {
     pub fn rule<'a>(&self, bound: &'a Arc<dyn AnyFactor>) -> PyResult<&'a dyn PosteriorRule> {
         let rule = bound.posterior();
         rule.ok_or_else(|| self.missing("expectation propagation (posterior)"))
+    }
+
+    /// What a rule answered, unless user code raised meanwhile.
+    pub fn told<T>(&self, answer: Result<T, FactorError>) -> PyResult<T> {
+        match raised() {
+            Some((_, source)) => Err(named(source, self.name())),
+            None => answer.map_err(|e| factor_error(self.name(), &e)),
+        }
     }
 
     pub fn wrong(&self, port: usize, expected: &str, got: &str) -> PyErr {
@@ -117,7 +126,7 @@ impl Factor {
         bound: &Arc<dyn AnyFactor>,
         specs: &[SignalSpec],
     ) -> PyResult<(Vec<usize>, Vec<f64>)> {
-        bound.prepare().map_err(|e| factor_error(self.name(), &e))?;
+        self.told(bound.prepare())?;
         let work = vec![0.0; bound.workspace_len(specs)];
         Ok(((0..specs.len()).collect(), work))
     }

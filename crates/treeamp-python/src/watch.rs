@@ -246,6 +246,9 @@ pub struct Snapshot {
     /// Largest relative change of a variable's moments.
     #[pyo3(get)]
     residual: f64,
+    /// Updates that were skipped because a law was improper.
+    #[pyo3(get)]
+    improper: usize,
     /// What is known about every variable.
     #[pyo3(get)]
     variables: Py<PyDict>,
@@ -327,6 +330,7 @@ fn snapshot<A: Visible>(py: Python<'_>, view: &SweepView<'_, A>) -> PyResult<Sna
     Ok(Snapshot {
         sweep: view.sweep,
         residual: view.residual,
+        improper: view.improper,
         variables: marginals::<A>(py, view.tree, view.marginals(), true)?.unbind(),
         messages: plain_messages::<A>(view.tree, view.messages().iter()),
     })

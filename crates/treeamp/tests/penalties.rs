@@ -180,6 +180,27 @@ fn groups_of_one_are_the_l1_norm() {
 }
 
 #[test]
+fn groups_along_any_axis_are_those_along_the_first() {
+    // entry (i, j, k) of a 2 x 3 x 4 array, and its place when axis 1 comes first
+    let places = (0..24).map(|n| (n / 4 % 3) * 8 + (n / 12) * 4 + n % 4);
+    let (b, mut moved) = (normals(24, 3), vec![0.0; 24]);
+    places.clone().zip(&b).for_each(|(at, b)| moved[at] = *b);
+    let (mut mode, mut first) = (vec![0.0; 24], vec![0.0; 24]);
+    let (along, other) = (L21::along(1, 1.1).unwrap(), L21::new(1.1).unwrap());
+    let v = along.proximal(&[2, 3, 4], 0.7, &b, &mut mode);
+    let u = other.proximal(&[3, 2, 4], 0.7, &moved, &mut first);
+    assert!((v - u).abs() < 1e-15, "{v} is not {u}");
+    assert!(places.zip(&mode).all(|(at, r)| *r == first[at]));
+    let energies = (
+        along.energy(&[2, 3, 4], &b),
+        other.energy(&[3, 2, 4], &moved),
+    );
+    // sums in another order: rounding only
+    assert!((energies.0 - energies.1).abs() < 1e-14 * energies.1);
+    assert!(along.check_shape(&[5]).is_err() && along.check_shape(&[5, 1]).is_ok());
+}
+
+#[test]
 fn parameters_out_of_range_are_refused_with_their_names() {
     for strength in [-1.0, f64::NAN, f64::INFINITY] {
         let errors = [

@@ -45,9 +45,13 @@ class ExpectationPropagation(MessagePassing):
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Posterior:
         return _lib.expectation_propagation(self.model._tree, options, warm, callback)
 
-    def _may_lift(self, options: dict[str, Any], report: Report) -> bool:
-        stuck = report.termination == "diverging" and report.trace["improper"][-1:].any()
-        return bool(stuck) and options["damping"] != "adaptive"
+    def _other_way(self, options: dict[str, Any], tried: dict[str, Any], report: Report) -> dict[str, Any]:
+        """Without negative precisions where laws stay improper, with adaptive damping where moments grow."""
+        if report.termination != "diverging" or options["damping"] == "adaptive":
+            return {}
+        if report.trace["improper"][-1:].any():
+            return {} if "positive" in tried else {"positive": True}
+        return {"damping": "adaptive"} if options["fallback"] == "automatic" else {}
 
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         return _gaussian_edge(numbers, linear)

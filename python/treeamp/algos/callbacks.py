@@ -121,7 +121,17 @@ def _dataframe(records: list[dict[str, Any]]) -> Any:
 
 
 class TrackEvolution(_Tracker):
-    """Variances ``v`` of variables."""
+    """Variances ``v`` of variables.
+
+    Parameters
+    ----------
+    ids : list of str
+        Variables; ``"all"`` for all.
+    every : int
+        After every so many sweeps.
+    verbose : bool
+        Whether to log them too.
+    """
 
     def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         return [{"id": id, "v": data["v"]} for id, data in algo.get_variables_data(self.ids).items()]
@@ -138,7 +148,19 @@ class TrackEstimate(_Tracker):
 
 
 class TrackErrors(_Tracker):
-    """Errors against true values: ``mse``, ``sign_mse``, ``phase_mse``, ``overlap``, or functions of truth and estimate."""
+    """Errors against true values: ``mse``, ``sign_mse``, ``phase_mse``, ``overlap``, or functions of truth and estimate.
+
+    Parameters
+    ----------
+    true_values : dict
+        The signals by name.
+    metrics : list of str
+        ``mse``, ``sign_mse``, ``phase_mse``, ``overlap``.
+    every : int
+        After every so many sweeps.
+    verbose : bool
+        Whether to log them too.
+    """
 
     repr_parameters = ("metrics", "every")
 
@@ -167,7 +189,19 @@ class TrackErrors(_Tracker):
 
 
 class TrackOverlaps(_Tracker):
-    r"""Overlaps :math:`m = \frac1N x\cdot r`, :math:`q = \frac1N\|r\|^2`, :math:`\tau = q + v` against true values."""
+    r"""Overlaps :math:`m = \frac1N x\cdot r`, :math:`q = \frac1N\|r\|^2`, :math:`\tau = q + v` against true values.
+
+    Parameters
+    ----------
+    true_values : dict
+        The signals by name.
+    ids : list of str
+        Variables; ``"all"`` for all.
+    every : int
+        After every so many sweeps.
+    verbose : bool
+        Whether to log them too.
+    """
 
     def __init__(self, true_values: Mapping[str, Any], ids: Any = "all", every: int = 1, verbose: bool = False) -> None:
         super().__init__(list(true_values) if isinstance(ids, str) and ids == "all" else ids, every, verbose)
@@ -227,8 +261,20 @@ class TrackObjective(_Tracker):
 class EarlyStopping(Callback):
     """Stops when no variance changes by more than ``tol`` any more, or one of them is below ``min_variance``.
 
+    A sweep in which laws were improper, and variables kept what they had, does not count as one without changes.
     ``wait_increase`` and ``max_increase`` are kept for scripts that give them, and do nothing: a run that diverges is
     ended by the engine, which goes back to the last good state.
+
+    Parameters
+    ----------
+    ids : list of str
+        The variables that are watched; ``"all"`` for all.
+    tol : float
+        The largest change that counts as none.
+    min_variance : float
+        Stops below it.
+    wait_increase, max_increase
+        Kept for scripts that give them.
     """
 
     repr_parameters = ("ids", "tol", "min_variance")
@@ -254,13 +300,23 @@ class EarlyStopping(Callback):
         old, self._old = self._old, new
         if any(v < self.min_variance for v in new.values()):
             return True
-        return bool(old) and all(abs(new[id] - old[id]) < self.tol for id in new)
+        return bool(old) and not algo.improper and all(abs(new[id] - old[id]) < self.tol for id in new)
 
 
 class EarlyStoppingEP(Callback):
-    """Stops when no mean changes by more than ``tol``, relative and root mean square, any more.
+    """Stops when no mean changes by more than ``tol``, relative and root mean square, any more; in state evolution, which has
+    no means, no variance.
 
     ``wait_increase`` and ``max_increase`` do nothing, as in :class:`EarlyStopping`.
+
+    Parameters
+    ----------
+    ids : list of str
+        The variables that are watched; ``"all"`` for all.
+    tol : float
+        The largest change that counts as none.
+    wait_increase, max_increase
+        Kept for scripts that give them.
     """
 
     repr_parameters = ("ids", "tol")
@@ -274,9 +330,9 @@ class EarlyStoppingEP(Callback):
     def __call__(self, algo: Any, i: int, max_iter: int) -> bool:
         if i == 0:
             self._old = {}
-        new = {id: data["r"] for id, data in algo.get_variables_data(self.ids).items()}
+        new = {id: data.get("r", data["v"]) for id, data in algo.get_variables_data(self.ids).items()}
         old, self._old = self._old, new
-        return bool(old) and all(self._change(new[id], old[id]) < self.tol for id in new)
+        return bool(old) and not algo.improper and all(self._change(new[id], old[id]) < self.tol for id in new)
 
     @staticmethod
     def _change(new: Any, old: Any) -> float:

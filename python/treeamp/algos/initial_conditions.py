@@ -72,7 +72,15 @@ class ConstantInit(Initializer):
 
 
 class NoisyInit(Initializer):
-    """Gaussian messages. Without a seed one is made and kept in ``seed``."""
+    """Gaussian messages. Without a seed one is made and kept in ``seed``.
+
+    Parameters
+    ----------
+    a_mean, a_var, b_mean, b_var : float
+        Means and variances of precisions and linear parts.
+    seed : int, optional
+        Of the draw.
+    """
 
     repr_parameters = ("a_mean", "a_var", "b_mean", "b_var", "seed")
 
@@ -105,6 +113,15 @@ class NoisyInit(Initializer):
 class CustomInit(Initializer):
     """Messages by variable and direction, ``[(id, direction, value), ...]``; ``a`` and ``b`` elsewhere.
 
+    Parameters
+    ----------
+    a_init, b_init : list
+        Entries ``(id, direction, value)`` for precisions and for linear parts, ``direction`` being ``"fwd"`` or ``"bwd"``.
+    a, b : float
+        What all other messages are.
+
+    Examples
+    --------
     >>> CustomInit(a_init=[("x", "bwd", 1.0)], a=0.1).a_init
     [('x', 'bwd', 1.0)]
     """
@@ -177,6 +194,17 @@ class NearInit(Initializer):
 
     What its prior says counts from the second sweep on.
 
+    Parameters
+    ----------
+    id : str
+        The variable.
+    estimate : array
+        :math:`\hat x`, of its shape.
+    precision : float
+        :math:`a`.
+
+    Examples
+    --------
     >>> NearInit("x", [1.0, 2.0], precision=0.5)
     NearInit(id='x', precision=0.5)
     """

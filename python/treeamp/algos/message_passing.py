@@ -107,7 +107,9 @@ class MessagePassing(ReprMixin):
             number stays.
         fallback : str
             When the certain but slower way takes over (a double loop on the Bethe objective, or a splitting of the
-            energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``.
+            energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``. With
+            ``"automatic"`` an expectation propagation that diverges at a given damping starts again with an adaptive one,
+            calling its callbacks from 0 on, and ``report.adaptive`` tells.
         acceleration : bool
             Whether an adaptively damped run jumps ahead near its fixed point.
         positive : bool, optional
@@ -149,10 +151,13 @@ class MessagePassing(ReprMixin):
         if told is None and any(map(_calls_python, self.model.factors)):
             told = self._keep
         native = self._first(options, warm, told)
-        self.report = Report(native, self.model.variable_ids, bool(positive))
-        if positive is None and self._may_lift(options, self.report):
-            native = self._run({**options, "positive": True}, warm, told)
-            self.report = Report(native, self.model.variable_ids, True)
+        self.report = report = Report(native, self.model.variable_ids, bool(positive))
+        tried: dict[str, Any] = {} if positive is None else {"positive": positive}
+        while other := self._other_way({**options, **tried}, tried, report):
+            tried.update(other)
+            native = self._run({**options, **tried}, warm, told)
+            lifted, adaptive = bool(tried.get("positive")), "damping" in tried
+            self.report = report = Report(native, self.model.variable_ids, lifted, adaptive)
         if native.error is not None:
             raise native.error
         return self.report
@@ -174,9 +179,9 @@ class MessagePassing(ReprMixin):
                 raise RunError(f"`y` of {', '.join(unseen)} is missing, and needed here: {error}") from None
             raise
 
-    def _may_lift(self, options: dict[str, Any], report: Report) -> bool:
-        """Whether a run that ended like this is worth another one without negative precisions."""
-        return False
+    def _other_way(self, options: dict[str, Any], tried: dict[str, Any], report: Report) -> dict[str, Any]:
+        """Options with which a run that ended like this is worth another one; none if it is not."""
+        return {}
 
     def _told(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
         def after_sweep(snapshot: _lib.Snapshot) -> bool:
@@ -256,6 +261,12 @@ class MessagePassing(ReprMixin):
         """Sweeps of the run, so far or at the end."""
         state = self._state()
         return state.sweep if isinstance(state, _lib.Snapshot) else state.sweeps
+
+    @property
+    def improper(self) -> int:
+        """Updates that the last sweep skipped because a law was improper; what has not changed then need not have settled."""
+        state = self._state()
+        return state.improper if isinstance(state, _lib.Snapshot) else int(state.trace["improper"][-1])
 
     def get_variable_data(self, id: str) -> dict[str, Any]:
         """What is known about one variable."""

@@ -36,16 +36,23 @@ class Report:
     positive : bool
         Whether negative precisions were set to zero. A variable that still gets such a message is then not at a fixed point
         of expectation propagation.
+    adaptive : bool
+        Whether the run started again with adaptive damping, because it diverged with the given one.
     messages : list
         Messages from factors to variables, ``(factor, variable, precision, linear)``.
     """
 
     def __init__(
-        self, native: _lib.Posterior | _lib.Evolution | _lib.Minimum, ids: list[str], positive: bool = False
+        self,
+        native: _lib.Posterior | _lib.Evolution | _lib.Minimum,
+        ids: list[str],
+        positive: bool = False,
+        adaptive: bool = False,
     ) -> None:
         self._native: Any = native
         self.variable_ids = ids
         self.positive = positive
+        self.adaptive = adaptive
 
     def __getstate__(self) -> dict[str, Any]:
         for name in _LAZY:
@@ -87,6 +94,7 @@ class Report:
     @cached_property
     def message(self) -> str:
         how = ", with precisions kept positive" if self.positive else ""
+        how += ", with adaptive damping, having diverged without" if self.adaptive else ""
         return str(self._native.termination[1]) + how
 
     @cached_property

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays import choice
 from .absent import LowRankFactorization, LowRankGramChannel
 from .activations import (
     AbsChannel,
+    ActivationChannel,
     AsymmetricAbsChannel,
     GaussianChannel,
     HardSigmoidChannel,
@@ -56,6 +58,7 @@ from .operators import (
 
 __all__ = [
     "AbsChannel",
+    "ActivationChannel",
     "AnalyticalLinearChannel",
     "AsymmetricAbsChannel",
     "BiasChannel",
@@ -97,7 +100,7 @@ __all__ = [
 ]
 
 #: Channels by the names that ``get_channel`` takes.
-CHANNELS: dict[str, Callable[..., Channel]] = {
+CHANNEL_CLASSES: dict[str, Callable[..., Channel]] = {
     "linear": LinearChannel,
     "complex_linear": ComplexLinearChannel,
     "rotation": RotationChannel,
@@ -129,6 +132,7 @@ CHANNELS: dict[str, Callable[..., Channel]] = {
     "h-sigm": HardSigmoidChannel,
     "door": SymmetricDoorChannel,
     "tanh": TanhChannel,
+    "activation": ActivationChannel,
     "sigmoid": SigmoidChannel,
     "softplus": SoftplusChannel,
     "modulus": ModulusChannel,
@@ -143,6 +147,4 @@ def get_channel(channel_type: str, **kwargs: Any) -> Channel:
     >>> get_channel("door", width=0.5)
     SymmetricDoorChannel(width=0.5)
     """
-    if channel_type not in CHANNELS:
-        raise ValueError(f"`channel_type` must be one of {', '.join(CHANNELS)}, got {channel_type!r}")
-    return CHANNELS[channel_type](**kwargs)
+    return CHANNEL_CLASSES[choice(channel_type, CHANNEL_CLASSES, "channel_type")](**kwargs)

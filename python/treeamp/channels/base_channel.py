@@ -2,14 +2,16 @@ r"""What channels share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, inverse, known
+from .._arrays import Array, array, belief, check_seed, inverse, known, positive
 from ..base import Factor, inv
 from ..errors import FactorError, NotAvailable
+from ._dual import linear_precisions, precisions
 
 __all__ = [
     "Channel",
@@ -17,7 +19,7 @@ __all__ = [
 
 
 class Channel(Factor):
-    """A channel from ``z`` to ``x``."""
+    r"""A channel :math:`p(x|z)` from ``z`` to ``x``."""
 
     n_prev = 1
     n_next = 1
@@ -71,21 +73,32 @@ class Channel(Factor):
         r"""Log-partition of every component, of a channel that acts on components."""
         return self._scalar(az, bz, ax, bx)[0][()]
 
+    def _forward(self, ask: Callable[[int], Any]) -> list[Any]:
+        return [ask(self.n_prev + port) for port in range(self.n_next)]
+
+    def _backward(self, ask: Callable[[int], Any]) -> list[Any]:
+        return [ask(port) for port in range(self.n_prev)]
+
     def compute_forward_posterior(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[Any, Any]:
-        """Mean of every component of ``x``, and variance, averaged."""
-        return self._posterior(self.n_prev, az, bz, ax, bx)
+        """Mean of every component of ``x``, and variance, averaged; lists of both where there are several outputs."""
+        return _paired(self._forward(lambda port: self._posterior(port, az, bz, ax, bx)))
 
     def compute_backward_posterior(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[Any, Any]:
-        """Mean of every component of ``z``, and variance, averaged."""
-        return self._posterior(0, az, bz, ax, bx)
+        """Mean of every component of ``z``, and variance, averaged; lists of both where there are several inputs."""
+        return _paired(self._backward(lambda port: self._posterior(port, az, bz, ax, bx)))
 
-    def compute_forward_message(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[float, Any]:
-        """The message to ``x``; an infinite precision pins it at the second."""
-        return self._message(self.n_prev, az, bz, ax, bx)
+    def compute_forward_message(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[Any, Any]:
+        """The message to ``x``, lists for several outputs; an infinite precision pins it at the second."""
+        return _paired(self._forward(lambda port: self._message(port, az, bz, ax, bx)))
 
-    def compute_backward_message(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[float, Any]:
-        """The message to ``z``; an infinite precision pins it at the second."""
-        return self._message(0, az, bz, ax, bx)
+    def compute_backward_message(self, az: Any, bz: Any, ax: Any, bx: Any) -> tuple[Any, Any]:
+        """The message to ``z``, lists for several inputs; an infinite precision pins it at the second.
+
+        >>> from treeamp.channels import SumChannel
+        >>> SumChannel(2).compute_backward_message([1.0, 1.0], [[0.0], [1.0]], 1.0, [0.0])[0]
+        [0.5, 0.5]
+        """
+        return _paired(self._backward(lambda port: self._message(port, az, bz, ax, bx)))
 
     def compute_log_partition(self, az: Any, bz: Any, ax: Any, bx: Any) -> float:
         """Log-partition: the sum over components."""
@@ -104,8 +117,9 @@ class Channel(Factor):
         outputs = [(known(a, "ax"), known(a, "ax"), 0.0) for a in _repeated(self.n_next, ax)]
         return inputs + outputs, tau0_hat + [0.0] * self.n_next
 
-    def second_moment(self, tau_z: Any, *more: Any) -> float:
-        r""":math:`\tau_x = E\,x^2` for :math:`z \sim N(0, \tau_z)`; several inputs have one each, or a list of them.
+    def second_moment(self, tau_z: Any, *more: Any) -> Any:
+        r""":math:`\tau_x = E\,x^2` for :math:`z \sim N(0, \tau_z)`; several inputs have one each, or a list of them, and several
+        outputs are a list.
 
         >>> from treeamp.channels import SumChannel
         >>> round(SumChannel(2).second_moment(1.0, 2.0), 12)
@@ -114,15 +128,46 @@ class Channel(Factor):
         if more:
             tau_z = [tau_z, *more]
         tau0_hat = [inverse(t, "tau_z") for t in _repeated(self.n_prev, tau_z)] + [0.0] * self.n_next
-        return self._averaging().second_moment(tau0_hat, self.n_prev)
+        return _single(self._forward(lambda port: self._averaging().second_moment(tau0_hat, port)))
 
-    def compute_forward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
-        """Average variance of ``x``, Bayes-optimal."""
-        return self._averaging().overlaps(*self._average(az, ax, tau_z), self.n_prev)[1]
+    def compute_forward_error(self, az: Any, ax: Any, tau_z: Any) -> Any:
+        """Average variance of ``x``, Bayes-optimal; a list where there are several outputs."""
+        fields = self._average(az, ax, tau_z)
+        return _single(self._forward(lambda port: self._averaging().overlaps(*fields, port)[1]))
 
-    def compute_backward_error(self, az: Any, ax: Any, tau_z: Any) -> float:
-        """Average variance of ``z``, Bayes-optimal."""
-        return self._averaging().overlaps(*self._average(az, ax, tau_z), 0)[1]
+    def compute_backward_error(self, az: Any, ax: Any, tau_z: Any) -> Any:
+        """Average variance of ``z``, Bayes-optimal; a list where there are several inputs."""
+        fields = self._average(az, ax, tau_z)
+        return _single(self._backward(lambda port: self._averaging().overlaps(*fields, port)[1]))
+
+    def compute_forward_overlap(self, az: Any, ax: Any, tau_z: Any) -> Any:
+        r""":math:`m_x = \tau_x - v_x`, Bayes-optimal; a list where there are several outputs."""
+        fields = self._average(az, ax, tau_z)
+        return _single(self._forward(lambda port: self._averaging().overlaps(*fields, port)[0]))
+
+    def compute_backward_overlap(self, az: Any, ax: Any, tau_z: Any) -> Any:
+        r""":math:`m_z = \tau_z - v_z`, Bayes-optimal; a list where there are several inputs."""
+        fields = self._average(az, ax, tau_z)
+        return _single(self._backward(lambda port: self._averaging().overlaps(*fields, port)[0]))
+
+    def get_alpha(self) -> float:
+        """Components of ``x`` per component of ``z``."""
+        spectrum = self._averaging().spectrum
+        return spectrum[1] if spectrum else 1.0
+
+    def compute_n_eff(self, az: float, ax: float) -> float:
+        r"""The fraction :math:`E\frac{a_x\lambda}{a_z + a_x\lambda}` of directions that a linear channel tells, :math:`\lambda` being
+        the eigenvalues of :math:`W^T W`.
+
+        >>> from treeamp.channels import LinearChannel
+        >>> round(LinearChannel([[1.0]]).compute_n_eff(1.0, 3.0), 12)
+        0.75
+        """
+        spectrum = self._averaging().spectrum
+        if spectrum is None:
+            raise NotAvailable(f"{type(self).__name__}: only linear channels with a spectrum have a number of directions")
+        nodes, z, x = spectrum[0], known(az, "az"), known(ax, "ax")
+        return float(sum(w * x * value / (z + x * value) for value, w in nodes if x * value > 0))
 
     def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`\bar A` per component of ``z``, Bayes-optimal."""
@@ -132,31 +177,67 @@ class Channel(Factor):
         r""":math:`I(z, x; b_z, b_x)` per component of ``z``, Bayes-optimal."""
         fields, tau0_hat = self._average(az, ax, tau_z)
         ports = [(1.0, inv(t)) for t in tau0_hat[: self.n_prev]]
-        spectrum = self._averaging().spectrum
-        ratio = spectrum[1] if spectrum else 1.0
-        ports += [(ratio, self._averaging().second_moment(tau0_hat, self.n_prev + k)) for k in range(self.n_next)]
+        ratio = self.get_alpha()
+        ports += self._forward(lambda port: (ratio, self._averaging().second_moment(tau0_hat, port)))
         return self._defined(self._averaging().entropic_potential(fields, tau0_hat, ports))
+
+    def compute_precision(self, vz: float, vx: float, tau_z: float) -> tuple[float, float]:
+        """The precisions ``(az, ax)`` at which the average variances are ``vz`` and ``vx``."""
+        if self.n_prev != 1 or self.n_next != 1:
+            raise NotAvailable(f"{type(self).__name__}: precisions are those of a channel with one input and one output")
+        z, x, tau = positive(vz, "vz"), positive(vx, "vx"), positive(tau_z, "tau_z")
+        spectrum = self._averaging().spectrum
+        if spectrum is not None:
+            return linear_precisions(spectrum[0], spectrum[1], z, x)
+
+        def errors(az: float, ax: float) -> tuple[float, float]:
+            return self.compute_backward_error(az, ax, tau), self.compute_forward_error(az, ax, tau)
+
+        return precisions(errors, z, x, tau)
+
+    def compute_dual_mutual_information(self, vz: float, vx: float, tau_z: float) -> float:
+        r""":math:`I - \frac12(a_z v_z + \alpha a_x v_x)` at the precisions where the average variances are these.
+
+        >>> from treeamp.channels import MarchenkoPasturChannel
+        >>> round(MarchenkoPasturChannel(alpha=0.5).compute_dual_mutual_information(0.5, 0.25, 1.0), 9)
+        -0.105139615
+        """
+        az, ax = self.compute_precision(vz, vx, tau_z)
+        return self.compute_mutual_information(az, ax, tau_z) - 0.5 * (az * vz + self.get_alpha() * ax * vx)
+
+    def compute_dual_free_energy(self, mz: float, mx: float, tau_z: float) -> float:
+        r""":math:`\frac12(a_z m_z + \alpha a_x m_x) - \bar A` at the precisions where the overlaps are these."""
+        az, ax = self.compute_precision(known(tau_z, "tau_z") - mz, self.second_moment(tau_z) - mx, tau_z)
+        return 0.5 * (az * mz + self.get_alpha() * ax * mx) - self.compute_free_energy(az, ax, tau_z)
+
+    _compute_dual_mutual_information = compute_dual_mutual_information
+    _compute_dual_free_energy = compute_dual_free_energy
 
     def _defined(self, value: float) -> float:
         if np.isnan(value):
             raise FactorError(f"{type(self).__name__}: not defined at these precisions, infinities cancel")
         return value
 
-    def compute_forward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> float:
-        r"""The outgoing precision :math:`1/v_x - a_x`."""
-        v = self.compute_forward_error(az, ax, tau_z)
-        return 1 / v - known(ax, "ax") if v > 0 else float("inf")
+    def compute_forward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> Any:
+        r"""The outgoing precision :math:`1/v_x - a_x`; a list where there are several outputs."""
+        fields = self._average(az, ax, tau_z)
+        return _single(self._forward(lambda port: self._extrinsic(fields, port)))
 
-    def compute_backward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> float:
-        r"""The outgoing precision :math:`1/v_z - a_z`."""
-        v = self.compute_backward_error(az, ax, tau_z)
-        return 1 / v - known(az, "az") if v > 0 else float("inf")
+    def compute_backward_state_evolution(self, az: Any, ax: Any, tau_z: Any) -> Any:
+        r"""The outgoing precision :math:`1/v_z - a_z`; a list where there are several inputs."""
+        fields = self._average(az, ax, tau_z)
+        return _single(self._backward(lambda port: self._extrinsic(fields, port)))
+
+    def _extrinsic(self, at: tuple[list[tuple[float, float, float]], list[float]], port: int) -> float:
+        v = self._averaging().overlaps(*at, port)[1]
+        _, q_hat, tau_hat = at[0][port]
+        return 1 / v - (q_hat + tau_hat) if v > 0 else float("inf")
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
 
-    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Array:
-        """Outputs drawn given ``Z``; several inputs are given one by one, or as a list.
+    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Any:
+        """Outputs drawn given ``Z``, a list where there are several; several inputs are given one by one, or as a list.
 
         >>> from treeamp.channels import SumChannel
         >>> SumChannel(2).sample([1.0, 2.0], [3.0, 4.0])
@@ -170,9 +251,10 @@ class Channel(Factor):
         shape = self._output_shape(inputs[0].shape)
         return self._draw(self._native, inputs, shape, seed)
 
-    def _draw(self, native: _lib.Factor, inputs: list[Array], shape: tuple[int, ...], seed: Any) -> Array:
+    def _draw(self, native: _lib.Factor, inputs: list[Array], shape: tuple[int, ...], seed: Any) -> Any:
         lengths = [int(np.prod(shape))] * self.n_next
-        return native.sample([np.ravel(z) for z in inputs], lengths, check_seed(seed))[0].reshape(shape)
+        drawn = native.sample([np.ravel(z) for z in inputs], lengths, check_seed(seed))
+        return _single([x.reshape(shape) for x in drawn])
 
     def _inputs(self, Z: Any, more: tuple[Any, ...], seed: Any) -> tuple[list[Array], Any]:
         """The inputs of a draw, and its seed, which may stand behind them."""
@@ -184,6 +266,16 @@ class Channel(Factor):
         if len(given) != self.n_prev:
             raise ValueError(f"expected {self.n_prev} inputs, got {len(given)}")
         return [array(z, "Z") for z in given], seed
+
+
+def _single(answers: list[Any]) -> Any:
+    """One answer as itself, several as a list."""
+    return answers[0] if len(answers) == 1 else answers
+
+
+def _paired(answers: list[Any]) -> tuple[Any, Any]:
+    """One pair as itself, several as a pair of lists."""
+    return answers[0] if len(answers) == 1 else tuple(map(list, zip(*answers)))  # type: ignore[return-value]
 
 
 def _repeated(n: int, value: Any) -> list[Any]:

@@ -24,6 +24,15 @@ __all__ = [
 class ComplexLinearChannel(Channel):
     r"""Linear map :math:`x = W z` with a complex matrix.
 
+    Parameters
+    ----------
+    W : array of shape (M, N)
+        The matrix.
+    precompute_svd : bool
+        Kept for scripts that give it; it changes nothing.
+    name : str
+        A name for drawings.
+
     Examples
     --------
     >>> channel = ComplexLinearChannel(np.array([[1j]]))
@@ -96,9 +105,8 @@ class DFTChannel(_Shaped):
     repr_parameters = ("real",)
 
     def __init__(self, real: bool = True) -> None:
-        self.real = bool(real)
+        self._on(None, real)
         self._complex = (not self.real, True)
-        self._on(None, True)
 
     def _unbound(self) -> _lib.Factor:
         return _lib.channel("dft" if self.real else "complex_dft", [])

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import Array, array, count, matrix, number, owned, size_to_shape
+from .._spectrum import gauss_nodes
 from ..errors import ModelError
 from .base_channel import Channel
 
@@ -163,7 +164,18 @@ class AnalyticalLinearChannel(Channel):
     Parameters
     ----------
     ensemble : object
-        With an ``alpha``, and either ``name`` ("gaussian" or "orthogonal") or ``eigenvalues`` of :math:`W^T W`.
+        With an ``alpha``; and what tells the spectrum of :math:`W^T W`: a ``limit`` ("gaussian" or "orthogonal", as have the
+        ensembles of this package), ``eigenvalues``, or ``measure(f)``, the average :math:`E f(\lambda)`, zeros included, of
+        which Gauss nodes are made.
+
+    Examples
+    --------
+    >>> class Even:
+    ...     alpha = 2.0
+    ...     def measure(self, f):
+    ...         return 0.5 * f(1.0) + 0.5 * f(3.0)
+    >>> round(AnalyticalLinearChannel(Even()).compute_backward_error(1.0, 1.0, 1.0), 12)
+    0.375
     """
 
     repr_parameters = ("ensemble", "name")
@@ -176,10 +188,17 @@ class AnalyticalLinearChannel(Channel):
         self._start()
 
     def _make(self) -> _lib.Factor:
-        values = getattr(self.ensemble, "eigenvalues", None)
+        law, values = getattr(self.ensemble, "limit", None), getattr(self.ensemble, "eigenvalues", None)
         if values is not None:
             return _lib.linear_ensemble("eigenvalues", self.alpha, np.ravel(values).tolist())
-        return _lib.linear_ensemble(getattr(self.ensemble, "limit", "gaussian"), self.alpha, [])
+        if law is not None:
+            return _lib.linear_ensemble(law, self.alpha, [])
+        if callable(getattr(self.ensemble, "measure", None)):
+            return _lib.spectrum_ensemble(self.alpha, gauss_nodes(self.ensemble.measure))
+        raise ModelError(
+            f"AnalyticalLinearChannel: nothing tells the spectrum of {type(self.ensemble).__name__}: expected `eigenvalues` of "
+            "W^T W, or a method `measure(f)` that averages over them"
+        )
 
 
 class MarchenkoPasturChannel(Channel):

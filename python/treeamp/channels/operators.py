@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, count, number, owned, size_to_shape
-from ..errors import ModelError, NotAvailable
+from .._arrays import Array, array, complex_array, count, number, owned, size_to_shape
+from ..errors import ModelError
 from .base_channel import Channel
 
 __all__ = [
@@ -26,16 +26,16 @@ __all__ = [
 
 
 class _Shaped(Channel):
-    """A linear map that depends on the shape of its signal."""
+    """A linear map that depends on the shape of its signal, real or complex; a complex one has its parts on the first axis
+    of arrays, and ``shape`` is without that axis."""
 
     shape: tuple[int, ...] | None
+    real: bool = True
 
     def _on(self, shape: Any, real: bool) -> None:
-        if not real:
-            raise NotAvailable(
-                f"{type(self).__name__}(real=False): this map acts on real signals; for a complex one give its matrix to "
-                "ComplexLinearChannel"
-            )
+        self.real = bool(real)
+        if not self.real:
+            self._complex = (True, True)
         given = size_to_shape(shape)
         self.shape = None if given is None else tuple(given)
         self._start()
@@ -44,8 +44,12 @@ class _Shaped(Channel):
         return super()._make()
 
     def _make(self) -> _lib.Factor:
-        native = self._unbound()
-        return native if self.shape is None else native.bind([list(self.shape)])
+        native = self._unbound() if self.real else self._unbound().on_complex()
+        return native if self.shape is None else native.bind([self._parts(self.shape)])
+
+    def _parts(self, shape: tuple[int, ...]) -> list[int]:
+        """The shape of an array of signals of this one."""
+        return list(shape) if self.real else [2, *shape]
 
 
 class GradientChannel(_Shaped):
@@ -62,7 +66,7 @@ class GradientChannel(_Shaped):
         self._on(shape, real)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (len(shape), *shape)
+        return (len(shape), *shape) if self.real else (2, len(shape) - 1, *shape[1:])
 
 
 class LaplacianChannel(_Shaped):
@@ -80,7 +84,17 @@ class LaplacianChannel(_Shaped):
 
 
 class Blur1DChannel(_Shaped):
-    r"""Gaussian blur of a signal of length ``N``: :math:`\hat x_f = e^{-2\pi^2\sigma^2 f^2}\,\hat z_f`."""
+    r"""Gaussian blur of a signal of length ``N``: :math:`\hat x_f = e^{-2\pi^2\sigma^2 f^2}\,\hat z_f`.
+
+    Parameters
+    ----------
+    sigma : float
+        Width :math:`\sigma` of the filter, in samples.
+    N : int
+        Length of the signal.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+    """
 
     repr_parameters = ("sigma", "N")
     _law, _native_parameters = "gaussian_blur", ("sigma",)
@@ -91,7 +105,17 @@ class Blur1DChannel(_Shaped):
 
 
 class Blur2DChannel(_Shaped):
-    r"""Gaussian blur of an image, with one width per axis."""
+    r"""Gaussian blur of an image, with one width per axis: :math:`\hat x_f = e^{-2\pi^2\sum_k\sigma_k^2 f_k^2}\,\hat z_f`.
+
+    Parameters
+    ----------
+    sigma : array
+        Width :math:`\sigma_k` on every axis, or one for all.
+    shape : tuple
+        Shape of the image.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+    """
 
     repr_parameters = ("sigma", "shape")
     _law, _native_parameters = "gaussian_blur", ("sigma",)
@@ -102,27 +126,45 @@ class Blur2DChannel(_Shaped):
 
 
 class ConvChannel(_Shaped):
-    r"""Periodic convolution :math:`x_n = \sum_m w_m z_{n+m}` with a filter of the signal's shape.
+    r"""Periodic convolution :math:`x_n = \sum_m \overline{w_m}\,z_{n+m}` with a filter of the signal's shape.
 
     The filter is applied as tramp applies it, :math:`\hat x = \overline{\hat w}\,\hat z`; flip it for the other convention.
+    With ``real=False`` the signal is complex, its parts on the first axis, and the filter may be.
 
     >>> ConvChannel([0.0, 1.0, 0.0]).sample([1.0, 2.0, 3.0]).round(12)
     array([2., 3., 1.])
+    >>> ConvChannel([0.0, 1j, 0.0], real=False).sample([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]).round(12) + 0.0
+    array([[ 0.,  0.,  0.],
+           [-2., -3., -1.]])
     """
 
     repr_parameters = ("filter",)
 
     def __init__(self, filter: Any, real: bool = True) -> None:
-        self.filter = owned(array(filter, "filter"))
+        self.filter = owned(array(filter, "filter")) if real else complex_array(filter, "filter")
         self._on(self.filter.shape, real)
 
     def _unbound(self) -> _lib.Factor:
+        # h_m = conj(w_{-m}), x_n = sum_m h_m z_{n-m}
         axes = tuple(range(self.filter.ndim))
-        return _lib.convolution(np.ascontiguousarray(np.roll(np.flip(self.filter), 1, axis=axes)))
+        kernel = np.ascontiguousarray(np.roll(np.flip(self.filter), 1, axis=axes).conj())
+        if self.real:
+            return _lib.convolution(kernel)
+        return _lib.complex_convolution(np.ascontiguousarray(kernel.real), np.ascontiguousarray(kernel.imag))
 
 
 class DifferentialChannel(_Shaped):
-    r"""Derivatives :math:`x_n = \sum_k D^1_k (z_{n+e_k} - z_n) + D^2_k (z_{n+e_k} - 2 z_n + z_{n-e_k})`, periodic."""
+    r"""Derivatives :math:`x_n = \sum_k D^1_k (z_{n+e_k} - z_n) + D^2_k (z_{n+e_k} - 2 z_n + z_{n-e_k})`, periodic.
+
+    Parameters
+    ----------
+    D1, D2 : array
+        Coefficients :math:`D^1_k` and :math:`D^2_k`, one per axis.
+    shape : tuple
+        Shape of the signal.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+    """
 
     repr_parameters = ("D1", "D2", "shape")
 
@@ -164,7 +206,7 @@ class RealDFTChannel(_Shaped):
 
 
 class MaskChannel(_Shaped):
-    r"""The entries where ``mask`` is true, in their order, as a vector.
+    r"""The entries :math:`x_i = z_{n_i}` where ``mask`` is true, in their order, as a vector.
 
     >>> MaskChannel([True, False, True]).sample([1.0, 2.0, 3.0])
     array([1., 3.])
@@ -183,7 +225,7 @@ class MaskChannel(_Shaped):
 
 
 class ReshapeChannel(_Shaped):
-    r"""The same components in another shape."""
+    r"""The same components :math:`x = z` in another shape."""
 
     repr_parameters = ("prev_shape", "next_shape")
 
@@ -201,7 +243,7 @@ class ReshapeChannel(_Shaped):
 
 
 class ConcatChannel(Channel):
-    r"""Several signals end to end along an axis; ``Ns`` gives their lengths there.
+    r"""Several signals end to end, :math:`x = (z_1; \dots; z_n)`, along an axis; ``Ns`` gives their lengths there.
 
     >>> ConcatChannel(Ns=[1, 2]).compute_forward_message([1.0, 1.0], [[3.0], [4.0, 5.0]], 0.0, [0.0] * 3)[1]
     array([3., 4., 5.])
@@ -220,12 +262,19 @@ class ConcatChannel(Channel):
         return _lib.channel(self._law, [[0.0], [float(self.n_prev)]]).bind([[n] for n in self.Ns])
 
     def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
-        """Not available: inputs of different lengths have no component to count by; a model's state evolution has it."""
-        raise NotAvailable("ConcatChannel: potentials are those of a model, ask StateEvolution")
+        r""":math:`\bar A` per component of ``x``, Bayes-optimal: the mean over its pieces, weighted by their lengths."""
+        return super().compute_free_energy(az, ax, tau_z)
 
-    compute_mutual_information = compute_free_energy
+    def compute_mutual_information(self, az: Any, ax: Any, tau_z: Any) -> float:
+        r""":math:`I(z; b_z, b_x)` per component of ``x``, Bayes-optimal.
 
-    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Array:
+        >>> pieces = ConcatChannel(Ns=[1, 3]).compute_mutual_information([2.0, 1.0], 1.0, 1.0)
+        >>> round(pieces - (0.25 * 0.5 * float(np.log(3.0)) + 0.75 * 0.5 * float(np.log(2.0))), 12)
+        0.0
+        """
+        return super().compute_mutual_information(az, ax, tau_z)
+
+    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Any:
         """The inputs, given one by one or as a list, end to end.
 
         >>> ConcatChannel(Ns=[1, 2]).sample([3.0], [4.0, 5.0])

@@ -12,14 +12,11 @@ from ..algos import ExpectationPropagation, JoinCallback, StateEvolution, TrackE
 from ..algos.initial_conditions import ConstantInit, CustomInit, Initializer
 from ..algos.metrics import METRICS
 from ..algos.report import Report
-from ..errors import RunError
+from ..errors import MismatchError, RunError
 from ..models import Model, Sample
 from ._pandas import pandas
 
 __all__ = ["BayesOptimalScenario", "TeacherStudentScenario", "run_state_evolution"]
-
-#: How the error of a teacher and a student on different trees begins.
-_DIFFER = "teacher and student differ"
 
 
 def _names(ids: Any, what: str) -> list[str]:
@@ -206,7 +203,7 @@ class TeacherStudentScenario:
 
         Raises
         ------
-        RunError
+        MismatchError
             Where teacher and student are models on different trees, of which theory knows no errors.
         """
         se = self._theory()
@@ -262,8 +259,8 @@ class TeacherStudentScenario:
             kwargs = {k: v for k, v in algo_kwargs.items() if not (k == "initializer" and _is_random(v))}
             try:
                 runs.append(("SE", self.run_se(**kwargs)))
-            except RunError as error:
-                if "EP" not in wanted or not str(error).startswith(_DIFFER):
+            except MismatchError as error:
+                if "EP" not in wanted:
                     raise
                 warnings.warn(f"no state evolution: {error}", RuntimeWarning, stacklevel=3)
         if "EP" in wanted:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays import choice
 from .base_likelihood import Likelihood
 from .laws import (
     AbsLikelihood,
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 #: Likelihoods by the names that ``get_likelihood`` takes.
-LIKELIHOODS: dict[str, Callable[..., Likelihood]] = {
+LIKELIHOOD_CLASSES: dict[str, Callable[..., Likelihood]] = {
     "gaussian": GaussianLikelihood,
     "sgn": SgnLikelihood,
     "abs": AbsLikelihood,
@@ -60,6 +61,4 @@ def get_likelihood(y: Any, likelihood_type: str, **kwargs: Any) -> Likelihood:
     >>> get_likelihood([1.0, -1.0], "door", width=0.5)
     SymmetricDoorLikelihood(y_name='y', width=0.5)
     """
-    if likelihood_type not in LIKELIHOODS:
-        raise ValueError(f"`likelihood_type` must be one of {', '.join(LIKELIHOODS)}, got {likelihood_type!r}")
-    return LIKELIHOODS[likelihood_type](y=y, **kwargs)
+    return LIKELIHOOD_CLASSES[choice(likelihood_type, LIKELIHOOD_CLASSES, "likelihood_type")](y=y, **kwargs)

@@ -8,16 +8,14 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import Array, array, belief, check_seed, inverse, known, owned, positive
-from .._written import overrides, written_likelihood
-from ..base import Factor
-from ..errors import ModelError, NotAvailable
+from .._law import Law
+from .._written import written_likelihood
+from ..errors import ModelError
 
 __all__ = ["Likelihood"]
 
-_INSIDE = "{} has no measures of its own to average with: call compute_backward_vmq_RS, compute_potential_RS or the like"
 
-
-class Likelihood(Factor):
+class Likelihood(Law):
     """A likelihood :math:`p(y|z)`: the channel ``z -> y``, observed.
 
     A subclass of your own sets ``y`` and has ``scalar_backward_mean(az, bz, y)`` and ``scalar_backward_variance(az, bz, y)``,
@@ -27,10 +25,11 @@ class Likelihood(Factor):
 
     n_prev = 1
     repr_parameters: tuple[str, ...] = ("y_name",)
+    _direction = "backward"
 
-    #: Catalogue name of the channel, and its parameters.
-    _law: str = ""
-    _native_parameters: tuple[str, ...] = ()
+    @property
+    def _base(self) -> type:
+        return Likelihood
 
     def _start(self, y: Any, y_name: str, isotropic: bool) -> None:
         self.y: Array | None = None if y is None else owned(array(y, "y"))
@@ -40,19 +39,13 @@ class Likelihood(Factor):
         self._native = self._make()
 
     def _channel(self) -> _lib.Factor:
-        values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
-        return _lib.channel(self._law, values)
+        return _lib.channel(self._law, self._values())
 
     @staticmethod
     def get_size(y: Any) -> Any:
         """The shape of observations, a number for a vector."""
         shape = np.shape(y)
         return shape[0] if len(shape) == 1 else shape
-
-    @property
-    def _is_written(self) -> bool:
-        """Whether this is a class of somebody's own, made of the methods it overrides."""
-        return not self._law and type(self)._make is Likelihood._make
 
     def _make(self) -> _lib.Factor:
         if self._is_written:
@@ -82,16 +75,6 @@ class Likelihood(Factor):
         log_z, mean, variance = (x.reshape(b.shape) for x in law)
         return log_z, mean, variance
 
-    def _written_scalar(self, a: Array, b: Array, y: Array) -> tuple[Array, Array, Array]:
-        """The scalar functions of a subclass; a log-partition that it does not give is NaN."""
-        if not overrides(self, Likelihood, "scalar_backward_mean", "scalar_backward_variance"):
-            raise ModelError(f"{type(self).__name__}: expected methods scalar_backward_mean and scalar_backward_variance")
-        known = overrides(self, Likelihood, "scalar_log_partition")
-        log_z = self.scalar_log_partition(a, b, y) if known else np.nan
-        found = log_z, self.scalar_backward_mean(a, b, y), self.scalar_backward_variance(a, b, y)
-        log_z, mean, variance = (np.array(np.broadcast_to(x, b.shape), dtype=np.float64) for x in found)
-        return log_z, mean, variance
-
     def scalar_backward_mean(self, az: Any, bz: Any, y: Any = None) -> Any:
         r"""Mean :math:`r(a, b; y)` of every component."""
         return self._scalar(az, bz, y)[1][()]
@@ -106,9 +89,7 @@ class Likelihood(Factor):
 
     def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""
-        _, rz, vz = self._scalar(az, bz, y)
-        self._proper(vz)
-        return rz[()], (float(vz.mean()) if self.isotropic else vz[()])
+        return self._posterior(self._scalar(az, bz, y))
 
     def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`z` at the second."""
@@ -116,12 +97,7 @@ class Likelihood(Factor):
         if self.isotropic and np.ndim(az) == 0 and y is None and self.size == b.shape:
             a_new, b_new = self._native.message([(known(az, "az"), b)], 0)
             return a_new, b_new.reshape(b.shape)
-        _, rz, vz = self._scalar(az, bz, y)
-        if self.isotropic:
-            vz = np.asarray(vz.mean())
-        if np.all(vz == 0):
-            return np.full(vz.shape, np.inf)[()], rz[()]
-        return (1 / vz - az)[()], (rz / vz - b)[()]
+        return self._outgoing(az, b, self._scalar(az, bz, y))
 
     def compute_log_partition(self, az: Any, bz: Any, y: Any = None) -> float:
         """Log-partition of the signal: the sum over its components."""
@@ -171,8 +147,7 @@ class Likelihood(Factor):
 
     def compute_backward_state_evolution(self, az: float, tau_z: float) -> float:
         r"""The outgoing precision :math:`1/v - a`."""
-        v = self.compute_backward_error(az, tau_z)
-        return 1 / v - az if v > 0 else float("inf")
+        return self._extrinsic(self.compute_backward_error(az, tau_z), az)
 
     def compute_backward_v_BO(self, az: float, tz0_hat: float) -> float:
         r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
@@ -184,8 +159,7 @@ class Likelihood(Factor):
 
     def compute_backward_state_evolution_BO(self, az: float, tz0_hat: float) -> float:
         r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""
-        v = self.compute_backward_v_BO(az, tz0_hat)
-        return 1 / v - az if v > 0 else float("inf")
+        return self._extrinsic(self.compute_backward_v_BO(az, tz0_hat), az)
 
     def compute_backward_state_evolution_RS(
         self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float, tz0: float
@@ -194,26 +168,17 @@ class Likelihood(Factor):
         v, m, q = self.compute_backward_vmq_RS(az, mz_hat, qz_hat, teacher, tz0_hat)
         return self.compute_a_mhat_qhat_new(v, m, q, az, mz_hat, qz_hat, tz0)
 
-    def b_measure(self, *args: Any, **kwargs: Any) -> Any:
-        """Not available: averages over a teacher's data are taken inside the methods that need them."""
-        raise NotAvailable(_INSIDE.format(type(self).__name__))
-
-    bz_measure = beliefs_measure = b_measure
-
     def compute_backward_vmq_RS(
         self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float
     ) -> tuple[float, float, float]:
         r""":math:`(v, m, q)` of this student on outputs of ``teacher``; :math:`a = \hat q + \hat\tau`."""
-        fields = (float(mz_hat), float(qz_hat), known(az, "az") - float(qz_hat))
-        m, v, q, _ = self._native.overlaps([fields], [float(tz0_hat)], 0, teacher._native)
-        return v, m, q
+        return self._vmq(az, mz_hat, qz_hat, teacher, tz0_hat)
 
     def compute_potential_RS(
         self, az: float, mz_hat: float, qz_hat: float, teacher: Likelihood, tz0_hat: float
     ) -> float:
         r""":math:`\bar A` of this student on outputs of ``teacher``."""
-        fields = (float(mz_hat), float(qz_hat), known(az, "az") - float(qz_hat))
-        return self._native.potential([fields], [float(tz0_hat)], teacher._native)
+        return self._potential_of(az, mz_hat, qz_hat, teacher, tz0_hat)
 
     def sample(self, Z: Any, seed: int | None = None) -> Array:
         """Outputs drawn given ``Z``."""

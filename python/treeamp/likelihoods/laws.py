@@ -28,6 +28,17 @@ __all__ = [
 class GaussianLikelihood(Likelihood):
     r"""Gaussian noise :math:`p(y|z) = N(y; z, \Delta)`; a variance of zero is a noiseless observation.
 
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    var : float
+        The noise :math:`\Delta`.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
     Notes
     -----
     :math:`r = \frac{y + \Delta b}{1 + \Delta a}`, :math:`v = \frac\Delta{1 + \Delta a}`; the message is constant,
@@ -53,6 +64,15 @@ class GaussianLikelihood(Likelihood):
 class SgnLikelihood(Likelihood):
     r"""Sign :math:`y = \operatorname{sign}(z)`, :math:`y = \pm1`: a normal truncated to the side of :math:`y`.
 
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
     Examples
     --------
     >>> SgnLikelihood(y=[1.0]).compute_backward_posterior(1.0, [-5e4])[1] > 0
@@ -66,7 +86,17 @@ class SgnLikelihood(Likelihood):
 
 
 class AbsLikelihood(Likelihood):
-    r"""Absolute value :math:`y = |z|`: :math:`z = \pm y`, :math:`r = y\tanh(b y)`, :math:`v = y^2 - r^2`."""
+    r"""Absolute value :math:`y = |z|`: :math:`z = \pm y`, :math:`r = y\tanh(b y)`, :math:`v = y^2 - r^2`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    """
 
     _law = "abs"
 
@@ -75,7 +105,19 @@ class AbsLikelihood(Likelihood):
 
 
 class AsymmetricAbsLikelihood(Likelihood):
-    r"""Absolute value with its symmetry broken: :math:`y = -z` below ``shift``, :math:`y = z` from there on."""
+    r"""Absolute value with its symmetry broken: :math:`y = -z` below ``shift``, :math:`y = z` from there on.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    shift : float
+        Where the two lines meet.
+    """
 
     repr_parameters = ("y_name", "shift")
     _law, _native_parameters = "asymmetric_abs", ("shift",)
@@ -86,7 +128,17 @@ class AsymmetricAbsLikelihood(Likelihood):
 
 
 class ReluLikelihood(Likelihood):
-    r"""Rectified :math:`y = \max(0, z)`: :math:`z = y` where :math:`y > 0`, else a normal truncated to :math:`z \le 0`."""
+    r"""Rectified :math:`y = \max(0, z)`: :math:`z = y` where :math:`y > 0`, else a normal truncated to :math:`z \le 0`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    """
 
     _law = "relu"
 
@@ -95,7 +147,19 @@ class ReluLikelihood(Likelihood):
 
 
 class LeakyReluLikelihood(Likelihood):
-    r"""Leaky rectified :math:`y = z` for :math:`z \ge 0`, :math:`y = \gamma z` else: :math:`z` is known exactly."""
+    r"""Leaky rectified :math:`y = z` for :math:`z \ge 0`, :math:`y = \gamma z` else: :math:`z` is known exactly.
+
+    Parameters
+    ----------
+    slope : float
+        The slope :math:`\gamma` below zero.
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    """
 
     repr_parameters = ("y_name", "slope")
     _law, _native_parameters = "leaky_relu", ("slope",)
@@ -106,7 +170,17 @@ class LeakyReluLikelihood(Likelihood):
 
 
 class HardTanhLikelihood(Likelihood):
-    r"""Clipped :math:`y = \max(-1, \min(1, z))`."""
+    r"""Clipped :math:`y = \max(-1, \min(1, z))`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    """
 
     _law = "hard_tanh"
 
@@ -118,6 +192,17 @@ class HardSigmoidLikelihood(Likelihood):
     r"""Clipped line :math:`y = \max(0, \min(1, \frac12 + \frac z{2L}))` with knee :math:`L`, as the channel.
 
     ``l`` is another name of ``knee``.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    knee, l : float
+        The knee :math:`L`, by either name.
     """
 
     repr_parameters = ("y_name", "knee")
@@ -129,7 +214,19 @@ class HardSigmoidLikelihood(Likelihood):
 
 
 class SymmetricDoorLikelihood(Likelihood):
-    r"""Symmetric door :math:`y = \operatorname{sign}(|z| - K)`, :math:`K` being the ``width``."""
+    r"""Symmetric door :math:`y = \operatorname{sign}(|z| - K)`, :math:`K` being the ``width``.
+
+    Parameters
+    ----------
+    width : float
+        The width :math:`K`, positive.
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    """
 
     repr_parameters = ("y_name", "width")
     _law, _native_parameters = "symmetric_door", ("width",)
@@ -141,6 +238,15 @@ class SymmetricDoorLikelihood(Likelihood):
 
 class ModulusLikelihood(Likelihood):
     r"""Modulus :math:`y = |z|` of a complex :math:`z`, whose parts are on the first axis of its arrays.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
 
     Notes
     -----

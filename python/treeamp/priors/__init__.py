@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays import choice
 from .base_prior import Prior
+from .committee import CommitteeBinaryPrior
 from .laws import (
     BinaryPrior,
-    CommitteeBinaryPrior,
     ExponentialPrior,
     GaussBernoulliPrior,
     GaussianMixturePrior,
@@ -51,7 +52,7 @@ __all__ = [
 ]
 
 #: Priors by the names that ``get_prior`` takes.
-PRIORS: dict[str, Callable[..., Prior]] = {
+PRIOR_CLASSES: dict[str, Callable[..., Prior]] = {
     "gaussian": GaussianPrior,
     "gauss_bernoulli": GaussBernoulliPrior,
     "binary": BinaryPrior,
@@ -74,6 +75,4 @@ def get_prior(size: Any, prior_type: str, **kwargs: Any) -> Prior:
     >>> get_prior(10, "gauss_bernoulli", rho=0.1)
     GaussBernoulliPrior(size=10, rho=0.1, mean=0.0, var=1.0)
     """
-    if prior_type not in PRIORS:
-        raise ValueError(f"`prior_type` must be one of {', '.join(PRIORS)}, got {prior_type!r}")
-    return PRIORS[prior_type](size, **kwargs)
+    return PRIOR_CLASSES[choice(prior_type, PRIOR_CLASSES, "prior_type")](size, **kwargs)

@@ -8,16 +8,14 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import Array, array, belief, check_memory, check_seed, known, size_to_shape
-from .._written import overrides, written_prior
-from ..base import Factor
-from ..errors import ModelError, NotAvailable
+from .._law import Law
+from .._written import written_prior
+from ..errors import ModelError
 
 __all__ = ["Prior"]
 
-_INSIDE = "{} has no measures of its own to average with: call compute_forward_vmq_RS, compute_potential_RS or the like"
 
-
-class Prior(Factor):
+class Prior(Law):
     """A prior :math:`p(x)`, the same for every component.
 
     ``size`` is a number of components, a shape, or ``None`` for the limit of large sizes (state evolution only).
@@ -40,26 +38,21 @@ class Prior(Factor):
 
     n_next = 1
     size: Any
+    _direction = "forward"
 
-    #: Catalogue name of the law, and the names of its parameters in the order of the native constructor.
-    _law: str = ""
-    _native_parameters: tuple[str, ...] = ()
+    @property
+    def _base(self) -> type:
+        return Prior
 
     def _start(self, size: Any, isotropic: bool) -> None:
         self.size = size
         self.isotropic = bool(isotropic)
         self._native = self._make()
 
-    @property
-    def _is_written(self) -> bool:
-        """Whether this is a class of somebody's own, made of the methods it overrides."""
-        return not self._law and type(self)._make is Prior._make
-
     def _make(self) -> _lib.Factor:
         if self._is_written:
             return written_prior(self, Prior)
-        values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
-        return _lib.prior(self._law, size_to_shape(self.size), values)
+        return _lib.prior(self._law, size_to_shape(self.size), self._values())
 
     def _complex_native(self) -> _lib.Factor:
         if not self._law:
@@ -70,8 +63,7 @@ class Prior(Factor):
                 f"{type(self).__name__}: a complex signal has its real and imaginary parts on the first axis, "
                 f"expected size=(2, ...), got {self.size}"
             )
-        values = [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
-        return _lib.prior(self._law, None if shape is None else shape[1:], values, True)
+        return _lib.prior(self._law, None if shape is None else shape[1:], self._values(), True)
 
     # --- expectation propagation
 
@@ -90,15 +82,6 @@ class Prior(Factor):
             raise ValueError(f"`bx` must have shape {tuple(shape)}, as the prior has, got {b.shape}")
         return b
 
-    def _written_scalar(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
-        """The scalar functions of a subclass; a log-partition that it does not give is NaN."""
-        if not overrides(self, Prior, "scalar_forward_mean", "scalar_forward_variance"):
-            raise ModelError(f"{type(self).__name__}: expected methods scalar_forward_mean and scalar_forward_variance")
-        known = overrides(self, Prior, "scalar_log_partition")
-        found = (self.scalar_log_partition(a, b) if known else np.nan), self.scalar_forward_mean(a, b), self.scalar_forward_variance(a, b)
-        log_z, mean, variance = (np.array(np.broadcast_to(x, b.shape), dtype=np.float64) for x in found)
-        return log_z, mean, variance
-
     def scalar_forward_mean(self, ax: Any, bx: Any) -> Any:
         r"""Mean :math:`r(a, b)` of every component."""
         return self._scalar(ax, bx)[1][()]
@@ -113,9 +96,7 @@ class Prior(Factor):
 
     def compute_forward_posterior(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""
-        _, rx, vx = self._scalar(ax, self._sized(bx))
-        self._proper(vx)
-        return rx[()], (float(vx.mean()) if self.isotropic else vx[()])
+        return self._posterior(self._scalar(ax, self._sized(bx)))
 
     def compute_forward_message(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`x` at the second."""
@@ -123,12 +104,7 @@ class Prior(Factor):
         if self.isotropic and np.ndim(ax) == 0 and size_to_shape(self.size) == list(b.shape):
             a_new, b_new = self._native.message([(known(ax, "ax"), b)], 0)
             return a_new, b_new.reshape(b.shape)
-        _, rx, vx = self._scalar(ax, bx)
-        if self.isotropic:
-            vx = np.asarray(vx.mean())
-        if np.all(vx == 0):
-            return np.full(vx.shape, np.inf)[()], rx[()]
-        return (1 / vx - ax)[()], (rx / vx - b)[()]
+        return self._outgoing(ax, b, self._scalar(ax, bx))
 
     def compute_log_partition(self, ax: Any, bx: Any) -> float:
         """Log-partition of the signal: the sum over its components."""
@@ -180,8 +156,7 @@ class Prior(Factor):
 
     def compute_forward_state_evolution(self, ax: float) -> float:
         r"""The outgoing precision :math:`1/v - a`."""
-        v = self.compute_forward_error(ax)
-        return 1 / v - ax if v > 0 else float("inf")
+        return self._extrinsic(self.compute_forward_error(ax), ax)
 
     def compute_forward_v_BO(self, ax: float, tx0_hat: float) -> float:
         r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
@@ -195,8 +170,7 @@ class Prior(Factor):
 
     def compute_forward_state_evolution_BO(self, ax: float, tx0_hat: float) -> float:
         r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""
-        v = self.compute_forward_v_BO(ax, tx0_hat)
-        return 1 / v - ax if v > 0 else float("inf")
+        return self._extrinsic(self.compute_forward_v_BO(ax, tx0_hat), ax)
 
     def compute_forward_state_evolution_RS(
         self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float, tx0: float
@@ -205,26 +179,17 @@ class Prior(Factor):
         v, m, q = self.compute_forward_vmq_RS(ax, mx_hat, qx_hat, teacher, tx0_hat)
         return self.compute_a_mhat_qhat_new(v, m, q, ax, mx_hat, qx_hat, tx0)
 
-    def b_measure(self, *args: Any, **kwargs: Any) -> Any:
-        """Not available: averages over a teacher's data are taken inside the methods that need them."""
-        raise NotAvailable(_INSIDE.format(type(self).__name__))
-
-    bx_measure = beliefs_measure = b_measure
-
     def compute_forward_vmq_RS(
         self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float
     ) -> tuple[float, float, float]:
         r""":math:`(v, m, q)` of this student on signals of ``teacher``; :math:`a = \hat q + \hat\tau`."""
-        fields = (float(mx_hat), float(qx_hat), known(ax, "ax") - float(qx_hat))
-        m, v, q, _ = self._native.overlaps([fields], [float(tx0_hat)], 0, teacher._native)
-        return v, m, q
+        return self._vmq(ax, mx_hat, qx_hat, teacher, tx0_hat)
 
     def compute_potential_RS(
         self, ax: float, mx_hat: float, qx_hat: float, teacher: Prior, tx0_hat: float
     ) -> float:
         r""":math:`\bar A` of this student on signals of ``teacher``."""
-        fields = (float(mx_hat), float(qx_hat), known(ax, "ax") - float(qx_hat))
-        return self._native.potential([fields], [float(tx0_hat)], teacher._native)
+        return self._potential_of(ax, mx_hat, qx_hat, teacher, tx0_hat)
 
     def sample(self, seed: int | None = None) -> Array:
         """A signal drawn from the prior."""

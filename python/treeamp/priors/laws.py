@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import array, number, owned
-from ..errors import NotAvailable
 from .base_prior import Prior
 
 __all__ = [
     "BinaryPrior",
-    "CommitteeBinaryPrior",
     "ExponentialPrior",
     "GaussBernoulliPrior",
     "GaussianMixturePrior",
@@ -84,6 +82,15 @@ class GaussBernoulliPrior(Prior):
 class BinaryPrior(Prior):
     r"""Binary prior: :math:`x = +1` with probability ``p_pos``, else :math:`-1`.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    p_pos : float
+        Probability of :math:`+1`.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
     Notes
     -----
     :math:`r = \tanh(b + \frac12\ln\frac{p}{1-p})`, :math:`v = 1 - r^2`, without the cancellation.
@@ -104,6 +111,15 @@ class BinaryPrior(Prior):
 
 class GaussianMixturePrior(Prior):
     r"""Mixture :math:`p(x) = \sum_k p_k\,N(x; m_k, \sigma_k^2)`; a variance of zero is a point mass.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    probs, means, vars : array
+        Weights :math:`p_k` that add up to 1, means :math:`m_k` and variances :math:`\sigma_k^2`.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
 
     Examples
     --------
@@ -130,6 +146,15 @@ class GaussianMixturePrior(Prior):
 class ExponentialPrior(Prior):
     r"""Exponential prior :math:`p(x) = \frac1m e^{-x/m}` on :math:`x \ge 0`.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    mean : float
+        :math:`m`, positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
     Examples
     --------
     >>> float(ExponentialPrior(size=1, mean=2.0).compute_forward_posterior(0.0, [0.0])[0][0])
@@ -146,6 +171,15 @@ class ExponentialPrior(Prior):
 
 class PositivePrior(Prior):
     r"""Positive prior :math:`p(x) \propto 1_{x \ge 0}\,N(x; m, \sigma^2)`; by default :math:`2\,1_{x\ge0} N(x; 0, 1)`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    mean, var : float
+        :math:`m` and :math:`\sigma^2` of the normal law that is cut.
 
     Examples
     --------
@@ -164,6 +198,17 @@ class PositivePrior(Prior):
 class IntervalPrior(Prior):
     r"""Truncated normal :math:`p(x) \propto 1_{l \le x \le h}\,N(x; m, \sigma^2)`.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    low, high : float
+        The ends, which may be infinite.
+    mean, var : float
+        :math:`m` and :math:`\sigma^2` of the normal law that is cut.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
     Examples
     --------
     >>> 0 < IntervalPrior(size=1, low=0.0, high=1.0).second_moment() < 1
@@ -179,10 +224,3 @@ class IntervalPrior(Prior):
         self.low, self.high = number(low, "low"), number(high, "high")
         self.mean, self.var = number(mean, "mean"), number(var, "var")
         self._start(size, isotropic)
-
-
-class CommitteeBinaryPrior(Prior):
-    r"""Binary weights of a committee, with beliefs of full covariance between its units. Not available yet."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotAvailable("CommitteeBinaryPrior needs low-rank factors, which are not available yet")

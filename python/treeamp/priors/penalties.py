@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _lib
 from .._arrays import Array, array, belief, count, number, size_to_shape
+from .._law import STUDENT_ONLY
 from ..errors import ModelError
 from .base_prior import Prior
 
@@ -37,13 +38,32 @@ class _Penalty(Prior):
     def _complex_native(self) -> _lib.Factor:
         raise ModelError(f"{type(self).__name__}: a penalty of a real signal, got a complex one")
 
+    _teaches = False
+
     def sample(self, seed: int | None = None) -> Array:
         """Not known from a penalty."""
         raise ModelError(f"{type(self).__name__}: a penalty is no law, signals cannot be drawn from it")
 
+    def compute_forward_v_BO(self, ax: float, tx0_hat: float) -> float:
+        """Not known from a penalty: it has no data of its own."""
+        raise ModelError(f"{type(self).__name__}: {STUDENT_ONLY}")
+
+    def compute_forward_overlap(self, ax: float) -> float:
+        """Not known from a penalty: it has no data of its own."""
+        return self.compute_forward_v_BO(ax, 0.0)
+
 
 class MAP_L1NormPrior(_Penalty):
     r"""The penalty :math:`\gamma\|x\|_1`, the mode of a Laplace law.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    gamma : float
+        The strength :math:`\gamma`, not negative.
+    isotropic : bool
+        Kept for scripts that give it.
 
     Notes
     -----
@@ -82,8 +102,19 @@ class _OnWholeArrays(_Penalty):
 
 
 class MAP_L21NormPrior(_OnWholeArrays):
-    r"""The penalty :math:`\gamma\sum_n\|x_n\|_2` of an array whose groups :math:`x_n` run along the first axis: total
-    variation, on a gradient.
+    r"""The penalty :math:`\gamma\sum_n\|x_n\|_2` of an array whose groups :math:`x_n` run along one axis, the first unless
+    ``axis`` says otherwise: total variation, on a gradient.
+
+    Parameters
+    ----------
+    size : tuple
+        Shape of the array.
+    gamma : float
+        The strength :math:`\gamma`, not negative.
+    axis : int
+        The axis along which the members of a group lie; negative ones count from the last.
+    isotropic : bool
+        Kept for scripts that give it.
 
     Notes
     -----
@@ -94,21 +125,34 @@ class MAP_L21NormPrior(_OnWholeArrays):
     >>> MAP_L21NormPrior(size=(2, 2), gamma=1.0).compute_forward_posterior(1.0, [[3.0, 0.1], [4.0, 0.2]])[0]
     array([[2.4, 0. ],
            [3.2, 0. ]])
+    >>> MAP_L21NormPrior(size=(2, 2), gamma=1.0, axis=-1).compute_forward_posterior(1.0, [[3.0, 4.0], [0.1, 0.2]])[0]
+    array([[2.4, 3.2],
+           [0. , 0. ]])
     """
 
     repr_parameters = ("size", "gamma", "axis")
-    _law, _native_parameters = "l21", ("gamma",)
+    _law, _native_parameters = "l21", ("gamma", "axis")
 
     def __init__(self, size: Any, gamma: float = 1, axis: int = 0, isotropic: bool = True) -> None:
         self.gamma = number(gamma, "gamma")
-        self.axis = count(axis, "axis", 0)
-        if self.axis != 0:
-            raise ModelError(f"MAP_L21NormPrior: `axis` must be 0, the members of a group on the first axis, got {axis}")
+        axes = len(size_to_shape(size) or [0])
+        self.axis = count(axis, "axis", -axes) % axes if axes else 0
+        if axes and axis >= axes:
+            raise ModelError(f"MAP_L21NormPrior: `axis` must be one of the {axes} axes of size={size}, got {axis}")
         self._start(size, isotropic)
 
 
 class MAP_L2NormPrior(_Penalty):
     r"""The quadratic penalty :math:`\frac\gamma2\|x - m\|^2`, the mode of a Gaussian law; free for :math:`\gamma = 0`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    gamma, mean : float
+        The strength :math:`\gamma`, not negative, and the centre :math:`m`.
+    isotropic : bool
+        Kept for scripts that give it.
 
     Examples
     --------
@@ -126,6 +170,15 @@ class MAP_L2NormPrior(_Penalty):
 
 class MAP_BoxPrior(_Penalty):
     r"""The constraint :math:`l \le x \le h`; either end may be infinite.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    low, high : float
+        The ends :math:`l < h`.
+    isotropic : bool
+        Kept for scripts that give it.
 
     Examples
     --------

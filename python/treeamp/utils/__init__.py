@@ -1,5 +1,5 @@
-"""Averages over Gaussian and exponential laws."""
+"""Averages over Gaussian and exponential laws, and small functions of arrays."""
 
-from . import integration
+from . import integration, misc
 
-__all__ = ["integration"]
+__all__ = ["integration", "misc"]

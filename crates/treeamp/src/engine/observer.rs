@@ -16,6 +16,9 @@ pub struct SweepView<'a, A: Algorithm> {
     pub fallback: bool,
     /// The residual: the largest relative change of a variable's moments; of a fallback, its own.
     pub residual: f64,
+    /// Updates of the sweep that were skipped because a tilted law or a belief was improper: where there are some, what has
+    /// not changed need not have settled.
+    pub improper: usize,
     /// The tree.
     pub tree: &'a Tree,
     pub(super) marginals: &'a [A::Marginal],
@@ -24,6 +27,12 @@ pub struct SweepView<'a, A: Algorithm> {
 }
 
 impl<'a, A: Algorithm> SweepView<'a, A> {
+    /// The same after a sweep that skipped so many updates.
+    pub(super) fn skipping(mut self, improper: usize) -> Self {
+        self.improper = improper;
+        self
+    }
+
     /// What is known about a variable now.
     #[must_use]
     pub fn marginal(&self, variable: &str) -> Option<&'a A::Marginal> {
@@ -59,6 +68,7 @@ impl<A: Algorithm> Engine<'_, A> {
             sweep,
             fallback,
             residual,
+            improper: 0,
             tree: self.tree,
             marginals: &state.marginals,
             store: &state.store[..self.tree.edges().len()],

@@ -194,6 +194,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         }
         let beyond = sweep > engine.options.max_sweeps;
         let view = engine.view(state, sweep, residual, beyond);
+        let view = view.skipping(improper);
         if let ControlFlow::Break(reason) = observer.after_sweep(&view) {
             return ControlFlow::Break(Termination::Stopped(reason));
         }

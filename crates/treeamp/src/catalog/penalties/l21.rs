@@ -1,5 +1,5 @@
-//! The group penalty $E(x) = \lambda\sum_n\|x_n\|_2$ of an array of shape $d \times N \times \dots$, whose groups
-//! $x_n \in \mathbb R^d$ run along the first axis.
+//! The group penalty $E(x) = \lambda\sum_n\|x_n\|_2$ of an array whose groups $x_n \in \mathbb R^d$ run along one axis of
+//! length $d$, the first unless told otherwise.
 //!
 //! # Mode
 //! Group soft thresholding: $r_n = \frac{b_n}{a}(1 - \lambda/\|b_n\|)_+$, and where $\|b_n\| > \lambda$ the Jacobian
@@ -21,26 +21,58 @@ use crate::separable::Penalty;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct L21 {
     strength: f64,
+    axis: usize,
 }
 
 impl L21 {
     /// Catalogue name.
     pub const NAME: &'static str = "l21";
 
-    /// The penalty of this strength $\lambda$.
+    /// The penalty of this strength $\lambda$, of groups along the first axis.
     ///
     /// # Errors
     /// Unless the strength is not negative and finite.
     pub fn new(strength: f64) -> Result<Self, ModelError> {
+        Self::along(0, strength)
+    }
+
+    /// The penalty of this strength $\lambda$, of groups along an axis.
+    ///
+    /// # Errors
+    /// Unless the strength is not negative and finite.
+    pub fn along(axis: usize, strength: f64) -> Result<Self, ModelError> {
         let strength = check_strength(Self::NAME, strength)?;
-        Ok(Self { strength })
+        Ok(Self { strength, axis })
+    }
+
+    fn groups(&self, shape: &[usize]) -> Groups {
+        Groups {
+            count: shape.iter().product::<usize>() / shape[self.axis],
+            members: shape[self.axis],
+            step: shape[self.axis + 1..].iter().product(),
+        }
     }
 }
 
-/// $\|x_n\|$ of the group `n` of `count`.
-fn norm(x: &[f64], n: usize, count: usize) -> f64 {
-    let square = x[n..].iter().step_by(count).map(|x| x * x).sum::<f64>();
-    square.sqrt()
+/// Where the groups of an array lie: `members` entries each, `step` apart.
+struct Groups {
+    count: usize,
+    members: usize,
+    step: usize,
+}
+
+impl Groups {
+    /// The places of group `n`.
+    fn places(&self, n: usize) -> impl Iterator<Item = usize> + use<> {
+        let (step, members) = (self.step, self.members);
+        let start = n / step * step * members + n % step;
+        (0..members).map(move |k| start + k * step)
+    }
+
+    /// $\|x_n\|$.
+    fn norm(&self, x: &[f64], n: usize) -> f64 {
+        self.places(n).map(|i| x[i] * x[i]).sum::<f64>().sqrt()
+    }
 }
 
 impl Penalty for L21 {
@@ -49,10 +81,11 @@ impl Penalty for L21 {
     }
 
     fn proximal(&self, shape: &[usize], a: f64, b: &[f64], mode: &mut [f64]) -> f64 {
-        let (d, count) = (shape[0] as f64, b.len() / shape[0]);
+        let groups = self.groups(shape);
+        let d = groups.members as f64;
         let mut trace = 0.0;
-        for n in 0..count {
-            let size = norm(b, n, count);
+        for n in 0..groups.count {
+            let size = groups.norm(b, n);
             let active = size > self.strength;
             if a < 0.0 || (active && a <= 0.0) {
                 return f64::INFINITY;
@@ -62,10 +95,7 @@ impl Penalty for L21 {
                 trace += d - (d - 1.0) * ratio;
             }
             let scale = if active { (1.0 - ratio) / a } else { 0.0 };
-            let group = mode[n..].iter_mut().step_by(count);
-            for (r, b) in group.zip(b[n..].iter().step_by(count)) {
-                *r = scale * b;
-            }
+            groups.places(n).for_each(|i| mode[i] = scale * b[i]);
         }
         if trace > 0.0 {
             trace / (a * b.len() as f64)
@@ -76,10 +106,11 @@ impl Penalty for L21 {
 
     /// Along $b_n$ by chords; across it the slope $\frac1a(1 - \lambda/\|b_n\|)_+$ has no jump.
     fn softened(&self, shape: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
-        let (d, count) = (shape[0] as f64, b.len() / shape[0]);
+        let groups = self.groups(shape);
+        let d = groups.members as f64;
         let over = |size: f64| (size - self.strength).max(0.0);
-        let slopes = (0..count).map(|n| {
-            let size = norm(b, n, count);
+        let slopes = (0..groups.count).map(|n| {
+            let size = groups.norm(b, n);
             let along = (over(size + h) - over(size - h)) / (2.0 * h);
             let across = if size > 0.0 { over(size) / size } else { 0.0 };
             along + (d - 1.0) * across
@@ -88,13 +119,17 @@ impl Penalty for L21 {
     }
 
     fn energy(&self, shape: &[usize], x: &[f64]) -> f64 {
-        let count = x.len() / shape[0];
-        self.strength * (0..count).map(|n| norm(x, n, count)).sum::<f64>()
+        let groups = self.groups(shape);
+        let sizes = (0..groups.count).map(|n| groups.norm(x, n));
+        self.strength * sizes.sum::<f64>()
     }
 
     fn check_shape(&self, shape: &[usize]) -> Result<(), String> {
-        if shape.is_empty() {
-            return Err("an array whose first axis runs over the members of a group".to_owned());
+        let axis = self.axis;
+        if shape.len() <= axis {
+            return Err(format!(
+                "an array whose axis {axis} runs over the members of a group"
+            ));
         }
         Ok(())
     }
@@ -102,7 +137,7 @@ impl Penalty for L21 {
     /// The law $e^{-\lambda\|x\|}$ on $\mathbb R^d$ has variance $(d + 1)/\lambda^2$ per component.
     fn nominal(&self, shape: &[usize]) -> Tilt {
         Tilt {
-            a: self.strength * self.strength / (shape[0] as f64 + 1.0),
+            a: self.strength * self.strength / (shape[self.axis] as f64 + 1.0),
             b: 0.0,
         }
     }

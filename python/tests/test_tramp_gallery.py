@@ -1,0 +1,99 @@
+"""Scripts of the kinds in tramp's gallery, smaller, with what made them go wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treeamp as ta
+from treeamp.experiments import BayesOptimalScenario, TeacherStudentScenario
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sign_retrieval_with_early_stopping(seed: int) -> None:
+    """The first sweeps have improper laws and change nothing: that is no reason to stop."""
+    model = ta.glm_generative(N=500, alpha=1.3, ensemble_type="gaussian", prior_type="gauss_bernoulli", output_type="abs",
+                              prior_rho=0.6, prior_mean=0.01, seed=seed)  # fmt: skip
+    scenario = BayesOptimalScenario(model, x_ids=["x"])
+    scenario.setup(seed)
+    early = ta.EarlyStopping(wait_increase=10, tol=1e-4)
+    x = scenario.run_ep(max_iter=200, damping=0.1, callback=early)["x"]["r"]
+    # recovered, up to the tolerance of the callback
+    assert ta.sign_symmetric_mse(scenario.x_true["x"], x) < 1e-4
+
+
+class SparseGradientTeacher:
+    def __init__(self, N: int, rho: float, noise_var: float) -> None:
+        self.prior_grad = ta.GaussBernoulliPrior(size=(1, N), rho=rho)
+        self.channel = ta.GaussianChannel(var=noise_var)
+
+    def sample(self, seed: Any = None) -> dict[str, Any]:
+        if seed:
+            np.random.seed(seed)
+        z = self.prior_grad.sample()
+        x = z.ravel().cumsum()
+        x = x - x.mean()
+        return {"x": x, "z": z, "y": self.channel.sample(x)}
+
+
+@pytest.mark.parametrize("damping", [0.1, None])
+def test_a_sparse_gradient_that_diverges_at_the_damping_given(damping: float | None) -> None:
+    N, rho, noise_var = 400, 0.04, 1e-2
+    student = (
+        ta.GaussianPrior(size=(N,)) @ ta.SIMOVariable(id="x", n_next=2) @ (
+            ta.GaussianChannel(var=noise_var) @ ta.O("y") + (
+                ta.GradientChannel(shape=(N,)) + ta.GaussBernoulliPrior(size=(1, N), rho=rho)
+            ) @ ta.MILeafVariable(id="z", n_prev=2)
+        )
+    ).to_model()  # fmt: skip
+    scenario = TeacherStudentScenario(SparseGradientTeacher(N, rho, noise_var), student, x_ids=["x", "z"])
+    scenario.setup(seed=1)
+    scenario.run_ep(max_iter=1000, damping=damping, callback=ta.EarlyStoppingEP(tol=1e-2))
+    report = scenario.report
+    assert report is not None and report.adaptive and "having diverged without" in report.message
+    # the observation itself has an error of 0.01
+    assert ta.mean_squared_error(scenario.x_true["x"], scenario.x_pred["x"]) < 0.1 * noise_var
+    left = ta.ExpectationPropagation(scenario.student).iterate(max_iter=1000, damping=damping, fallback="forbidden")
+    assert left.termination == "diverging" and not left.adaptive
+
+
+def test_one_callback_for_both_algorithms() -> None:
+    """Means in expectation propagation, variances in state evolution."""
+    model = ta.glm_generative(N=300, alpha=1.0, ensemble_type="gaussian", prior_type="gauss_bernoulli", output_type="gaussian",
+                              prior_rho=0.1, output_var=0.01, seed=1)  # fmt: skip
+    records = BayesOptimalScenario(model).setup(2).run_all(max_iter=100, callback=ta.EarlyStoppingEP(tol=1e-6))
+    v = {record["source"]: record["v"] for record in records}
+    # N = 300: the error fluctuates about its prediction
+    assert v["EP"] == pytest.approx(v["SE"], rel=0.5) and 0 < v["mse"] < 0.05
+
+
+def test_a_denoiser_that_starts_at_zero() -> None:
+    """A soft threshold of nothing is zero with no slope: it hears of the data all the same, and finds the lasso."""
+    N, M = 60, 100
+    W = ta.GaussianEnsemble(M, N).generate(seed=0)
+    rng = np.random.default_rng(1)
+    y = W @ (rng.normal(size=N) * (rng.random(N) < 0.3)) + 0.1 * rng.normal(size=M)
+    lasso = ta.MAP((ta.MAP_L1NormPrior(N, gamma=2.0) @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z")
+                    @ ta.GaussianLikelihood(y, 0.05)).to_model())  # fmt: skip
+    assert lasso.iterate().converged
+
+    class Soft(ta.Prior):
+        def __init__(self, size: int) -> None:
+            self.size = size
+            self.repr_init()
+
+        def scalar_forward_mean(self, ax: Any, bx: Any) -> Any:
+            return np.sign(bx) * np.maximum(np.abs(bx) - 2.0, 0.0) / ax
+
+        def scalar_forward_variance(self, ax: Any, bx: Any) -> Any:
+            return (np.abs(bx) > 2.0) / ax
+
+    function = ta.CustomPrior(N, mean=lambda a, b: np.sign(b) * np.maximum(np.abs(b) - 2.0, 0.0) / a, name="soft")
+    for prior in (Soft(N), function):
+        model = (prior @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ ta.GaussianLikelihood(y, 0.05)).to_model()
+        report = ta.ExpectationPropagation(model).iterate(max_iter=500, damping=0.3)
+        assert report.converged
+        # fixed points of both are minimisers; tolerances of both runs
+        assert report.mean("x") == pytest.approx(lasso.minimiser("x"), abs=1e-4)

@@ -1,0 +1,108 @@
+r"""What priors and likelihoods share: the law of one variable, component by component.
+
+Each is its log-partition :math:`A`, with :math:`r = \partial_b A` and :math:`v = \partial_b^2 A`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array, known
+from ._written import overrides
+from .base import Factor
+from .errors import ModelError, NotAvailable
+
+__all__ = ["Law"]
+
+
+#: Why a penalty has no averages of its own.
+STUDENT_ONLY = "a penalty is no law, and has no data of its own: it can be the student of compute_forward_vmq_RS only"
+
+
+class Law(Factor):
+    """The law of one variable. A subclass says which way its messages go, and how its moments are had."""
+
+    #: Catalogue name of the law, and the names of its parameters in the order of the native constructor.
+    _law: str = ""
+    _native_parameters: tuple[str, ...] = ()
+    #: Which way its messages go, as in the names of its methods.
+    _direction: str = ""
+    #: Whether data can be drawn from it.
+    _teaches: bool = True
+
+    @property
+    def _base(self) -> type:
+        """The class whose methods one of somebody's own overrides."""
+        raise NotImplementedError
+
+    @property
+    def _is_written(self) -> bool:
+        """Whether this is a class of somebody's own, made of the methods it overrides."""
+        return not self._law and getattr(type(self), "_make") is getattr(self._base, "_make")
+
+    def _values(self) -> list[list[float]]:
+        return [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
+
+    # --- expectation propagation
+
+    def _written_scalar(self, a: Array, b: Array, *y: Array) -> tuple[Array, Array, Array]:
+        """The scalar functions of a subclass; a log-partition that it does not give is NaN."""
+        names = f"scalar_{self._direction}_mean", f"scalar_{self._direction}_variance"
+        if not overrides(self, self._base, *names):
+            raise ModelError(f"{type(self).__name__}: expected methods {names[0]} and {names[1]}")
+        has_potential = overrides(self, self._base, "scalar_log_partition")
+        found = [getattr(self, "scalar_log_partition")(a, b, *y) if has_potential else np.nan]
+        found += [getattr(self, name)(a, b, *y) for name in names]
+        log_z, mean, variance = (np.array(np.broadcast_to(x, b.shape), dtype=np.float64) for x in found)
+        return log_z, mean, variance
+
+    def _posterior(self, moments: tuple[Array, Array, Array]) -> tuple[Any, Any]:
+        """Mean of every component, and variance: averaged, or of every component when not isotropic."""
+        _, r, v = moments
+        self._proper(v)
+        return r[()], (float(v.mean()) if self.isotropic else v[()])
+
+    def _outgoing(self, a: Any, b: Array, moments: tuple[Array, Array, Array]) -> tuple[Any, Any]:
+        r"""The message :math:`(1/v - a, r/v - b)`; an infinite precision pins at the mean."""
+        _, r, v = moments
+        if self.isotropic:
+            v = np.asarray(v.mean())
+        if np.all(v == 0):
+            return np.full(v.shape, np.inf)[()], r[()]
+        return (1 / v - a)[()], (r / v - b)[()]
+
+    # --- state evolution
+
+    @staticmethod
+    def _extrinsic(v: float, a: float) -> float:
+        return 1 / v - a if v > 0 else float("inf")
+
+    def _student(
+        self, a: float, m_hat: float, q_hat: float, teacher: Any, t0_hat: float
+    ) -> tuple[list[tuple[float, float, float]], list[float], Any]:
+        r"""The fields of this student on data of a teacher; :math:`a = \hat q + \hat\tau`."""
+        if not isinstance(teacher, Law):
+            raise TypeError(f"`teacher` must be a prior or a likelihood, got {type(teacher).__name__}")
+        if not teacher._teaches:
+            raise ModelError(f"{type(teacher).__name__}: {STUDENT_ONLY}")
+        q = known(q_hat, "q_hat")
+        return [(known(m_hat, "m_hat"), q, known(a, "a") - q)], [known(t0_hat, "t0_hat")], teacher._native
+
+    def _vmq(self, *at: Any) -> tuple[float, float, float]:
+        fields, tau0_hat, teacher = self._student(*at)
+        m, v, q, _ = self._native.overlaps(fields, tau0_hat, 0, teacher)
+        return v, m, q
+
+    def _potential_of(self, *at: Any) -> float:
+        return self._native.potential(*self._student(*at))
+
+    def b_measure(self, *args: Any, **kwargs: Any) -> Any:
+        """Not available: averages over a teacher's data are taken inside the methods that need them."""
+        raise NotAvailable(
+            f"{type(self).__name__} has no measures of its own to average with: call compute_{self._direction}_vmq_RS, "
+            "compute_potential_RS or the like"
+        )
+
+    bx_measure = bz_measure = beliefs_measure = b_measure
