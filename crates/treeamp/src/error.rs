@@ -87,6 +87,22 @@ pub enum ModelError {
         /// A better one.
         better: f64,
     },
+    /// A proximal map that leads where the energy is infinite.
+    #[error(
+        "penalty `{penalty}`: its proximal map at step {step} and point {point} must lead where the energy is finite, got {got}, where it is {energy}"
+    )]
+    ProximalEnergy {
+        /// The penalty.
+        penalty: String,
+        /// The step $t$.
+        step: f64,
+        /// The point $u$.
+        point: f64,
+        /// The place given.
+        got: f64,
+        /// The energy there.
+        energy: f64,
+    },
     /// Two pieces of a declaration that do not fit end to end.
     #[error(
         "cannot chain {left} >> {right}: the left side offers {offered}, the right side takes {taken}"
@@ -362,7 +378,7 @@ pub enum RunError {
         /// Its shape.
         shape: String,
         /// What messages, marginals and the matrices of factors would take.
-        bytes: u64,
+        bytes: u128,
         /// The limit.
         limit: u64,
     },

@@ -284,6 +284,15 @@ fn a_penalty_of_ones_own_is_checked_on_request() {
     let wrong = CustomPenalty::new("shrunk", |_, u| 0.5 * u, |_, _| 0.5, |x| 0.5 * x * x);
     let error = wrong.check().unwrap_err();
     assert!(matches!(error, ModelError::Proximal { .. }), "{error}");
+    // a constraint that its proximal map does not keep
+    let inside = |x: f64| if x.abs() <= 1.0 { 0.0 } else { f64::INFINITY };
+    let wide = |_: f64, u: f64| u.clamp(-2.0, 2.0);
+    let outside = CustomPenalty::new("outside", wide, |_, u| f64::from(u.abs() < 2.0), inside);
+    let error = outside.check().unwrap_err();
+    assert!(
+        matches!(error, ModelError::ProximalEnergy { .. }),
+        "{error}"
+    );
     let soft = |t: f64, u: f64| u.signum() * (u.abs() - t).max(0.0);
     let own = CustomPenalty::new("own", soft, |t, u| f64::from(u.abs() > t), f64::abs);
     own.check().unwrap();

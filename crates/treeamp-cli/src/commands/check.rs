@@ -2,7 +2,8 @@
 
 use clap::Args;
 use serde_json::json;
-use treeamp_lab::experiment::instance;
+use treeamp::algorithms::ExpectationPropagation;
+use treeamp_lab::experiment::{ExperimentError, instance};
 
 use crate::common::Common;
 use crate::exit::Failure;
@@ -11,8 +12,8 @@ use crate::output::print;
 
 /// Check a model file and its data without running anything.
 ///
-/// Reads the file and everything it refers to, builds the tree, and conditions it on the observations:
-/// whatever `treeamp run` would refuse is refused here, with file, line and key.
+/// Reads the file and everything it refers to, builds the tree, conditions it on the observations, and plans
+/// the run (rules, beliefs, memory): whatever `treeamp run` would refuse is refused here, with file, line and key.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,6 +33,9 @@ impl Check {
         let (file, setting) = self.model.read()?;
         let instance = instance(&file, &setting, 0)?;
         let tree = &instance.posterior;
+        ExpectationPropagation
+            .on(tree)
+            .map_err(ExperimentError::from)?;
         let (variables, factors) = (tree.variables().len(), tree.factors().len());
         if common.json {
             let observed: Vec<&str> = tree.observed().iter().map(|(n, _)| n.as_str()).collect();

@@ -281,16 +281,12 @@ impl Reader<'_> {
             let entries = self.table(variable, "variables")?;
             self.known(entries, &prefix, "key", &["belief"])?;
             for e in entries {
-                let structure = match self.text(e, &prefix)?.as_str() {
-                    "isotropic" => Structure::Isotropic,
-                    "diagonal" => Structure::Diagonal,
-                    "full" => Structure::Full,
-                    other => {
-                        let known = ["isotropic", "diagonal", "full"];
-                        let reason = unknown("belief", other, &known);
-                        return Err(self.error(e.line, &path(&prefix, &e.key), reason));
-                    }
-                };
+                let text = self.text(e, &prefix)?;
+                let structure: Structure = text.parse().map_err(|_| {
+                    let known = ["isotropic", "diagonal", "full", "block(n)"];
+                    let reason = unknown("belief", &text, &known);
+                    self.error(e.line, &path(&prefix, &e.key), reason)
+                })?;
                 beliefs.push((variable.key.clone(), structure, variable.line));
             }
         }

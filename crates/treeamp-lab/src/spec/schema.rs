@@ -50,7 +50,7 @@ pub fn schema() -> Value {
                 "additionalProperties": {
                     "type": "object",
                     "additionalProperties": false,
-                    "properties": { "belief": { "enum": ["isotropic", "diagonal", "full"] } },
+                    "properties": { "belief": { "type": "string", "pattern": r"^(isotropic|diagonal|full|block\([1-9][0-9]*\))$" } },
                 },
             },
             "observe": {

@@ -92,15 +92,22 @@ impl Structure {
         }
     }
 
-    /// The numbers that a matrix of this structure on `len` real components stores; saturates.
+    /// The numbers that a matrix of this structure on `len` real components stores.
     #[must_use]
-    pub fn stored_len(self, len: usize) -> usize {
+    pub fn stored_count(self, len: usize) -> u128 {
+        let wide = len as u128;
         match self {
             Self::Isotropic => 1,
-            Self::Diagonal => len,
-            Self::Block { dim } => len.saturating_mul(dim),
-            Self::Full => len.saturating_mul(len),
+            Self::Diagonal => wide,
+            Self::Block { dim } => wide * dim as u128,
+            Self::Full => wide * wide,
         }
+    }
+
+    /// The same as a size; saturates.
+    #[must_use]
+    pub fn stored_len(self, len: usize) -> usize {
+        usize::try_from(self.stored_count(len)).unwrap_or(usize::MAX)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The plan of a run: what can be checked and sized before the first sweep.
 
 use super::{Algorithm, Message};
-use crate::belief::Structure;
+use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{RefusedBelief, RunError};
-use crate::factor::Incoming;
+use crate::factor::{Incoming, PosteriorRule};
 use crate::model::{Direction, Tree};
 
 /// One update: factor `factor` writes to its port `port`.
@@ -157,7 +157,14 @@ fn check_algorithm_beliefs<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<(
 fn check_beliefs(tree: &Tree) -> Result<(), RunError> {
     let mut refused = Vec::new();
     for (f, node) in tree.factors().iter().enumerate() {
-        if let Err(error) = node.factor.check_beliefs(&tree.port_specs(f)) {
+        let ports = tree.port_specs(f);
+        let plain = ports.iter().all(|p| p.structure == Structure::Isotropic);
+        let exact = (0..ports.len()).filter(|p| !plain && is_exact(tree, node.edges[*p]));
+        let checked = node.factor.check_beliefs(&ports);
+        let checked = exact.fold(checked, |ok, p| {
+            ok.and_then(|()| node.factor.check_exact(&ports, p))
+        });
+        if let Err(error) = checked {
             let edge = node.edges[error.port.min(node.edges.len() - 1)];
             let variable = &tree.variables()[tree.edges()[edge].variable];
             refused.push(RefusedBelief {
@@ -172,4 +179,26 @@ fn check_beliefs(tree: &Tree) -> Result<(), RunError> {
         return Ok(());
     }
     Err(RunError::Belief { refused })
+}
+
+/// The variable of an edge is told exactly by another factor of its own: an observation without noise.
+fn is_exact(tree: &Tree, edge: usize) -> bool {
+    let variable = &tree.variables()[tree.edges()[edge].variable];
+    variable.edges.iter().filter(|o| **o != edge).any(|other| {
+        let node = &tree.factors()[tree.edges()[*other].factor];
+        let rule = node.factor.posterior().filter(|r| r.is_constant());
+        let Some(rule) = rule.filter(|_| node.edges.len() == 1) else {
+            return false;
+        };
+        // one number tells as much as a matrix
+        let spec = SignalSpec {
+            structure: Structure::Isotropic,
+            ..variable.spec.clone()
+        };
+        let (nothing, mut said) = ([Gaussian::flat(&spec)], Gaussian::flat(&spec));
+        let mut work = vec![0.0; node.factor.workspace_len(std::slice::from_ref(&spec))];
+        let sent =
+            PosteriorRule::message(rule, Incoming::new(&nothing, &[0]), 0, &mut said, &mut work);
+        sent.is_ok() && said.is_pinned()
+    })
 }

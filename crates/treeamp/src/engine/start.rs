@@ -227,10 +227,10 @@ fn rolls_back(tree: &Tree, options: &Options) -> bool {
 pub(super) fn check_memory(tree: &Tree, options: &Options) -> Result<(), RunError> {
     let variables = tree.variables();
     let structured = |i: usize| variables[i].spec.structure != Structure::Isotropic;
-    let mut bytes: Vec<u64> = vec![0; variables.len()];
+    let mut bytes: Vec<u128> = vec![0; variables.len()];
     for (i, v) in variables.iter().enumerate().filter(|(i, _)| structured(*i)) {
-        let stored = v.spec.structure.stored_len(v.spec.len());
-        let numbers = stored.saturating_add(v.spec.len()) as u64;
+        let stored = v.spec.structure.stored_count(v.spec.len());
+        let numbers = stored.saturating_add(v.spec.len() as u128);
         let slots = if v.edges.len() == 2 {
             2
         } else {
@@ -241,19 +241,19 @@ pub(super) fn check_memory(tree: &Tree, options: &Options) -> Result<(), RunErro
         } else {
             0
         };
-        bytes[i] = (8 * (slots + back + 6) as u64).saturating_mul(numbers);
+        bytes[i] = (8 * (slots + back + 6) as u128).saturating_mul(numbers);
     }
     for (f, node) in tree.factors().iter().enumerate() {
         let ends = node.edges.iter().map(|e| tree.edges()[*e].variable);
         if let Some(i) = ends.into_iter().find(|i| structured(*i)) {
-            let numbers = node.factor.dense_len(&tree.port_specs(f)) as u64;
+            let numbers = node.factor.dense_len(&tree.port_specs(f)) as u128;
             bytes[i] = bytes[i].saturating_add(numbers.saturating_mul(8));
         }
     }
-    let total = bytes.iter().fold(0_u64, |t, b| t.saturating_add(*b));
+    let total = bytes.iter().fold(0_u128, |t, b| t.saturating_add(*b));
     let most = (0..variables.len()).max_by_key(|i| bytes[*i]);
     match most.map(|i| &variables[i]) {
-        Some(v) if total > options.memory_limit => Err(RunError::Memory {
+        Some(v) if total > u128::from(options.memory_limit) => Err(RunError::Memory {
             variable: v.name.clone(),
             structure: v.spec.structure.to_string(),
             shape: v.spec.to_string(),

@@ -132,6 +132,14 @@ pub trait Factor: Debug + Send + Sync + 'static {
         each_supported(self.structures(), ports)
     }
 
+    /// Whether it can handle the beliefs at its ports where the variable at `port` is known exactly; by default it can.
+    ///
+    /// # Errors
+    /// The first port whose belief it cannot handle, and what would have been right.
+    fn check_exact(&self, _ports: &[SignalSpec], _port: usize) -> Result<(), BeliefError> {
+        Ok(())
+    }
+
     /// How many `f64` it keeps from sweep to sweep, for the signals at its ports.
     fn workspace_len(&self, _ports: &[SignalSpec]) -> usize {
         0

@@ -134,6 +134,21 @@ impl Anderson {
     }
 }
 
+/// $x^T y$, in eight sums side by side: one alone waits for every addition.
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
+    let rest = xs.remainder().iter().zip(ys.remainder());
+    let rest: f64 = rest.map(|(x, y)| x * y).sum();
+    for (x, y) in xs.zip(ys) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += x * y;
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
 fn differ(out: &mut [f64], new: &[f64], old: &[f64]) {
     for (d, (x, y)) in out.iter_mut().zip(new.iter().zip(old)) {
         *d = x - y;

@@ -162,7 +162,7 @@ pub(crate) fn product(
 }
 
 /// The pseudo-inverse of a symmetric matrix, and $\ln|\det|$, which is $-\infty$ of a singular one.
-fn pseudo_inverse(a: MatRef<'_, f64>) -> (Mat<f64>, f64) {
+pub(crate) fn pseudo_inverse(a: MatRef<'_, f64>) -> (Mat<f64>, f64) {
     let n = a.nrows();
     let Ok(eigen) = a.self_adjoint_eigen(Side::Lower) else {
         return (Mat::full(n, n, f64::NAN), f64::NAN);

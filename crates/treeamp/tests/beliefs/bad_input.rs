@@ -90,7 +90,7 @@ fn beliefs_that_do_not_fit_in_memory_are_refused() {
     // by the planner
     let error = ExpectationPropagation.on(&model).unwrap_err();
     // two messages, a way back for each, its marginal, three to tell oscillations by, and one of each to work in
-    let expected = 8 * (2 + 2 + 6) * (n * n + n) as u64;
+    let expected = 8 * (2 + 2 + 6) * (n * n + n) as u128;
     match &error {
         RunError::Memory {
             bytes,
@@ -185,4 +185,44 @@ fn row_laws_refuse_bad_parameters() {
         ))
         .contains("finite")
     );
+}
+
+/// An exact output with fewer numbers than the input leaves a full belief on it without a form: said before the first sweep.
+#[test]
+fn exact_outputs_of_wide_channels_are_refused_by_the_planner() {
+    let model = |rows: usize, noise: f64, structure: Structure| {
+        (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(5))
+            >> var("x").belief(structure)
+            >> Linear::new(gaussian_matrix(rows, 5, 1)).unwrap()
+            >> var("z").belief(structure)
+            >> gaussian(noise, &vec![0.1; rows]))
+        .build()
+        .unwrap()
+    };
+    let tree = model(3, 0.0, Structure::Full);
+    let text = ExpectationPropagation.on(&tree).unwrap_err().to_string();
+    assert!(text.contains("`x`") && text.contains("exactly"), "{text}");
+    for tree in [
+        model(3, 0.1, Structure::Full),
+        model(5, 0.0, Structure::Full),
+        model(3, 0.0, Structure::Diagonal),
+    ] {
+        ExpectationPropagation
+            .on(&tree)
+            .unwrap()
+            .run(&mut ())
+            .unwrap();
+    }
+}
+
+/// Bytes that no 64 bits count are counted all the same.
+#[test]
+fn very_large_beliefs_say_how_large() {
+    let side = 1_usize << 20;
+    let prior = GaussianPrior::new(0.0, 1.0).unwrap().shaped([side, side]);
+    let model = (source(prior) >> var("x").full()).build().unwrap();
+    let text = ExpectationPropagation.on(&model).unwrap_err().to_string();
+    // one message and its cavity, six more: n = 2^40 numbers and n² of them
+    let numbers = (1_u128 << 80) + (1 << 40);
+    assert!(text.contains(&(8 * 8 * numbers).to_string()), "{text}");
 }

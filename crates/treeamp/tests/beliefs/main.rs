@@ -6,6 +6,7 @@
 mod common;
 
 mod bad_input;
+mod branches;
 mod exact;
 mod factors;
 mod pins;

@@ -8,24 +8,26 @@ use crate::belief::{Gaussian, Message as _};
 use crate::engine::Algorithm as _;
 use crate::error::{FactorError, RunError};
 use crate::factor::Incoming;
-use crate::model::Tree;
+use crate::model::{Tree, Variable};
 
 /// They agree when they differ by less than this fraction of the sum of all energies.
 const AGREEMENT: f64 = 5e-9;
 
+/// Where messages by edge have every variable.
+pub(super) fn beliefs_of(tree: &Tree, messages: &[Gaussian]) -> Vec<Vec<f64>> {
+    let belief = |variable: &Variable| {
+        let mut total = Gaussian::flat(&variable.spec);
+        let edges = variable.edges.iter();
+        edges.for_each(|e| total.add_assign(&messages[*e]));
+        let scale = total.mean_scale();
+        total.linear.iter().map(|b| b * scale).collect()
+    };
+    tree.variables().iter().map(belief).collect()
+}
+
 /// The solution of messages by edge.
 pub(super) fn solution_of(tree: &Tree, messages: &[Gaussian]) -> Result<Solution, RunError> {
-    let beliefs: Vec<Vec<f64>> = tree
-        .variables()
-        .iter()
-        .map(|variable| {
-            let mut total = Gaussian::flat(&variable.spec);
-            let edges = variable.edges.iter();
-            edges.for_each(|e| total.add_assign(&messages[*e]));
-            let scale = total.mean_scale();
-            total.linear.iter().map(|b| b * scale).collect()
-        })
-        .collect();
+    let beliefs = beliefs_of(tree, messages);
     placed(tree, &messages.iter().collect::<Vec<_>>(), &beliefs)
 }
 

@@ -8,9 +8,12 @@
 //! variance, and no uncertainty.
 
 mod agreement;
+mod balance;
 mod links;
 mod mode;
 mod pace;
+mod rest;
+mod slopes;
 mod solution;
 mod splitting;
 
@@ -155,9 +158,11 @@ impl Algorithm for MaximumAPosteriori {
     }
 
     /// A penalty without an active coordinate pins its variable, and what it is then told no longer counts: whether it is
-    /// right, the splitting finds out. It also goes on where the energy of the minimiser is not yet the objective.
+    /// right, the splitting finds out. It also goes on where the energy of the minimiser is not yet the objective, and where slopes do not cancel.
     fn doubts(&self, tree: &Tree, messages: &[Gaussian]) -> bool {
-        idle(tree, messages) || !agreement::energies_agree(tree, messages)
+        idle(tree, messages)
+            || !agreement::energies_agree(tree, messages)
+            || !slopes::slopes_agree(tree, messages)
     }
 
     fn refutes(&self, tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {

@@ -1,27 +1,51 @@
 //! The pace of the splitting: plain and accelerated steps, and when precisions change.
 
-use crate::math::anderson::Anderson;
+use crate::math::anderson::{Anderson, dot};
 
-/// Steps that the acceleration remembers, and what tells their directions apart. More than ten save nothing.
-const MEMORY: usize = 10;
+/// Steps that the acceleration remembers, and what tells their directions apart. With ten, images whose dual is nearly
+/// degenerate take twice as many steps; with sixty, no fewer.
+const MEMORY: usize = 20;
 const RIDGE: f64 = 1e-8;
-/// Plain steps before the precisions are balanced, and how often that happens.
+/// Plain steps before the precisions are balanced, and how often that happens: finitely often, which is what convergence
+/// asks for. Soon the first times, and then whenever steps have grown by one part in so many, for those that are best towards the
+/// end are not those at the start.
 const PLAIN: usize = 10;
-const BALANCES: usize = 5;
+const BALANCES: usize = 25;
+const SOON: usize = 3;
+const FURTHER: usize = 3;
+/// Evaluations that new precisions have at least.
+const TRIAL: usize = 100;
 /// Accelerated steps must have residuals below this multiple of the first one, over their number to a power above one.
 const ALLOWANCE: f64 = 1e3;
 const POWER: f64 = 1.01;
 /// And must not be worse than the last one by this much.
 const SETBACK: f64 = 2.0;
+/// Where there has been no progress for so many evaluations, an accelerated step that led too far is tried again at a tenth of
+/// its length, a few times: along a direction that the energy hardly sees, plain steps are short and all alike.
+const SLOW: usize = 200;
+const SHORTER: f64 = 0.1;
+const TRIALS: usize = 4;
+/// And where steps do not differ at all, many of them are taken at once: ten, and ten times as many with every success.
+const STRIDE: f64 = 10.0;
+const LONGEST: f64 = 1e8;
+/// What rounding adds to a residual that stays.
+const ROUNDING: f64 = 1e-6;
 
 /// Which step comes next: plain, accelerated, or a change of precisions.
 pub(super) struct Pace {
     anderson: Anderson,
-    weights: Vec<f64>,
+    /// $\sqrt\rho$ of every component, and the residual times that: its norm is that of $\rho$.
+    roots: Vec<f64>,
+    scaled: Vec<f64>,
     /// Where an accelerated step goes.
     jump: Vec<f64>,
     /// The residual before the accelerated step that is being tried.
     tried: Option<f64>,
+    /// How often it has been made shorter.
+    shorter: usize,
+    /// It was many plain steps at once, and how many they are.
+    strides: bool,
+    stride: f64,
     /// The first residual at the present precisions, and accelerated steps so far.
     first: f64,
     accelerated: f64,
@@ -34,11 +58,9 @@ pub(super) struct Pace {
     pub since: usize,
 }
 
-fn dot(weights: &[f64]) -> impl Fn(&[f64], &[f64]) -> f64 {
-    move |x, y| {
-        let pairs = x.iter().zip(y).zip(weights);
-        pairs.map(|((x, y), w)| w * x * y).sum()
-    }
+fn roots(mut weights: Vec<f64>) -> Vec<f64> {
+    weights.iter_mut().for_each(|w| *w = w.sqrt());
+    weights
 }
 
 impl Pace {
@@ -47,8 +69,12 @@ impl Pace {
         Self {
             anderson: Anderson::new(len, MEMORY, RIDGE),
             jump: vec![0.0; len],
-            weights,
+            scaled: vec![0.0; len],
+            roots: roots(weights),
             tried: None,
+            shorter: 0,
+            strides: false,
+            stride: STRIDE,
             first: f64::INFINITY,
             accelerated: 0.0,
             steps: 0,
@@ -61,16 +87,32 @@ impl Pace {
     }
 
     /// Goes back to the plain step, if the last one was accelerated and its residual is too large.
-    pub fn rejects(&mut self, norm: f64, s: &mut [f64]) -> bool {
+    pub fn rejects(&mut self, norm: f64, evaluations: usize, s: &mut [f64]) -> bool {
         let Some(last) = self.tried.take() else {
             return false;
         };
         let allowed = ALLOWANCE * self.first * (1.0 + self.accelerated).powf(-POWER);
-        if norm <= allowed && norm <= SETBACK * last {
+        let strict = self.shorter > 0 || self.strides;
+        let setback = if strict { 1.0 + ROUNDING } else { SETBACK };
+        let strides = std::mem::take(&mut self.strides);
+        if norm <= allowed && norm <= setback * last {
             self.accelerated += 1.0;
+            if strides {
+                self.stride = (self.stride * STRIDE).min(LONGEST);
+            }
             return false;
         }
+        self.stride = STRIDE;
         s.copy_from_slice(self.anderson.last());
+        if self.shorter < TRIALS && self.is_slow(evaluations) {
+            self.shorter += 1;
+            self.tried = Some(last);
+            for (s, d) in s.iter_mut().zip(&mut self.jump) {
+                *d *= SHORTER;
+                *s += *d;
+            }
+            return true;
+        }
         self.anderson.forget();
         true
     }
@@ -86,14 +128,18 @@ impl Pace {
 
     /// At new precisions.
     pub fn restart(&mut self, weights: Vec<f64>) {
-        self.weights = weights;
+        self.roots = roots(weights);
         self.anderson.forget();
         self.balanced += 1;
-        let soon = self.balanced < 3;
-        self.next_balance = PLAIN + if soon { self.steps } else { 2 * self.steps };
+        let soon = self.balanced < SOON;
+        let later = self.steps + self.steps / FURTHER;
+        let wait = if soon { PLAIN } else { TRIAL };
+        self.next_balance = later.max(self.steps + wait);
         self.first = f64::INFINITY;
         self.accelerated = 0.0;
-        self.mark = f64::INFINITY;
+        if soon {
+            self.mark = f64::INFINITY;
+        }
     }
 
     /// Precisions have been balanced at least twice.
@@ -101,8 +147,19 @@ impl Pace {
         self.balanced > 1
     }
 
+    /// There has been no progress for a while.
+    pub fn is_slow(&self, evaluations: usize) -> bool {
+        evaluations > self.since + SLOW
+    }
+
     /// Goes from the state `s` to the next one, by its residual and the plain step.
-    pub fn advance(&mut self, s: &mut [f64], residual: &[f64], plain: &[f64], norm: f64) {
+    pub fn advance(
+        &mut self,
+        s: &mut [f64],
+        (residual, plain): (&[f64], &[f64]),
+        norm: f64,
+        slow: bool,
+    ) {
         if !self.first.is_finite() {
             self.first = norm;
         }
@@ -111,13 +168,21 @@ impl Pace {
             self.anderson.forget();
             return;
         }
-        self.anderson.remember(residual, plain, dot(&self.weights));
-        self.jump.copy_from_slice(residual);
-        let known =
-            self.anderson.has_past() && self.anderson.correct(&mut self.jump, dot(&self.weights));
-        if known && self.jump.iter().all(|x| x.is_finite()) {
+        let parts = residual.iter().zip(&self.roots);
+        let scaled = self.scaled.iter_mut().zip(parts);
+        scaled.for_each(|(s, (r, root))| *s = r * root);
+        self.anderson.remember(&self.scaled, plain, dot);
+        self.jump.copy_from_slice(&self.scaled);
+        let known = self.anderson.has_past() && self.anderson.correct(&mut self.jump, dot);
+        if !known && slow {
+            let parts = self.jump.iter_mut().zip(residual);
+            parts.for_each(|(d, r)| *d = self.stride * r);
+            self.strides = true;
+        }
+        if (known || slow) && self.jump.iter().all(|x| x.is_finite()) {
             s.iter_mut().zip(&self.jump).for_each(|(s, d)| *s += d);
             self.tried = Some(norm);
+            self.shorter = 0;
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::belief::{Gaussian, Message as _, Moments};
 use crate::engine::Report;
 use crate::error::{ModelError, RunError};
 use crate::factor::{Factor, Incoming, ProximalRule};
-use crate::model::{Direction, Tree};
+use crate::model::{Direction, Tree, Variable};
 
 /// A place for every variable, such that channels give what they take, and the energy of every factor there.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,6 +139,19 @@ pub(super) fn placed(
     })
 }
 
+/// Variables that no channel makes of others, by index.
+pub(super) fn undetermined(tree: &Tree) -> impl Iterator<Item = bool> + '_ {
+    tree.variables().iter().map(|v| !is_determined(tree, v))
+}
+
+fn is_determined(tree: &Tree, variable: &Variable) -> bool {
+    variable.edges.iter().any(|e| {
+        let edge = tree.edges()[*e];
+        let rule = tree.factors()[edge.factor].factor.proximal();
+        edge.direction == Direction::Forward && rule.is_some_and(ProximalRule::determines_outputs)
+    })
+}
+
 /// Places, found along the tree.
 struct Placing<'a> {
     tree: &'a Tree,
@@ -175,13 +188,7 @@ impl Placing<'_> {
             return;
         }
         for v in outputs.iter().map(variable) {
-            let determined = tree.variables()[v].edges.iter().any(|e| {
-                let edge = tree.edges()[*e];
-                let rule = tree.factors()[edge.factor].factor.proximal();
-                edge.direction == Direction::Forward
-                    && rule.is_some_and(ProximalRule::determines_outputs)
-            });
-            if !determined && self.places[v].is_none() {
+            if !is_determined(tree, &tree.variables()[v]) && self.places[v].is_none() {
                 self.places[v] = Some(self.own_place(v));
             }
         }

@@ -13,9 +13,12 @@
 use std::ops::ControlFlow;
 
 use super::agreement::{energies_agree, energy_gap};
+use super::balance::change;
 use super::links::{End, Layout, Link};
 use super::pace::Pace;
+use super::rest::{Rest, TIGHTER};
 use super::rule;
+use super::slopes::slopes_agree;
 use crate::belief::{Gaussian, Message as _, Moments, mean_square};
 use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::{FactorError, RunError};
@@ -27,30 +30,17 @@ const LIMIT: usize = 50_000;
 /// The splitting may end at this multiple of the tolerance of the sweeps: it measures how far two factors disagree on a
 /// place, they a change from one sweep to the next.
 const COARSER: f64 = 10.0;
-/// While the disagreement falls by a factor of ten, the places may move by this multiple of the tolerance: how far they are
-/// from the minimiser the disagreement alone does not tell. Looked at from this disagreement on.
-const MOVED: f64 = 10.0;
-const FIRST_LEVEL: f64 = 1e-4;
-/// At precisions that have not been balanced yet a small disagreement may only mean that they are far off; at this one,
-/// nothing is left to do.
-const EXACT: f64 = 1e-13;
 /// Where the energy of the minimiser is not yet the objective, it goes on to this fraction of the tolerance, and again, down
 /// to the rounding of a solve.
-const TIGHTER: f64 = 0.1;
 const FINEST: f64 = 1e-13;
 /// Energy and objective that differ by more than this fraction of the energies are not at a minimiser, whatever the residual.
 const NO_MINIMISER: f64 = 1e-6;
 /// A link whose squared norm is below this fraction of the whole is measured by the whole.
 const FAINT: f64 = 1e-4;
-/// Residuals this far apart are brought together, by at most this much at a time.
-const IMBALANCE: f64 = 2.0;
-const MOST: f64 = 10.0;
-/// Residuals are relative to places and slopes, neither of which counts for less than this fraction of the other.
-const FLOOR: f64 = 1e-3;
 /// Progress is a residual below this fraction of the best.
 const PROGRESS: f64 = 0.9;
 /// Evaluations without progress after which it ends: iterative solutions of channels have their own accuracy.
-const STALLED: usize = 2000;
+const STALLED: usize = 5000;
 
 /// Who watches is told about so many first steps, and then about one in so many.
 const WATCHED: usize = 10;
@@ -70,10 +60,6 @@ struct Splitting<'t> {
     gap: Vec<f64>,
     plain: Vec<f64>,
     before: Vec<f64>,
-    /// Red modes when the disagreement last fell by a factor of ten, how far they had moved by then, and the next time.
-    checkpoint: Vec<f64>,
-    moved: f64,
-    level: f64,
     evaluations: usize,
 }
 
@@ -120,13 +106,15 @@ fn attempt(
 ) -> Result<FallbackReport, RunError> {
     let mut splitting = Splitting::new(tree, messages);
     let mut pace = Pace::new(splitting.weights());
+    let mut rest = Rest::default();
     let goal = COARSER * options.tolerance;
     let mut tolerance = goal;
     let end = loop {
-        let end = splitting.run(&mut pace, tolerance, messages, watch)?;
+        let end = splitting.run((&mut pace, &mut rest), tolerance, messages, watch)?;
         splitting.messages_into(messages)?;
         let settled = end == FallbackEnd::Stationary;
-        if settled && tolerance >= FINEST && !energies_agree(tree, messages) {
+        let agree = || energies_agree(tree, messages) && slopes_agree(tree, messages);
+        if settled && tolerance >= FINEST && !agree() {
             tolerance *= TIGHTER;
             continue;
         }
@@ -181,9 +169,6 @@ impl<'t> Splitting<'t> {
             gap: zeros(),
             plain: zeros(),
             before: zeros(),
-            checkpoint: zeros(),
-            moved: f64::INFINITY,
-            level: FIRST_LEVEL,
             tree,
             layout,
             evaluations: 0,
@@ -286,24 +271,6 @@ impl<'t> Splitting<'t> {
         Ok((norm.sqrt(), worst))
     }
 
-    /// The mean squares of places and of slopes over $\rho$.
-    fn squares(&self, link: &Link) -> (f64, f64) {
-        let (u, w) = (link.of(&self.u), link.of(&self.w));
-        let size = mean_square(u).max(mean_square(w));
-        (size, mean_gap(link.of(&self.s), u))
-    }
-
-    /// How far the red modes are from the last checkpoint, relative, on the link where that is most.
-    fn movement(&self) -> f64 {
-        let moved = self.layout.links.iter().map(|link| {
-            let (size, slope) = self.squares(link);
-            let gap = mean_gap(link.of(&self.u), link.of(&self.checkpoint));
-            // 0/0 where everything is zero
-            (gap / size.max(floor(size, slope))).sqrt().max(0.0)
-        });
-        moved.fold(0.0, f64::max)
-    }
-
     fn weights(&self) -> Vec<f64> {
         let each = |l: &Link| std::iter::repeat_n(l.rho, l.len);
         self.layout.links.iter().flat_map(each).collect()
@@ -313,14 +280,14 @@ impl<'t> Splitting<'t> {
     /// first ten steps and every tenth: their messages cost about as much as a step.
     fn run(
         &mut self,
-        pace: &mut Pace,
+        (pace, rest): (&mut Pace, &mut Rest),
         tolerance: f64,
         messages: &mut [Gaussian],
         watch: &mut dyn Watch<Gaussian>,
     ) -> Result<FallbackEnd, RunError> {
         while self.evaluations < LIMIT && self.evaluations < pace.since + STALLED {
             let (norm, worst) = self.evaluate()?;
-            if pace.rejects(norm, &mut self.s) {
+            if pace.rejects(norm, self.evaluations, &mut self.s) {
                 continue;
             }
             pace.steps += 1;
@@ -334,7 +301,11 @@ impl<'t> Splitting<'t> {
             if worst < PROGRESS * pace.mark {
                 (pace.mark, pace.since) = (worst, self.evaluations);
             }
-            if self.rests(worst, tolerance, pace.is_balanced()) {
+            if rest.looks(worst) {
+                self.messages_into(messages)?;
+                rest.note(self.tree, messages, worst);
+            }
+            if rest.is_reached(worst, tolerance, pace.is_balanced()) {
                 return Ok(FallbackEnd::Stationary);
             }
             if pace.balances() {
@@ -343,7 +314,8 @@ impl<'t> Splitting<'t> {
                 continue;
             }
             self.before.copy_from_slice(&self.w);
-            pace.advance(&mut self.s, &self.gap, &self.plain, norm);
+            let slow = pace.is_slow(self.evaluations);
+            pace.advance(&mut self.s, (&self.gap, &self.plain), norm, slow);
         }
         self.evaluate()?;
         Ok(self.limit())
@@ -356,40 +328,13 @@ impl<'t> Splitting<'t> {
         }
     }
 
-    /// The disagreement is below the tolerance, and places hardly moved while it fell by a factor of ten.
-    fn rests(&mut self, worst: f64, tolerance: f64, balanced: bool) -> bool {
-        if worst <= self.level {
-            self.moved = self.movement();
-            self.checkpoint.copy_from_slice(&self.u);
-            self.level = TIGHTER * worst;
-        }
-        let still = balanced && self.moved <= MOVED * tolerance;
-        worst <= tolerance && (still || worst <= EXACT)
-    }
-
     /// Brings the relative residuals of places, $w - u$, and of slopes, $w - w_{\text{before}}$, together by a change of $\rho$
     /// that leaves places and slopes as they are.
     fn balance(&mut self) {
         for link in &mut self.layout.links {
-            let (u, w) = (link.of(&self.u), link.of(&self.w));
-            let (size, slope) = (
-                mean_square(u).max(mean_square(w)),
-                mean_gap(link.of(&self.s), u),
-            );
-            let floor = floor(size, slope);
-            let places = mean_gap(u, w) / size.max(floor);
-            let slopes = mean_gap(w, link.of(&self.before)) / slope.max(floor);
-            let ratio = (places / slopes).sqrt();
-            let change = if ratio.is_finite() && ratio > 0.0 {
-                ratio.clamp(1.0 / MOST, MOST)
-            } else {
-                1.0
-            };
-            let change = if change.max(1.0 / change) > IMBALANCE {
-                change
-            } else {
-                1.0
-            };
+            let w = link.of(&self.w);
+            let seen = (link.of(&self.s), link.of(&self.u));
+            let change = change(seen, w, link.of(&self.before));
             link.rho *= change;
             let s = link.of_mut(&mut self.s).iter_mut();
             for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(w)) {
@@ -442,13 +387,4 @@ fn blame(factor: &str, source: FactorError) -> RunError {
         factor: factor.to_owned(),
         source,
     }
-}
-
-fn floor(size: f64, slope: f64) -> f64 {
-    FLOOR * FLOOR * size.max(slope)
-}
-
-fn mean_gap(x: &[f64], y: &[f64]) -> f64 {
-    let square: f64 = x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum();
-    square / x.len() as f64
 }

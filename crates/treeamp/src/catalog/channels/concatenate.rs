@@ -1,17 +1,20 @@
 //! Concatenation $x = (z_1; \dots; z_k)$ along an axis, and its inverse, splitting. The formulas are in
-//! `pieces.rs`.
+//! `pieces.rs`, those of full beliefs in `dense_pieces.rs`.
 
 use std::sync::Arc;
 
 use rand::Rng;
 
 use super::pieces::{Pieces, together};
-use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec};
+use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, Averaged, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
-    ProximalRule, gaussian_proximal_rule,
+    Arity, Averaged, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming,
+    PosteriorRule, ProximalRule, all_alike, gaussian_proximal_rule,
 };
+
+/// Beliefs that both take, the same on all their variables.
+const STRUCTURES: &[Structure] = &[Structure::Isotropic, Structure::Full];
 
 /// Puts several inputs together along an axis.
 #[derive(Debug, Clone)]
@@ -117,6 +120,14 @@ impl Factor for Concatenate {
         })))
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        STRUCTURES
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        all_alike(STRUCTURES, ports)
+    }
+
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
         self.pieces.as_ref().map(|_| self as &dyn EnsembleRule)
     }
@@ -179,6 +190,14 @@ impl Factor for Split {
             pieces: Some(pieces),
             ..self.clone()
         })))
+    }
+
+    fn structures(&self) -> &'static [Structure] {
+        STRUCTURES
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        all_alike(STRUCTURES, ports)
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
@@ -251,7 +270,7 @@ macro_rules! rules_of_pieces {
                 incoming: Incoming<'_, Gaussian>,
                 _: &mut [f64],
             ) -> Result<f64, FactorError> {
-                Ok(self.known()?.excess(incoming))
+                self.known()?.excess(incoming)
             }
         }
 

@@ -6,6 +6,8 @@ mod activation_integral;
 mod activation_table;
 mod bias;
 mod concatenate;
+mod dense_pieces;
+mod dense_sum;
 mod duplicate;
 mod factorization;
 mod gaussian_noise;

@@ -9,7 +9,8 @@
 
 use std::ops::Range;
 
-use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, product_excess};
+use super::dense_pieces::{self, Places};
+use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure, product_excess};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{Averaged, GaussianFactor, Incoming};
 
@@ -70,6 +71,9 @@ impl Pieces {
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
+        if out.structure() != Structure::Isotropic {
+            return self.dense_message(incoming, target, out);
+        }
         if target != self.whole {
             let whole = incoming.get(self.whole);
             self.extract(target - self.first, &whole.linear, &mut out.linear);
@@ -77,6 +81,31 @@ impl Pieces {
             return Ok(());
         }
         self.to_whole(incoming, out)
+    }
+
+    /// Places of every piece in the whole.
+    fn places(&self) -> Vec<Places> {
+        let of = |i: usize| {
+            let mut places = Places::new();
+            self.each_run(i, |whole, _| places.extend(whole));
+            places
+        };
+        (0..self.count()).map(of).collect()
+    }
+
+    fn dense_message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+    ) -> Result<(), FactorError> {
+        let pieces = (0..self.count()).map(|i| incoming.get(self.first + i));
+        let pieces: Vec<&Gaussian> = pieces.collect();
+        let (whole, places) = (incoming.get(self.whole), self.places());
+        if target == self.whole {
+            return dense_pieces::to_whole(&pieces, &places, out);
+        }
+        dense_pieces::to_piece(whole, &pieces, &places, target - self.first, out)
     }
 
     fn to_whole(
@@ -174,8 +203,16 @@ impl Pieces {
     }
 
     /// $A = \sum_i \ln\int$ of piece $i$'s message times its part of the whole's, less their own potentials.
-    pub fn excess(&self, incoming: Incoming<'_, Gaussian>) -> f64 {
+    ///
+    /// # Errors
+    /// Full beliefs that do not make one.
+    pub fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         let whole = incoming.get(self.whole);
+        if whole.structure() != Structure::Isotropic {
+            let pieces = (0..self.count()).map(|i| incoming.get(self.first + i));
+            let pieces: Vec<&Gaussian> = pieces.collect();
+            return dense_pieces::excess(whole, &pieces, &self.places());
+        }
         let pieces = (0..self.count()).map(|i| {
             let piece = incoming.get(self.first + i);
             let mut part = piece.clone();
@@ -184,7 +221,7 @@ impl Pieces {
             let mut total = piece.clone();
             product_excess([piece, &part].into_iter(), &mut total)
         });
-        pieces.sum()
+        Ok(pieces.sum())
     }
 
     /// The fields at piece `i` and at the whole, as two copies of a scalar.

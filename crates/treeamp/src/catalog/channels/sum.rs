@@ -2,18 +2,27 @@
 //!
 //! Means and variances add: to $x$ the message has variance $\sum_i 1/a_i$ and mean
 //! $\sum_i b_i/a_i$; to $z_j$ it has variance $1/a_x + \sum_{i\neq j} 1/a_i$ and mean
-//! $b_x/a_x - \sum_{i\neq j} b_i/a_i$.
+//! $b_x/a_x - \sum_{i\neq j} b_i/a_i$. Between full or block beliefs the same with matrices (`dense_sum.rs`).
 
 use std::f64::consts::TAU;
 
 use rand::Rng;
 
-use crate::belief::{Gaussian, SignalSpec};
+use super::dense_sum;
+use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
-    ProximalRule, gaussian_ensemble_rule, gaussian_proximal_rule, log_normal_sum,
+    Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming,
+    PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule, gaussian_proximal_rule,
+    log_normal_sum,
 };
+
+/// Beliefs that it takes, the same on all its variables.
+const STRUCTURES: &[Structure] = &[
+    Structure::Isotropic,
+    Structure::Block { dim: 0 },
+    Structure::Full,
+];
 
 /// The sum of several inputs.
 #[derive(Debug, Clone)]
@@ -67,6 +76,14 @@ impl Factor for Sum {
         Ok(vec![inputs[0].clone()])
     }
 
+    fn structures(&self) -> &'static [Structure] {
+        STRUCTURES
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        all_alike(STRUCTURES, ports)
+    }
+
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
         Some(self)
     }
@@ -104,6 +121,9 @@ impl PosteriorRule for Sum {
         out: &mut Gaussian,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
+        if out.structure() != Structure::Isotropic {
+            return dense_sum::message(incoming, target, out);
+        }
         let others = || (0..incoming.len()).filter(|p| *p != target);
         // one flat message among the others: nothing can be said, whatever the rest says
         if others().any(|p| incoming.get(p).precision.scalar() == 0.0) {
@@ -140,6 +160,9 @@ impl PosteriorRule for Sum {
     }
 
     fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+        if incoming.get(0).structure() != Structure::Isotropic {
+            return dense_sum::excess(incoming);
+        }
         if let Some(port) = incoming.iter().position(|m| m.precision.scalar() == 0.0) {
             let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
             return Ok(self.log_partition_without(incoming, port) - own);

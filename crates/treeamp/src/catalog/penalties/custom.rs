@@ -103,7 +103,7 @@ impl CustomPenalty {
     /// [`check_within`](Self::check_within) 0.01, 1, 10 and 1000.
     ///
     /// # Errors
-    /// [`ModelError::Derivative`] or [`ModelError::Proximal`] at the first place of disagreement.
+    /// [`ModelError::Derivative`], [`ModelError::Proximal`] or [`ModelError::ProximalEnergy`] at the first place of disagreement.
     pub fn check(&self) -> Result<(), ModelError> {
         REACHES.iter().try_for_each(|r| self.check_within(*r))
     }
@@ -113,7 +113,7 @@ impl CustomPenalty {
     /// differences of different widths disagree the map has a corner, and nothing is compared.
     ///
     /// # Errors
-    /// A reach that is not positive and finite; [`ModelError::Derivative`] or [`ModelError::Proximal`] at the first place
+    /// A reach that is not positive and finite; [`ModelError::Derivative`], [`ModelError::Proximal`] or [`ModelError::ProximalEnergy`] at the first place
     /// of disagreement.
     pub fn check_within(&self, reach: f64) -> Result<(), ModelError> {
         if !(reach > 0.0 && reach.is_finite()) {
@@ -154,6 +154,15 @@ impl CustomPenalty {
         let cost = |x: f64| step * (self.energy)(x) + 0.5 * (x - point).powi(2);
         let mode = (self.proximal)(step, point);
         let (here, low, high) = (cost(mode), cost(mode - reach), cost(mode + reach));
+        if !here.is_finite() {
+            return Err(ModelError::ProximalEnergy {
+                penalty: self.name.to_string(),
+                step,
+                point,
+                got: mode,
+                energy: (self.energy)(mode),
+            });
+        }
         // a minimum of curvature one rises by half the square of the reach; costs round
         let slack = 1e-6 * reach * reach + 1e-14 * here.abs();
         if here <= low.min(high) + slack {

@@ -286,6 +286,21 @@ impl Factor for Linear {
         }
     }
 
+    /// Fewer exact outputs than inputs leave an input with no precision in some directions and no variance in others: a
+    /// full belief has no form for that.
+    fn check_exact(&self, ports: &[SignalSpec], port: usize) -> Result<(), BeliefError> {
+        let fewer = ports[X].len() < ports[Z].len();
+        if port == X && fewer && ports[Z].structure == Structure::Full {
+            let supported =
+                "isotropic or diagonal, where its output is known exactly and has fewer numbers";
+            return Err(BeliefError {
+                port: Z,
+                supported: supported.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
     fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
         if ports.iter().any(|p| p.structure != Structure::Isotropic) {
             return 0;
