@@ -48,6 +48,10 @@ class Negative:
     alpha, eigenvalues = 0.5, (1.0, -1.0)
 
 
+class Words:
+    alpha, eigenvalues = 0.5, ("one", "two")
+
+
 def full(n: int) -> ta.Model:
     return (ta.GaussianPrior(n) @ ta.V("x", belief="full") @ ta.GaussianLikelihood(np.ones(n), 0.1)).to_model()
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bad_calls import (
+    INF,
     MODEL,
     NAN,
     NOT,
@@ -28,7 +29,12 @@ from bad_calls import (
 )
 
 import treeamp as ta
-from treeamp.experiments import run_experiments
+from treeamp.experiments import qplot, run_experiments
+
+
+def gradient(x_shape: Any) -> ta.Model:
+    return ta.sparse_gradient_regression(np.eye(2), np.ones(2), x_shape, grad_rho=0.1, noise_var=0.1, prior_var=1.0)
+
 
 TABLE: Table = {
     # --- types and shapes of arrays
@@ -48,6 +54,11 @@ TABLE: Table = {
         lambda: (ta.GaussianPrior((2, 3)) @ ta.V("x") @ ta.SgnLikelihood(np.ones((3, 2)))).to_model(),
         MODEL, "expected (2, 3), got observations of shape (3, 2)",
     ),
+    "an array in a chain": (lambda: np.ones(3) @ ta.GaussianPrior(3), TYPE, "unsupported operand"),  # type: ignore[operator]
+    "a shape of a fraction": (lambda: gradient(2.5), TYPE, "`x_shape` must be an integer, got float"),
+    "a shape without end": (lambda: gradient(INF), TYPE, "`x_shape` must be an integer"),
+    "a shape of nothing": (lambda: gradient(None), VALUE, "`x_shape`"),
+    "a total variation without end": (lambda: ta.tv_regression(np.eye(2), np.ones(2), INF, 1.0, 0.1, 1.0), TYPE, "`x_shape`"),
     "a rotation that is none": (lambda: ta.RotationChannel(np.ones((2, 2))), MODEL, "rotation"),
     # --- runs
     "a model with no observation where one is needed": (
@@ -148,6 +159,9 @@ TABLE: Table = {
         lambda: ta.CustomLikelihood(None, log_density=max, outputs=[0.0, 1.0, 3.0], output_step=1.0), MODEL, "regular grid",
     ),
     "no probes": (lambda: ta.CustomPrior(3, mean=lambda a, b: b, probes=0), VALUE, "`probes`"),
+    "errors against a word": (lambda: ta.TrackErrors("x"), TYPE, "`true_values` must be a dict"),  # type: ignore[arg-type]
+    "overlaps with a word": (lambda: ta.TrackOverlaps("x"), TYPE, "`true_values` must be a dict"),  # type: ignore[arg-type]
+    "a figure of a number": (lambda: qplot(3, x="a", y="b"), TYPE, "`data` must be a pandas DataFrame, got int"),
     "an executor that dies": (lambda: run_experiments(table, a=[1], executor=Dead()), RuntimeError, "workers are gone"),
 }
 

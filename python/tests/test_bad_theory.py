@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bad_calls import MODEL, RUN, TYPE, VALUE, Negative, Table, chain, check, entropy_too_early, limit
+from bad_calls import INF, MODEL, NAN, RUN, TYPE, VALUE, Negative, Table, Words, chain, check, entropy_too_early, limit
 
 import treeamp as ta
 
@@ -13,6 +13,14 @@ TABLE: Table = {
         lambda: ta.StateEvolution(teacher=limit(), student=chain()).iterate(), RUN, "teacher and student differ",
     ),
     "a ratio that is not positive": (lambda: limit(0.0), MODEL, "`alpha` must be positive"),
+    "an ensemble that is none": (lambda: ta.AnalyticalLinearChannel(None), TYPE, "`ensemble` must be an ensemble"),
+    "a spectrum of words": (lambda: ta.AnalyticalLinearChannel(Words()), TYPE, "`eigenvalues` must be an array of numbers"),
+    "a committee of a ratio without end": (
+        lambda: ta.sgn_committee(2, 10, INF, "gaussian", 0.5, 0.1), MODEL, "`alpha` must give at least one observation, and finitely many",
+    ),
+    "a soft committee of no ratio": (
+        lambda: ta.soft_committee(2, 10, NAN, "gaussian", 0.0, 1.0, 0.1), MODEL, "`alpha` must give at least one observation",
+    ),
     "a spectrum with negative eigenvalues": (lambda: ta.AnalyticalLinearChannel(Negative()), MODEL, "-1 at index 1"),
     "a module without an ensemble rule": (
         lambda: ta.StateEvolution(

@@ -195,7 +195,7 @@ def check_memory(shape: Any, name: str) -> None:
         raise TooLarge(f"{name} of shape {tuple(shape)} does not fit in memory") from None
 
 
-def size_to_shape(size: Any) -> list[int] | None:
+def size_to_shape(size: Any, name: str = "size") -> list[int] | None:
     """The shape that a ``size`` means: a number, a tuple, or ``None`` for the limit of large sizes.
 
     >>> size_to_shape(3), size_to_shape((2, 4)), size_to_shape(None)
@@ -203,9 +203,9 @@ def size_to_shape(size: Any) -> list[int] | None:
     """
     if size is None:
         return None
-    if isinstance(size, (tuple, list, np.ndarray)):
-        return [count(n, "size", 0) for n in size]
-    return [count(size, "size", 0)]
+    if isinstance(size, (tuple, list)) or (isinstance(size, np.ndarray) and size.ndim):
+        return [count(n, name, 0) for n in size]
+    return [count(size, name, 0)]
 
 
 def new_seed() -> int:

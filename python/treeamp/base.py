@@ -57,6 +57,9 @@ class ReprMixin:
 class Piece:
     """Whatever can stand in a declaration."""
 
+    #: Arrays leave operators to us, instead of going through their entries.
+    __array_ufunc__ = None
+
     def to_fragment(self) -> Fragment:
         """It as a piece of a model."""
         raise NotImplementedError

@@ -147,6 +147,13 @@ class TrackEstimate(_Tracker):
         return [{"id": id, "r": data["r"]} for id, data in algo.get_variables_data(self.ids).items()]
 
 
+def _signals(true_values: Any) -> dict[str, Any]:
+    """The true signals by name."""
+    if not isinstance(true_values, Mapping):
+        raise TypeError(f"`true_values` must be a dict of signals by name, got {type(true_values).__name__}")
+    return {id: array(x, id) for id, x in true_values.items()}
+
+
 class TrackErrors(_Tracker):
     """Errors against true values: ``mse``, ``sign_mse``, ``phase_mse``, ``overlap``, or functions of truth and estimate.
 
@@ -167,8 +174,8 @@ class TrackErrors(_Tracker):
     def __init__(
         self, true_values: Mapping[str, Any], metrics: Any = ("mse",), every: int = 1, verbose: bool = False
     ) -> None:
-        super().__init__(list(true_values), every, verbose)
-        self.true_values = {id: array(x, id) for id, x in true_values.items()}
+        self.true_values = _signals(true_values)
+        super().__init__(list(self.true_values), every, verbose)
         self.metrics = list(metrics)
         self._functions: dict[str, Callable[[Any, Any], float]] = {}
         for metric in self.metrics:
@@ -204,8 +211,8 @@ class TrackOverlaps(_Tracker):
     """
 
     def __init__(self, true_values: Mapping[str, Any], ids: Any = "all", every: int = 1, verbose: bool = False) -> None:
-        super().__init__(list(true_values) if isinstance(ids, str) and ids == "all" else ids, every, verbose)
-        self.true_values = {id: array(x, id) for id, x in true_values.items()}
+        self.true_values = _signals(true_values)
+        super().__init__(list(self.true_values) if isinstance(ids, str) and ids == "all" else ids, every, verbose)
 
     def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         found = []

@@ -182,6 +182,8 @@ class AnalyticalLinearChannel(Channel):
     _complex = (None, None)
 
     def __init__(self, ensemble: Any, name: str = "W") -> None:
+        if not hasattr(ensemble, "alpha"):
+            raise TypeError(f"`ensemble` must be an ensemble, with an `alpha`, got {type(ensemble).__name__}")
         self.ensemble = ensemble
         self.alpha = number(ensemble.alpha, "alpha")
         self.name = str(name)
@@ -190,7 +192,7 @@ class AnalyticalLinearChannel(Channel):
     def _make(self) -> _lib.Factor:
         law, values = getattr(self.ensemble, "limit", None), getattr(self.ensemble, "eigenvalues", None)
         if values is not None:
-            return _lib.linear_ensemble("eigenvalues", self.alpha, np.ravel(values).tolist())
+            return _lib.linear_ensemble("eigenvalues", self.alpha, np.ravel(array(values, "eigenvalues")).tolist())
         if law is not None:
             return _lib.linear_ensemble(law, self.alpha, [])
         if callable(getattr(self.ensemble, "measure", None)):

@@ -69,6 +69,8 @@ def qplot(
     -------
     matplotlib.figure.Figure
     """
+    if not hasattr(data, "columns"):
+        raise TypeError(f"`data` must be a pandas DataFrame, got {type(data).__name__}")
     plt = _pyplot()
     names = dict(rename or {})
 

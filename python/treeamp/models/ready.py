@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import check_seed, count, number
+from .._arrays import check_seed, count, number, size_to_shape
 from ..base import Factor, Piece, Variable
 from ..channels import (
     ComplexLinearChannel,
@@ -53,6 +53,15 @@ def _families(kwargs: dict[str, Any], *families: str) -> list[dict[str, Any]]:
     return split
 
 
+def _observations(alpha: Any, N: int) -> int:
+    """The number of observations, `alpha` per component."""
+    ratio = number(alpha, "alpha")
+    M = int(round(ratio * N)) if np.isfinite(ratio * N) else 0
+    if M < 1:
+        raise ModelError(f"`alpha` must give at least one observation, and finitely many, got {ratio} times {N}")
+    return M
+
+
 def glm_generative(
     N: int, alpha: float, ensemble_type: str, prior_type: str, output_type: str, seed: int | None = None, **kwargs: Any
 ) -> Model:
@@ -79,10 +88,8 @@ def glm_generative(
     {'x': (10,), 'z': (5,), 'y': (5,)}
     """
     prior, output, ensemble = _families(kwargs, "prior", "output", "ensemble")
-    N, alpha = count(N, "N"), number(alpha, "alpha")
-    M = int(round(alpha * N)) if np.isfinite(alpha) else 0
-    if M < 1:
-        raise ModelError(f"`alpha` must give at least one observation, got {alpha} times {N}")
+    N = count(N, "N")
+    M = _observations(alpha, N)
     size = {"N": N} if ensemble_type in ("rotation", "unitary") else {"M": M, "N": N}
     law = get_ensemble(ensemble_type, **size, **ensemble)
     F = law.generate(seed=check_seed(seed))
@@ -142,9 +149,7 @@ def committee(
     K, N = count(K, "K"), count(N, "N")
     if len(priors) != K:
         raise ModelError(f"expected {K} priors, one per expert, got {len(priors)}")
-    M = int(round(number(alpha, "alpha") * N))
-    if M < 1:
-        raise ModelError(f"`alpha` must give at least one observation, got {alpha} times {N}")
+    M = _observations(alpha, N)
     channel = LinearChannel(get_ensemble(ensemble_type, M=M, N=N).generate(seed=check_seed(seed)), name="F")
 
     def made(activation: Any) -> Factor:
@@ -190,7 +195,7 @@ def soft_committee(
 
 
 def _with_gradient(A: Any, x_shape: Any, prior_var: float, output: Likelihood, gradient_prior: Prior) -> Model:
-    shape = tuple(np.atleast_1d(x_shape).tolist())
+    shape = _signal_shape(x_shape)
     channel: Piece = LinearChannel(A, name="A")
     if len(shape) > 1:
         # the matrix acts on the image row by row
@@ -203,8 +208,15 @@ def _with_gradient(A: Any, x_shape: Any, prior_var: float, output: Likelihood, g
     ).to_model()
 
 
+def _signal_shape(x_shape: Any) -> tuple[int, ...]:
+    shape = size_to_shape(x_shape, "x_shape")
+    if not shape:
+        raise ValueError(f"`x_shape` must be a number of components or a shape, got {x_shape}")
+    return tuple(shape)
+
+
 def _gradient_shape(x_shape: Any) -> tuple[int, ...]:
-    shape = tuple(int(n) for n in np.atleast_1d(x_shape))
+    shape = _signal_shape(x_shape)
     return (len(shape), *shape)
 
 
