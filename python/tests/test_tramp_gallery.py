@@ -38,9 +38,7 @@ class SparseGradientTeacher:
         return {"x": x, "z": z, "y": self.channel.sample(x)}
 
 
-@pytest.mark.parametrize("damping", [0.1, None])
-def test_a_sparse_gradient_that_diverges_at_the_damping_given(damping: float | None) -> None:
-    N, rho, noise_var = 400, 0.04, 1e-2
+def sparse_gradient(seed: int, N: int = 400, rho: float = 0.04, noise_var: float = 1e-2) -> TeacherStudentScenario:
     student = (
         ta.GaussianPrior(size=(N,)) @ ta.SIMOVariable(id="x", n_next=2) @ (
             ta.GaussianChannel(var=noise_var) @ ta.O("y") + (
@@ -48,15 +46,45 @@ def test_a_sparse_gradient_that_diverges_at_the_damping_given(damping: float | N
             ) @ ta.MILeafVariable(id="z", n_prev=2)
         )
     ).to_model()  # fmt: skip
-    scenario = TeacherStudentScenario(SparseGradientTeacher(N, rho, noise_var), student, x_ids=["x", "z"])
-    scenario.setup(seed=1)
+    teacher = SparseGradientTeacher(N, rho, noise_var)
+    return TeacherStudentScenario(teacher, student, x_ids=["x", "z"]).setup(seed=seed)
+
+
+@pytest.mark.parametrize("damping", [0.1, None])
+def test_a_sparse_gradient_that_diverges_at_the_damping_given(damping: float | None) -> None:
+    scenario = sparse_gradient(seed=1)
     scenario.run_ep(max_iter=1000, damping=damping, callback=ta.EarlyStoppingEP(tol=1e-2))
     report = scenario.report
     assert report is not None and report.adaptive and "having diverged without" in report.message
     # the observation itself has an error of 0.01
-    assert ta.mean_squared_error(scenario.x_true["x"], scenario.x_pred["x"]) < 0.1 * noise_var
+    assert ta.mean_squared_error(scenario.x_true["x"], scenario.x_pred["x"]) < 1e-3
     left = ta.ExpectationPropagation(scenario.student).iterate(max_iter=1000, damping=damping, fallback="forbidden")
     assert left.termination == "diverging" and not left.adaptive
+
+
+def test_a_sparse_gradient_that_oscillates_at_the_damping_given() -> None:
+    """Sweeps that go to and fro for ever are not left at the limit; few of them are, and so are many on request."""
+    scenario = sparse_gradient(seed=4)
+    scenario.run_ep(max_iter=1000, damping=0.1, callback=ta.EarlyStoppingEP(tol=1e-2))
+    report = scenario.report
+    assert report is not None and report.adaptive and "not having settled without" in report.message
+    assert report.termination == "stopped"
+    ep = ta.ExpectationPropagation(scenario.student)
+    for options in ({"max_iter": 199}, {"max_iter": 1000, "fallback": "forbidden"}):
+        left = ep.iterate(damping=0.1, **options)  # type: ignore[arg-type]
+        assert left.termination == "sweep_limit" and not left.adaptive
+    # the observation itself has an error of 0.01, and so have means that oscillate
+    errors = [ta.mean_squared_error(scenario.x_true["x"], x) for x in (scenario.x_pred["x"], left.mean("x"))]
+    assert errors[0] < 2e-3 < errors[1]
+
+
+def test_a_long_run_that_settles_is_left() -> None:
+    """With a callback nothing else stops it: it ends at its limit, at its fixed point, and is not run again."""
+    track = ta.TrackEvolution()
+    model = (ta.GaussianPrior(2) @ ta.V("x") @ ta.GaussianLikelihood([1.0, -2.0], 1.0)).to_model()
+    seen: list[int] = []
+    report = ta.ExpectationPropagation(model).iterate(max_iter=200, callback=[track, lambda algo, i, n: seen.append(i)])
+    assert report.termination == "sweep_limit" and not report.adaptive and seen == list(range(200))
 
 
 def test_one_callback_for_both_algorithms() -> None:

@@ -16,6 +16,10 @@ from .report import FixedPoint, Report
 
 __all__ = ["MAP", "ExpectationPropagation", "StateEvolution"]
 
+#: A run of so many sweeps was meant to reach a fixed point, and so many at its end show whether it was getting there. Shorter
+#: runs are asked for to look at single sweeps.
+_LONG, _LAST = 200, 100
+
 
 class ExpectationPropagation(MessagePassing):
     r"""Expectation propagation with Gaussian beliefs, isotropic ones unless a variable has another ``belief``.
@@ -46,12 +50,20 @@ class ExpectationPropagation(MessagePassing):
         return _lib.expectation_propagation(self.model._tree, options, warm, callback)
 
     def _other_way(self, options: dict[str, Any], tried: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Without negative precisions where laws stay improper, with adaptive damping where moments grow."""
-        if report.termination != "diverging" or options["damping"] == "adaptive":
+        """Without negative precisions where laws stay improper, with adaptive damping where moments grow or go on changing."""
+        if options["damping"] == "adaptive":
             return {}
-        if report.trace["improper"][-1:].any():
+        if report.termination == "diverging" and report.trace["improper"][-1:].any():
             return {} if "positive" in tried else {"positive": True}
-        return {"damping": "adaptive"} if options["fallback"] == "automatic" else {}
+        lost = report.termination == "diverging" or self._restless(report)
+        return {"damping": "adaptive"} if lost and options["fallback"] == "automatic" else {}
+
+    def _restless(self, report: Report) -> bool:
+        """Whether a long run ended at its limit, and its last sweeps came no nearer to a fixed point than those before."""
+        if report.termination != "sweep_limit" or report.sweeps < _LONG:
+            return False
+        residual = report.trace["residual"]
+        return bool(residual[-_LAST:].min() > max(self.default_tol, 0.5 * residual[:-_LAST].min()))
 
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         return _gaussian_edge(numbers, linear)

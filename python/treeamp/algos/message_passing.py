@@ -108,8 +108,9 @@ class MessagePassing(ReprMixin):
         fallback : str
             When the certain but slower way takes over (a double loop on the Bethe objective, or a splitting of the
             energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``. With
-            ``"automatic"`` an expectation propagation that diverges at a given damping starts again with an adaptive one,
-            calling its callbacks from 0 on, and ``report.adaptive`` tells.
+            ``"automatic"`` an expectation propagation that diverges at a given damping, or ends at a limit of 200 sweeps or
+            more without having come nearer to a fixed point in the last 100, starts again with an adaptive one, calling its
+            callbacks from 0 on, and ``report.adaptive`` tells.
         acceleration : bool
             Whether an adaptively damped run jumps ahead near its fixed point.
         positive : bool, optional
@@ -156,8 +157,8 @@ class MessagePassing(ReprMixin):
         while other := self._other_way({**options, **tried}, tried, report):
             tried.update(other)
             native = self._run({**options, **tried}, warm, told)
-            lifted, adaptive = bool(tried.get("positive")), "damping" in tried
-            self.report = report = Report(native, self.model.variable_ids, lifted, adaptive)
+            lifted, before = bool(tried.get("positive")), report.termination if "damping" in other else None
+            self.report = report = Report(native, self.model.variable_ids, lifted, before)
         if native.error is not None:
             raise native.error
         return self.report

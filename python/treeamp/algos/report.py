@@ -37,7 +37,7 @@ class Report:
         Whether negative precisions were set to zero. A variable that still gets such a message is then not at a fixed point
         of expectation propagation.
     adaptive : bool
-        Whether the run started again with adaptive damping, because it diverged with the given one.
+        Whether the run started again with adaptive damping, because it diverged or did not settle with the given one.
     messages : list
         Messages from factors to variables, ``(factor, variable, precision, linear)``.
     """
@@ -47,12 +47,13 @@ class Report:
         native: _lib.Posterior | _lib.Evolution | _lib.Minimum,
         ids: list[str],
         positive: bool = False,
-        adaptive: bool = False,
+        before: str | None = None,
     ) -> None:
         self._native: Any = native
         self.variable_ids = ids
         self.positive = positive
-        self.adaptive = adaptive
+        self.adaptive = before is not None
+        self._before = before
 
     def __getstate__(self) -> dict[str, Any]:
         for name in _LAZY:
@@ -94,7 +95,8 @@ class Report:
     @cached_property
     def message(self) -> str:
         how = ", with precisions kept positive" if self.positive else ""
-        how += ", with adaptive damping, having diverged without" if self.adaptive else ""
+        if self.adaptive:
+            how += f", with adaptive damping, {'having diverged' if self._before == 'diverging' else 'not having settled'} without"
         return str(self._native.termination[1]) + how
 
     @cached_property
