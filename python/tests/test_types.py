@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
@@ -47,6 +48,15 @@ def test_examples_in_documentation(name: str) -> None:
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
+def own_parameters(kind: type) -> list[str]:
+    """Named parameters of a constructor in Python."""
+    init = inspect.getattr_static(kind, "__init__")
+    if not inspect.isfunction(init):
+        return []
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [p.name for p in inspect.signature(init).parameters.values() if p.kind in named and p.name != "self"]
+
+
 @pytest.mark.parametrize("name", [m for m in modules() if "." in m])
 def test_everything_is_documented(name: str) -> None:
     module = importlib.import_module(name)
@@ -55,6 +65,9 @@ def test_everything_is_documented(name: str) -> None:
         thing = getattr(module, public)
         if callable(thing) and getattr(thing, "__module__", "").startswith("treeamp"):
             assert thing.__doc__, f"{name}.{public}"
+            if isinstance(thing, type) and "._" not in thing.__module__ and own_parameters(thing):
+                # those that a run makes tell what they hold instead
+                assert "Parameters\n" in thing.__doc__ or "Attributes\n" in thing.__doc__, f"{name}.{public}"
 
 
 def test_examples_of_the_guide() -> None:

@@ -54,6 +54,13 @@ class Ensemble(ReprMixin):
 class GaussianEnsemble(Ensemble):
     r"""Independent entries :math:`N(0, 1/N)`.
 
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+
+    Examples
+    --------
     >>> GaussianEnsemble(M=2, N=3).generate(seed=0).shape
     (2, 3)
     """
@@ -108,7 +115,13 @@ class TernaryEnsemble(Ensemble):
 
 
 class OrthogonalEnsemble(Ensemble):
-    r"""Uniform matrices with orthonormal rows (:math:`M \le N`) or columns."""
+    r"""Uniform matrices with orthonormal rows (:math:`M \le N`) or columns.
+
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+    """
 
     repr_parameters = ("M", "N")
     _law = "orthogonal"
@@ -121,6 +134,13 @@ class OrthogonalEnsemble(Ensemble):
 class RotationEnsemble(Ensemble):
     r"""Uniform rotations :math:`R^T R = 1`, :math:`\det R = 1`.
 
+    Parameters
+    ----------
+    N : int
+        Rows and columns.
+
+    Examples
+    --------
     >>> R = RotationEnsemble(N=3).generate(seed=1)
     >>> bool(abs(np.linalg.det(R) - 1) < 1e-12)
     True
@@ -185,6 +205,11 @@ class RandomFeatureEnsemble(Ensemble):
 class MarchenkoPasturEnsemble(Ensemble):
     r"""The limit of Gaussian matrices at :math:`\alpha = M/N`: its spectrum, and draws of any size.
 
+    Parameters
+    ----------
+    alpha : float
+        Rows per column, :math:`\alpha`.
+
     Examples
     --------
     >>> mp = MarchenkoPasturEnsemble(alpha=0.5)
@@ -245,6 +270,13 @@ class MarchenkoPasturEnsemble(Ensemble):
 class ComplexGaussianEnsemble(Ensemble):
     r"""Independent complex entries, both parts :math:`N(0, 1/N)`.
 
+    Parameters
+    ----------
+    M, N : int
+        Rows and columns.
+
+    Examples
+    --------
     >>> ComplexGaussianEnsemble(M=2, N=3).generate(seed=0).dtype
     dtype('complex128')
     """
@@ -262,7 +294,13 @@ class ComplexGaussianEnsemble(Ensemble):
 
 
 class UnitaryEnsemble(Ensemble):
-    r"""Uniform unitary matrices :math:`U^\dagger U = 1`."""
+    r"""Uniform unitary matrices :math:`U^\dagger U = 1`.
+
+    Parameters
+    ----------
+    N : int
+        Rows and columns.
+    """
 
     repr_parameters = ("N",)
 

@@ -17,7 +17,17 @@ End = tuple[int, "int | None"]
 
 
 class Fragment(Piece):
-    """A piece of a model with open ends; what ``@`` and ``+`` make."""
+    """A piece of a model with open ends; what ``@`` and ``+`` make.
+
+    Parameters
+    ----------
+    variables, factors : list
+        What it holds; a factor with the places of its inputs and outputs among the variables, ``None`` for open ones.
+    heads, tails : list of (place, port)
+        Its open ends, where something can come before and after.
+    label : str
+        In messages.
+    """
 
     def __init__(
         self,

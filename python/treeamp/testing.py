@@ -28,7 +28,13 @@ __all__ = ["FactorCheckError", "check_factor"]
 
 
 class FactorCheckError(AssertionError):
-    """What is wrong with a factor: one sentence per failure, also in ``problems``."""
+    """What is wrong with a factor: one sentence per failure, also in ``problems``.
+
+    Parameters
+    ----------
+    problems : list of str
+        The sentences.
+    """
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))

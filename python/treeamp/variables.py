@@ -30,49 +30,99 @@ class _Counted(Variable):
 
 
 class SISOVariable(_Counted):
-    """One factor before, one after."""
+    """One factor before, one after.
+
+    Parameters
+    ----------
+    id : str
+        Its name, unique in a model.
+    """
 
     def __init__(self, id: str) -> None:
         super().__init__(id, 1, 1)
 
 
 class SIMOVariable(_Counted):
-    """One factor before, ``n_next`` after."""
+    """One factor before, ``n_next`` after.
+
+    Parameters
+    ----------
+    id : str
+        Its name, unique in a model.
+    n_next : int
+        How many factors consume it.
+    """
 
     def __init__(self, id: str, n_next: int) -> None:
         super().__init__(id, 1, n_next)
 
 
 class MISOVariable(_Counted):
-    """``n_prev`` factors before, one after."""
+    """``n_prev`` factors before, one after.
+
+    Parameters
+    ----------
+    id : str
+        Its name, unique in a model.
+    n_prev : int
+        How many factors produce it.
+    """
 
     def __init__(self, id: str, n_prev: int) -> None:
         super().__init__(id, n_prev, 1)
 
 
 class MILeafVariable(_Counted):
-    """``n_prev`` factors before, none after."""
+    """``n_prev`` factors before, none after.
+
+    Parameters
+    ----------
+    id : str
+        Its name, unique in a model.
+    n_prev : int
+        How many factors produce it.
+    """
 
     def __init__(self, id: str, n_prev: int) -> None:
         super().__init__(id, n_prev, 0)
 
 
 class SILeafVariable(_Counted):
-    """One factor before, none after."""
+    """One factor before, none after.
+
+    Parameters
+    ----------
+    id : str
+        Its name, unique in a model.
+    """
 
     def __init__(self, id: str) -> None:
         super().__init__(id, 1, 0)
 
 
 class SORootVariable(_Counted):
-    """None before, one factor after; no prior produces it, so a model of it alone is refused."""
+    """None before, one factor after; no prior produces it, so a model of it alone is refused.
+
+    Parameters
+    ----------
+    id : str
+        Its name, unique in a model.
+    """
 
     def __init__(self, id: str) -> None:
         super().__init__(id, 0, 1)
 
 
 class MORootVariable(_Counted):
-    """None before, ``n_next`` factors after; no prior produces it, so a model of it alone is refused."""
+    """None before, ``n_next`` factors after; no prior produces it, so a model of it alone is refused.
+
+    Parameters
+    ----------
+    id : str
+        Its name, unique in a model.
+    n_next : int
+        How many factors consume it.
+    """
 
     def __init__(self, id: str, n_next: int) -> None:
         super().__init__(id, 0, n_next)

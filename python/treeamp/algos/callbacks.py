@@ -51,6 +51,13 @@ class PassCallback(Callback):
 class JoinCallback(Callback):
     """Several callbacks, all of them called; one is enough to stop the run.
 
+    Parameters
+    ----------
+    callbacks : list of callable
+        Called in this order.
+
+    Examples
+    --------
     >>> JoinCallback([PassCallback(), lambda algo, i, max_iter: i == 3])(None, 3, 10)
     True
     """
@@ -66,7 +73,15 @@ class JoinCallback(Callback):
 
 
 class LogProgress(Callback):
-    """Logs the variances to the logger ``treeamp``, every so many sweeps."""
+    """Logs the variances to the logger ``treeamp``, every so many sweeps.
+
+    Parameters
+    ----------
+    ids : list of str
+        Variables; ``"all"`` for all.
+    every : int
+        After every so many sweeps.
+    """
 
     repr_parameters = ("ids", "every")
 
@@ -138,7 +153,15 @@ class TrackEvolution(_Tracker):
 
 
 class TrackEstimate(_Tracker):
-    """Means ``r`` of variables."""
+    """Means ``r`` of variables.
+
+    Parameters
+    ----------
+    ids : list of str
+        Variables; ``"all"`` for all.
+    every : int
+        After every so many sweeps.
+    """
 
     def __init__(self, ids: Any = "all", every: int = 1) -> None:
         super().__init__(ids, every)
@@ -226,7 +249,13 @@ class TrackOverlaps(_Tracker):
 
 
 class TrackMessages(_Tracker):
-    """Messages of every edge, both ways: ``x_id``, ``f_id``, and ``keys`` as of ``algo.get_edges_data``."""
+    """Messages of every edge, both ways: ``x_id``, ``f_id``, and ``keys`` as of ``algo.get_edges_data``.
+
+    Parameters
+    ----------
+    keys : list of str
+        What is told of a message.
+    """
 
     repr_parameters = ("keys",)
 

@@ -49,6 +49,17 @@ class _Explain(ReprMixin):
 class ExplainMessagePassing(_Explain):
     """Expectation propagation, message by message.
 
+    Parameters
+    ----------
+    model : Model
+        What it runs on.
+    keys : list of str
+        What is told of a message; ``a`` by default.
+    print_incoming, print_outcoming : bool
+        Whether to tell messages backwards and forwards.
+
+    Examples
+    --------
     >>> from treeamp.priors import GaussianPrior
     >>> from treeamp.likelihoods import GaussianLikelihood
     >>> from treeamp.variables import V
@@ -63,7 +74,17 @@ class ExplainMessagePassing(_Explain):
 
 
 class ExplainStateEvolution(_Explain):
-    """State evolution, message by message."""
+    """State evolution, message by message.
+
+    Parameters
+    ----------
+    model : Model
+        What it runs on.
+    keys : list of str
+        What is told of a message; ``a`` by default.
+    print_incoming, print_outcoming : bool
+        Whether to tell messages backwards and forwards.
+    """
 
     _algorithm = StateEvolution
 
@@ -71,6 +92,13 @@ class ExplainStateEvolution(_Explain):
 class DisplayLatexMessagePassing(ReprMixin):
     r"""The messages of a sweep as LaTeX, in their order: forwards, then backwards.
 
+    Parameters
+    ----------
+    model : Model
+        Whose messages they are.
+
+    Examples
+    --------
     >>> from treeamp.priors import GaussianPrior
     >>> from treeamp.likelihoods import SgnLikelihood
     >>> from treeamp.variables import V

@@ -58,6 +58,13 @@ class Initializer(ReprMixin):
 class ConstantInit(Initializer):
     """The same message everywhere; in state evolution ``a`` is its precision, zero for an uninformed start.
 
+    Parameters
+    ----------
+    a, b : float
+        Precision and linear part of every message.
+
+    Examples
+    --------
     >>> ConstantInit(a=1e3)
     ConstantInit(a=1000.0, b=0.0)
     """
@@ -151,6 +158,13 @@ class CustomInit(Initializer):
 class InformedInit(Initializer):
     """State evolution from near-perfect knowledge of some variables (all of them by default).
 
+    Parameters
+    ----------
+    ids : list of str
+        The variables that are known; ``"all"`` for all.
+
+    Examples
+    --------
     >>> InformedInit(["x"])
     InformedInit(ids=['x'])
     """
@@ -175,6 +189,15 @@ class PushInit(Initializer):
 
     It leaves the point of a symmetric model at which every mean is zero. Without a seed one is made and kept.
 
+    Parameters
+    ----------
+    strength : float
+        :math:`s`, in standard deviations of every variable.
+    seed : int, optional
+        Of the draw.
+
+    Examples
+    --------
     >>> PushInit(seed=1)
     PushInit(strength=0.3, seed=1)
     """

@@ -27,7 +27,13 @@ AnyCallback = Callable[[Any, int, int], Any]
 
 
 class MessagePassing(ReprMixin):
-    """What all algorithms share."""
+    """What all algorithms share.
+
+    Parameters
+    ----------
+    model : Model
+        What it runs on.
+    """
 
     #: Converged when the residual falls below this.
     default_tol = 1e-6

@@ -30,6 +30,11 @@ __all__ = [
 class GaussianChannel(Channel):
     r"""Noise :math:`x = z + \sqrt\Delta\,\xi`.
 
+    Parameters
+    ----------
+    var : float
+        Variance :math:`\Delta` of the noise.
+
     Examples
     --------
     >>> GaussianChannel(var=0.5).compute_forward_message(2.0, [2.0], 0.0, [0.0])
@@ -64,7 +69,13 @@ class AbsChannel(Channel):
 
 
 class AsymmetricAbsChannel(Channel):
-    r""":math:`x = -z` below ``shift``, :math:`x = z` from there on."""
+    r""":math:`x = -z` below ``shift``, :math:`x = z` from there on.
+
+    Parameters
+    ----------
+    shift : float
+        Where the sign changes.
+    """
 
     repr_parameters = ("shift",)
     _law, _native_parameters = "asymmetric_abs", ("shift",)
@@ -84,7 +95,13 @@ class ReluChannel(Channel):
 
 
 class LeakyReluChannel(Channel):
-    r""":math:`x = z` for :math:`z \ge 0`, :math:`x = \gamma z` else, :math:`\gamma` being the ``slope``."""
+    r""":math:`x = z` for :math:`z \ge 0`, :math:`x = \gamma z` else, :math:`\gamma` being the ``slope``.
+
+    Parameters
+    ----------
+    slope : float
+        :math:`\gamma`.
+    """
 
     repr_parameters = ("slope",)
     _law, _native_parameters = "leaky_relu", ("slope",)
@@ -104,7 +121,13 @@ class HardTanhChannel(Channel):
 
 
 class HardSigmoidChannel(Channel):
-    r""":math:`x = \max(0, \min(1, \frac12 + \frac z{2L}))`, :math:`L` being the ``knee``."""
+    r""":math:`x = \max(0, \min(1, \frac12 + \frac z{2L}))`, :math:`L` being the ``knee``.
+
+    Parameters
+    ----------
+    knee : float
+        :math:`L`, where it reaches 1.
+    """
 
     repr_parameters = ("knee",)
     _law, _native_parameters = "hard_sigmoid", ("knee",)
@@ -115,7 +138,13 @@ class HardSigmoidChannel(Channel):
 
 
 class SymmetricDoorChannel(Channel):
-    r""":math:`x = \operatorname{sign}(|z| - K)`, :math:`K` being the ``width``."""
+    r""":math:`x = \operatorname{sign}(|z| - K)`, :math:`K` being the ``width``.
+
+    Parameters
+    ----------
+    width : float
+        :math:`K`, half the width of the door.
+    """
 
     repr_parameters = ("width",)
     _law, _native_parameters = "symmetric_door", ("width",)

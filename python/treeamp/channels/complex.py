@@ -61,7 +61,15 @@ class ComplexLinearChannel(Channel):
 
 
 class UnitaryChannel(Channel):
-    r"""Unitary map :math:`x = U z`, :math:`U^\dagger U = 1`: messages are turned."""
+    r"""Unitary map :math:`x = U z`, :math:`U^\dagger U = 1`: messages are turned.
+
+    Parameters
+    ----------
+    U : complex array of shape (N, N)
+        The matrix; one that is not unitary is refused.
+    name : str
+        A name for drawings.
+    """
 
     repr_parameters = ("U", "name")
     _complex = (True, True)
@@ -94,6 +102,11 @@ class DFTChannel(_Shaped):
     Those of a real signal come in conjugate pairs, every number twice. Where a prior stands on them too, messages are
     turned as by a rotation, :math:`(a_z, F b_z)` and :math:`(a_x, F^T b_x)`, as in tramp: each of a pair holds half of what
     is known. There is no evidence then; :class:`RealDFTChannel` has as many coefficients as the signal, and one.
+
+    Parameters
+    ----------
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
 
     Examples
     --------

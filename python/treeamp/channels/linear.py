@@ -140,6 +140,13 @@ class LinearOperatorChannel(Channel):
 class RotationChannel(Channel):
     r"""Rotation :math:`x = R z`, :math:`R^T R = 1`: messages are rotated.
 
+    Parameters
+    ----------
+    R : array of shape (N, N)
+        The matrix; one that is no rotation is refused.
+    name : str
+        A name for drawings.
+
     Examples
     --------
     >>> import numpy as np
@@ -206,6 +213,13 @@ class AnalyticalLinearChannel(Channel):
 class MarchenkoPasturChannel(Channel):
     r"""A Gaussian matrix in the limit, :math:`M/N = \alpha`, entries of variance :math:`1/N`: state evolution only.
 
+    Parameters
+    ----------
+    alpha : float
+        Rows per column, :math:`\alpha`.
+    name : str
+        A name for drawings.
+
     Notes
     -----
     The spectrum of :math:`W^T W` is that of Marchenko and Pastur,
@@ -231,7 +245,13 @@ class MarchenkoPasturChannel(Channel):
 
 
 class BiasChannel(Channel):
-    r"""Shift :math:`x = z + c` by a known ``bias``."""
+    r"""Shift :math:`x = z + c` by a known ``bias``.
+
+    Parameters
+    ----------
+    bias : array
+        :math:`c`, of the shape of the signal.
+    """
 
     repr_parameters = ("bias",)
     _law, _native_parameters = "bias", ("bias",)
@@ -242,7 +262,13 @@ class BiasChannel(Channel):
 
 
 class SumChannel(Channel):
-    r"""Sum :math:`x = z_1 + \dots + z_n`: means and variances add."""
+    r"""Sum :math:`x = z_1 + \dots + z_n`: means and variances add.
+
+    Parameters
+    ----------
+    n_prev : int
+        How many signals add up.
+    """
 
     _complex = (None, None)
     repr_parameters = ("n_prev",)
@@ -254,7 +280,13 @@ class SumChannel(Channel):
 
 
 class DuplicateChannel(Channel):
-    r"""Copies :math:`x_1 = \dots = x_n = z`: natural parameters add."""
+    r"""Copies :math:`x_1 = \dots = x_n = z`: natural parameters add.
+
+    Parameters
+    ----------
+    n_next : int
+        How many copies.
+    """
 
     _complex = (None, None)
     repr_parameters = ("n_next",)

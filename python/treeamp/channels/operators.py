@@ -55,6 +55,15 @@ class _Shaped(Channel):
 class GradientChannel(_Shaped):
     r"""Forward difference :math:`x_{k,n} = z_{n + e_k} - z_n` along every axis, periodic, of shape ``(d, *shape)``.
 
+    Parameters
+    ----------
+    shape : int or tuple, optional
+        Shape of the signal; what the model gives by default.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+
+    Examples
+    --------
     >>> GradientChannel(shape=(3,)).sample([1.0, 2.0, 4.0])
     array([[ 1.,  2., -3.]])
     """
@@ -72,6 +81,15 @@ class GradientChannel(_Shaped):
 class LaplacianChannel(_Shaped):
     r"""Periodic Laplacian :math:`x_n = \sum_k (z_{n+e_k} - 2 z_n + z_{n-e_k})`.
 
+    Parameters
+    ----------
+    shape : int or tuple
+        Shape of the signal.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+
+    Examples
+    --------
     >>> LaplacianChannel(shape=(4,)).sample([0.0, 1.0, 0.0, 0.0]).round(12)
     array([ 1., -2.,  1.,  0.])
     """
@@ -131,6 +149,15 @@ class ConvChannel(_Shaped):
     The filter is applied as tramp applies it, :math:`\hat x = \overline{\hat w}\,\hat z`; flip it for the other convention.
     With ``real=False`` the signal is complex, its parts on the first axis, and the filter may be.
 
+    Parameters
+    ----------
+    filter : array
+        :math:`w`, of the shape of the signal.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+
+    Examples
+    --------
     >>> ConvChannel([0.0, 1.0, 0.0]).sample([1.0, 2.0, 3.0]).round(12)
     array([2., 3., 1.])
     >>> ConvChannel([0.0, 1j, 0.0], real=False).sample([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]).round(12) + 0.0
@@ -193,7 +220,13 @@ class DifferentialChannel(_Shaped):
 
 class RealDFTChannel(_Shaped):
     r"""Orthogonal Fourier transform of a real array into as many real numbers, :math:`\sqrt2` times real and imaginary
-    parts of every pair of frequencies: where to put a law on the coefficients of a real signal."""
+    parts of every pair of frequencies: where to put a law on the coefficients of a real signal.
+
+    Parameters
+    ----------
+    shape : int or tuple, optional
+        Shape of the signal; what the model gives by default.
+    """
 
     repr_parameters = ("shape",)
     _law = "real_dft"
@@ -208,6 +241,13 @@ class RealDFTChannel(_Shaped):
 class MaskChannel(_Shaped):
     r"""The entries :math:`x_i = z_{n_i}` where ``mask`` is true, in their order, as a vector.
 
+    Parameters
+    ----------
+    mask : array of bool
+        Of the shape of the signal.
+
+    Examples
+    --------
     >>> MaskChannel([True, False, True]).sample([1.0, 2.0, 3.0])
     array([1., 3.])
     """
@@ -225,7 +265,13 @@ class MaskChannel(_Shaped):
 
 
 class ReshapeChannel(_Shaped):
-    r"""The same components :math:`x = z` in another shape."""
+    r"""The same components :math:`x = z` in another shape.
+
+    Parameters
+    ----------
+    prev_shape, next_shape : int or tuple
+        Shapes of :math:`z` and :math:`x`.
+    """
 
     repr_parameters = ("prev_shape", "next_shape")
 
@@ -245,6 +291,15 @@ class ReshapeChannel(_Shaped):
 class ConcatChannel(Channel):
     r"""Several signals end to end, :math:`x = (z_1; \dots; z_n)`, along an axis; ``Ns`` gives their lengths there.
 
+    Parameters
+    ----------
+    Ns : list of int
+        Lengths of the signals along the axis.
+    axis : int
+        Along which they are put end to end.
+
+    Examples
+    --------
     >>> ConcatChannel(Ns=[1, 2]).compute_forward_message([1.0, 1.0], [[3.0], [4.0, 5.0]], 0.0, [0.0] * 3)[1]
     array([3., 4., 5.])
     """

@@ -302,6 +302,13 @@ class TeacherStudentScenario:
 class BayesOptimalScenario(TeacherStudentScenario):
     """The student knows the teacher's model.
 
+    Parameters
+    ----------
+    model : Model
+        What draws and what infers.
+    x_ids, y_ids : list of str
+        The signals, and what is observed.
+
     Examples
     --------
     >>> from treeamp.models import glm_generative

@@ -17,7 +17,15 @@ __all__ = ["FactorModel", "Model", "MultiLayerModel", "Sample"]
 
 
 class Sample(dict[str, Array]):
-    """One draw of every variable, by name, and the ``seed`` it came from."""
+    """One draw of every variable, by name, and the ``seed`` it came from.
+
+    Parameters
+    ----------
+    values : dict
+        Arrays by the names of variables.
+    seed : int
+        Of the draw.
+    """
 
     def __init__(self, values: Mapping[str, Array], seed: int) -> None:
         super().__init__(values)
@@ -209,6 +217,13 @@ class Model:
 class FactorModel(Model):
     """A model declared by its factors only: variables ``x_0``, ``x_1``, ... are put between them.
 
+    Parameters
+    ----------
+    factor_dag : piece of a model
+        Factors, chained by ``@``.
+
+    Examples
+    --------
     >>> from treeamp.priors import GaussianPrior
     >>> from treeamp.likelihoods import SgnLikelihood
     >>> FactorModel(GaussianPrior(size=2) @ SgnLikelihood(y=[1, -1])).variable_ids

@@ -197,6 +197,13 @@ class MAP_BoxPrior(_Penalty):
 class MAP_NonNegativePrior(_Penalty):
     r"""The constraint :math:`x \ge 0`.
 
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    isotropic : bool
+        Kept for scripts that give it.
+
     Examples
     --------
     >>> MAP_NonNegativePrior(size=2).compute_forward_posterior(2.0, [-3.0, 1.0])[0]
