@@ -158,6 +158,10 @@ TABLE: Table = {
     "a grid that is not regular": (
         lambda: ta.CustomLikelihood(None, log_density=max, outputs=[0.0, 1.0, 3.0], output_step=1.0), MODEL, "regular grid",
     ),
+    "a law of negative variance": (
+        lambda: ta.StateEvolution(chain(ta.CustomPrior(3, lambda a, b: 0 * b, lambda a, b: 0 * b, lambda a, b: 0 * b - 1))).iterate(),
+        RUN, "the teacher's second moment is -1",
+    ),
     "no probes": (lambda: ta.CustomPrior(3, mean=lambda a, b: b, probes=0), VALUE, "`probes`"),
     "errors against a word": (lambda: ta.TrackErrors("x"), TYPE, "`true_values` must be a dict"),  # type: ignore[arg-type]
     "overlaps with a word": (lambda: ta.TrackOverlaps("x"), TYPE, "`true_values` must be a dict"),  # type: ignore[arg-type]

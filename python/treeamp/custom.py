@@ -117,9 +117,9 @@ class CustomPrior(Functions, Prior):
             if self._given["log_density"] is not None:
                 self._check_mass(log_mass)
             if marks is None:
-                marks = [(centre, float(np.sqrt(spread)))]
-                if not np.isfinite(marks).all():
-                    marks = [(0.0, 1.0)]
+                # a variance that is none is refused by what first needs it, and told by check_factor
+                proper = np.isfinite(centre) and 0 <= spread < np.inf
+                marks = [(centre, float(np.sqrt(spread)))] if proper else [(0.0, 1.0)]
             theory = {"law": self._call_law, "landmarks": marks, "outputs": None, "map": None, "noise_entropy": None}
         return _lib.custom(
             self.custom_name,

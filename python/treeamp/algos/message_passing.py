@@ -286,7 +286,10 @@ class MessagePassing(ReprMixin):
         return state.variable(id)
 
     def get_variables_data(self, ids: Any = "all") -> dict[str, dict[str, Any]]:
-        """What is known about variables, by name: ``r`` and ``v``; in state evolution ``v`` and overlaps."""
+        """What is known about variables, by name: ``r`` and ``v``; in state evolution ``v`` and overlaps.
+
+        They are copies: writing to them does not change the state, from which the run, and a warm start, go on.
+        """
         if isinstance(ids, str):
             ids = self.model.variable_ids if ids == "all" else [ids]
         return {id: self.get_variable_data(id) for id in ids}
