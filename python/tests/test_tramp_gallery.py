@@ -71,7 +71,7 @@ def test_a_sparse_gradient_that_oscillates_at_the_damping_given() -> None:
     assert report.termination == "stopped"
     ep = ta.ExpectationPropagation(scenario.student)
     for options in ({"max_iter": 199}, {"max_iter": 1000, "fallback": "forbidden"}):
-        left = ep.iterate(damping=0.1, **options)  # type: ignore[arg-type]
+        left = ep.iterate(damping=0.1, **options)
         assert left.termination == "sweep_limit" and not left.adaptive
     # the observation itself has an error of 0.01, and so have means that oscillate
     errors = [ta.mean_squared_error(scenario.x_true["x"], x) for x in (scenario.x_pred["x"], left.mean("x"))]

@@ -6,8 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
-import pytest
-from bad_calls import MODEL, NAN, TYPE, VALUE, Table, check, full, generative, in_a_folder, other_table, table
+from bad_calls import MODEL, NAN, TYPE, VALUE, Table, full, generative, in_a_folder, other_table, table
 
 import treeamp as ta
 from treeamp.experiments import run_experiments, save_experiments
@@ -57,13 +56,3 @@ PHRASES = {
     "a disk that is full": ["a disk that is full"],
     "an output that exists": ["a journal of another configuration", "a table of another configuration", "an output that is a folder"],
 }
-
-
-@pytest.mark.parametrize("name", TABLE)
-def test_bad_call(name: str) -> None:
-    check(TABLE, name)
-
-
-@pytest.mark.parametrize("phrase", PHRASES)
-def test_every_phrase_has_its_calls(phrase: str) -> None:
-    assert PHRASES[phrase] and set(PHRASES[phrase]) <= set(TABLE)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from bad_calls import MODEL, NAN, NOT, RUN, TYPE, VALUE, W, Table, chain, check, ep, full, limit, seen
+from bad_calls import MODEL, NAN, NOT, RUN, TYPE, VALUE, W, Table, chain, ep, full, limit, seen
 
 import treeamp as ta
 
@@ -64,13 +63,3 @@ PHRASES = {
     "a belief that a module cannot handle": ["a belief that a module cannot handle"],
     "a full belief that would not fit in memory, with its bytes": ["a full belief that does not fit in memory"],
 }
-
-
-@pytest.mark.parametrize("name", TABLE)
-def test_bad_call(name: str) -> None:
-    check(TABLE, name)
-
-
-@pytest.mark.parametrize("phrase", PHRASES)
-def test_every_phrase_has_its_calls(phrase: str) -> None:
-    assert PHRASES[phrase] and set(PHRASES[phrase]) <= set(TABLE)
