@@ -127,7 +127,7 @@ impl ModelFile {
                 "title" => file.title = reader.text(entry, "")?,
                 "description" => file.description = reader.text(entry, "")?,
                 "parameters" => file.parameters = reader.numbers(entry)?,
-                "student" => (file.student, file.student_factors) = reader.student(entry)?,
+                "student" => reader.student(entry, &mut file)?,
                 "run" => reader.options(entry, &mut file)?,
                 "variables" => file.beliefs = reader.beliefs(entry)?,
                 "observe" => file.observations = reader.observations(entry)?,

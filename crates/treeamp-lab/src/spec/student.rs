@@ -9,19 +9,15 @@ const FACTOR: &str = "factor";
 
 impl Reader<'_> {
     /// Numbers in place of parameters, and `[[student.factor]]` in place of factors.
-    pub(super) fn student(
-        &self,
-        entry: &Entry,
-    ) -> Result<(Vec<(String, f64)>, Vec<FactorEntry>), SpecError> {
-        let (mut numbers, mut factors) = (Vec::new(), Vec::new());
+    pub(super) fn student(&self, entry: &Entry, file: &mut ModelFile) -> Result<(), SpecError> {
         for e in self.table(entry, "")? {
             if e.key == FACTOR {
-                factors = self.factors(e)?;
+                file.student_factors = self.factors(e)?;
             } else {
-                numbers.push(self.number("student", e)?);
+                file.student.push(self.number("student", e)?);
             }
         }
-        Ok((numbers, factors))
+        Ok(())
     }
 }
 
