@@ -427,6 +427,10 @@ output = "t"
 belief = "diagonal"
 [student]
 width = 2
+[[student.factor]]
+kind = "gauss_bernoulli"
+size = 2
+output = "v"
 [run]
 max_sweeps = 5
 "#;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use treeamp::algorithms::ExpectationPropagation;
+use treeamp::algorithms::{ExpectationPropagation, MaximumAPosteriori};
 use treeamp_lab::experiment::{ExperimentError, instance};
 
 use crate::common::Common;
@@ -19,12 +19,16 @@ use crate::output::print;
 Examples:
   treeamp check models/sparse_regression.toml
   treeamp check models/sparse_regression.toml --set rho=1.5     what is wrong with rho = 1.5?
+  treeamp check models/total_variation.toml --map
 
 Exit codes:
   0 the file is good, 2 it is not, 3 something could not be read")]
 pub struct Check {
     #[command(flatten)]
     model: ModelArgs,
+    /// What `run --map` would refuse, in place of what `run` would
+    #[arg(long)]
+    map: bool,
 }
 
 impl Check {
@@ -33,9 +37,12 @@ impl Check {
         let (file, setting) = self.model.read()?;
         let instance = instance(&file, &setting, 0)?;
         let tree = &instance.posterior;
-        ExpectationPropagation
-            .on(tree)
-            .map_err(ExperimentError::from)?;
+        let planned = if self.map {
+            MaximumAPosteriori.on(tree).map(drop)
+        } else {
+            ExpectationPropagation.on(tree).map(drop)
+        };
+        planned.map_err(ExperimentError::from)?;
         let (variables, factors) = (tree.variables().len(), tree.factors().len());
         if common.json {
             let observed: Vec<&str> = tree.observed().iter().map(|(n, _)| n.as_str()).collect();

@@ -42,7 +42,7 @@ impl Predict {
         let (file, setting) = self.model.read()?;
         let forecast = predict(&file, &setting, &self.how.options());
         let forecast = forecast.map_err(|e| Failure::from(e).in_file(&file.name))?;
-        let mismatched = !file.student.is_empty();
+        let mismatched = file.is_mismatched();
         let tree = theory(&file, &setting)?;
         let signal = match &self.signal {
             Some(name) => name.clone(),

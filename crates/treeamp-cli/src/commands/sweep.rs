@@ -21,7 +21,7 @@ use crate::text::short;
 /// What fills a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum By {
-    /// Expectation propagation on random instances
+    /// Inference on random instances: expectation propagation, or with --map the mode
     Ep,
     /// State evolution
     Se,
@@ -43,6 +43,7 @@ Examples:
   treeamp sweep models/perceptron.toml --grid alpha=0.5:2:31 --by se --output theory.csv
   treeamp sweep models/perceptron.toml --grid alpha=0.8:1.8:21 --seeds 10 --by all     what `plot curve` shades
   treeamp sweep m.toml --grid alpha=0.1:1:46 --grid rho=0.1,0.2 --output t.csv --shard 3/8
+  treeamp sweep models/lasso.toml --map --grid alpha=0.4:1.0:7 --seeds 10     its minimisers beside theory
   treeamp merge t.csv.1-of-8.journal ... --output t.csv      the parts of a cluster's job array
 
 Exit codes:
@@ -62,6 +63,9 @@ pub struct Sweep {
     /// Inference, theory, both, or also the best possible error
     #[arg(long, value_enum, default_value = "both")]
     by: By,
+    /// The mode of the posterior (MAP) in place of its means; a penalty under `[[student.factor]]` has its theory beside it
+    #[arg(long, conflicts_with = "restarts")]
+    map: bool,
     #[command(flatten)]
     how: How,
     /// The table; its journal has `.journal` behind the name
@@ -202,6 +206,11 @@ impl Plan {
             By::Both => &[Source::Ep, Source::Se],
             By::All => &[Source::Ep, Source::Se, Source::BayesOptimal],
         };
+        let inference = |s: &Source| match s {
+            Source::Ep if sweep.map => Source::Map,
+            other => *other,
+        };
+        let sources: Vec<Source> = sources.iter().map(inference).collect();
         let mut configuration = json!({
             "model": file.text,
             "set": sweep.model.set,
@@ -237,17 +246,17 @@ impl Plan {
         cell: &Cell,
         options: &RunOptions,
     ) -> Result<Vec<treeamp_lab::sweep::Row>, String> {
-        let source = match cell.get("source") {
-            Some(value) if *value == Value::from(Source::Se.name()) => Source::Se,
-            Some(value) if *value == Value::from(Source::BayesOptimal.name()) => {
-                Source::BayesOptimal
-            }
-            _ => Source::Ep,
-        };
+        let source = source_of(cell);
         let metrics = [Metric::Mse, Metric::SignMse, Metric::PhaseMse];
         let row = row(file, &self.setting, cell, source, &metrics, options);
         row.map(|r| vec![r]).map_err(|e| e.to_string())
     }
+}
+
+/// Where the row of a cell comes from.
+fn source_of(cell: &Cell) -> Source {
+    let named = cell.get("source").and_then(|v| Source::named(&v.to_csv()));
+    named.unwrap_or(Source::Ep)
 }
 
 /// The grid that a configuration describes.
@@ -278,8 +287,8 @@ pub fn grid_of(
     let (first, seeds) = (count("first_seed")?, count("seeds")?);
     let seeds = (0..seeds).map(|k| first.wrapping_add(k)).collect();
     // theory does not depend on the seed
-    let theory = |cell: &Cell| cell.get("source") != Some(&Value::from(Source::Ep.name()));
-    Ok(Grid::new(axes, seeds)?.keep(|cell| !theory(cell) || cell.seed == first))
+    let kept = |cell: &Cell| !source_of(cell).is_theory() || cell.seed == first;
+    Ok(Grid::new(axes, seeds)?.keep(kept))
 }
 
 fn journal_path(output: &Path, shard: Shard) -> PathBuf {

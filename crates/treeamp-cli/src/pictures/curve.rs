@@ -100,24 +100,36 @@ impl Curve {
             let line = Series::line("Bayes-optimal", sorted(optimal));
             panel = panel.series(line.ink(Ink::Black).dashed());
         }
-        let points = averages(&of("EP"));
-        if !points.is_empty() {
-            let several = points.iter().any(|p| p.error > 0.0);
-            let name = if several {
-                "expectation propagation, mean and standard error"
-            } else {
-                "expectation propagation"
-            };
-            let mut series = Series::marks(name, points.iter().map(|p| (p.x, p.mean)))
-                .ink(Ink::Orange)
-                .mark(Mark::Circle);
-            if several {
-                series = series.bars(points.iter().map(|p| (p.mean - p.error, p.mean + p.error)));
+        let runs = [("EP", "expectation propagation"), ("MAP", "mode")];
+        // without the column, all rows are one series
+        let runs = &runs[..if source.is_some() { 2 } else { 1 }];
+        for (source, name) in runs {
+            let points = averages(&of(source));
+            if !points.is_empty() {
+                panel = panel.series(marks(name, &points));
             }
-            panel = panel.series(series);
         }
         panel
     }
+}
+
+/// Means of runs, with bars where there are several.
+fn marks(name: &str, points: &[Point]) -> Series {
+    let several = points.iter().any(|p| p.error > 0.0);
+    let more = if several {
+        ", mean and standard error"
+    } else {
+        ""
+    };
+    let places = points.iter().map(|p| (p.x, p.mean));
+    let series = Series::marks(format!("{name}{more}"), places)
+        .ink(Ink::Orange)
+        .mark(Mark::Circle);
+    if several {
+        let bars = points.iter().map(|p| (p.mean - p.error, p.mean + p.error));
+        return series.bars(bars);
+    }
+    series
 }
 
 fn column(table: &Table, name: &str) -> Result<usize, String> {

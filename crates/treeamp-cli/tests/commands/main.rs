@@ -1,6 +1,8 @@
 //! The commands on model files: what they print, what they leave, how they fail.
 
+mod beliefs;
 mod mistakes;
+mod modes;
 mod pictures;
 mod runs;
 mod sweeps;

@@ -47,12 +47,6 @@ fn observed(file: &ModelFile, tree: &Tree) -> Vec<String> {
     leaves.map(|v| v.name.clone()).collect()
 }
 
-/// What the student believes: the parameters of `[student]` in place of the others.
-fn student_setting(file: &ModelFile, setting: &Setting) -> Setting {
-    let beliefs = file.student.iter();
-    beliefs.fold(setting.clone(), |s, (name, value)| s.with(name, *value))
-}
-
 /// Complex data of a real variable would pass for twice as many real ones.
 fn fits(array: &Array, name: &str, tree: &Tree) -> Result<(), String> {
     let variable = tree.variables().iter().find(|v| v.name == name);
@@ -73,7 +67,8 @@ pub fn instance(
     seed: u64,
 ) -> Result<Instance, ExperimentError> {
     let scale = Scale::Finite { seed };
-    let mut posterior = file.tree(&student_setting(file, setting), scale)?;
+    let believed = file.student_setting(setting);
+    let mut posterior = file.of_student().tree(&believed, scale)?;
     let names = observed(file, &posterior);
     let from_data = |name: &str| {
         file.observations
@@ -149,8 +144,8 @@ pub fn theory_student(
     file: &ModelFile,
     setting: &Setting,
 ) -> Result<Option<Tree>, ExperimentError> {
-    if file.student.is_empty() {
+    if !file.is_mismatched() {
         return Ok(None);
     }
-    theory(file, &student_setting(file, setting)).map(Some)
+    theory(&file.of_student(), &file.student_setting(setting)).map(Some)
 }

@@ -3,7 +3,7 @@
 use treeamp::algorithms::{MaximumAPosteriori, Minimum, Solution};
 use treeamp::model::{Sample, Tree};
 
-use super::{ExperimentError, Instance, Observed, RunOptions, instance};
+use super::{ExperimentError, Instance, Metric, Observed, RunOptions, instance};
 use crate::spec::{ModelFile, Setting};
 
 /// What came out of a minimisation.
@@ -19,6 +19,21 @@ pub struct Minimisation {
     pub report: Minimum,
     /// The minimiser, and the energy of every factor there.
     pub solution: Solution,
+}
+
+impl Minimisation {
+    /// The error of a variable's minimiser, where the truth is known and the measure has a meaning.
+    ///
+    /// # Errors
+    /// An unknown variable.
+    pub fn error(&self, variable: &str, metric: Metric) -> Result<Option<f64>, ExperimentError> {
+        let place = self.solution.place(variable)?;
+        let tree = &self.posterior;
+        let element = tree.variables()[tree.variable(variable)?].spec.element;
+        let truth = self.truth.as_ref().filter(|_| metric.applies_to(element));
+        let truth = truth.map(|sample| sample.get(variable)).transpose()?;
+        Ok(truth.map(|truth| metric.of(place, truth)).transpose()?)
+    }
 }
 
 /// The mode of the posterior of a seed's instance.

@@ -1,8 +1,8 @@
-//! One row of a sweep: a cell of the grid run by expectation propagation or predicted by theory.
+//! One row of a sweep: a cell of the grid run by expectation propagation, minimised, or predicted by theory.
 
 use treeamp::algorithms::state_evolution::phases::{FixedPoints, Phase, phase_report_at};
 
-use super::{ExperimentError, Metric, RunOptions, infer, predict, theory};
+use super::{ExperimentError, Metric, Minimisation, RunOptions, infer, minimise, predict, theory};
 use crate::spec::{ModelFile, Setting};
 use crate::sweep::{Cell, Row};
 
@@ -11,6 +11,8 @@ use crate::sweep::{Cell, Row};
 pub enum Source {
     /// Expectation propagation on a random instance.
     Ep,
+    /// Maximum a posteriori estimation on a random instance.
+    Map,
     /// State evolution.
     Se,
     /// The error that the data allow, of the first variable: state evolution at the fixed point of least
@@ -24,9 +26,23 @@ impl Source {
     pub fn name(self) -> &'static str {
         match self {
             Self::Ep => "EP",
+            Self::Map => "MAP",
             Self::Se => "SE",
             Self::BayesOptimal => "BO",
         }
+    }
+
+    /// It predicts, and does not depend on a seed.
+    #[must_use]
+    pub fn is_theory(self) -> bool {
+        matches!(self, Self::Se | Self::BayesOptimal)
+    }
+
+    /// The source of that name in a table.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Ep, Self::Map, Self::Se, Self::BayesOptimal];
+        all.into_iter().find(|source| source.name() == name)
     }
 }
 
@@ -37,8 +53,8 @@ fn setting_of(cell: &Cell, others: &Setting) -> Setting {
     numbers.fold(others.clone(), |s, (name, x)| s.with(name, x))
 }
 
-/// The results of a cell, with `others` for the parameters that no axis has: for every variable its errors and variance, how the run ended, and the evidence
-/// per component of the first variable.
+/// The results of a cell, with `others` for the parameters that no axis has: for every variable its errors and variance, how
+/// the run ended, and the evidence (of a mode, the energy) per component of the first variable.
 ///
 /// # Errors
 /// What went wrong, for the table.
@@ -74,6 +90,11 @@ pub fn row(
             row.set("converged", run.report.termination.is_converged());
             row.set("ended", run.report.termination.to_string());
         }
+        Source::Map => minimised(
+            &minimise(file, &setting, cell.stream_seed(), options)?,
+            metrics,
+            &mut row,
+        )?,
         Source::Se => {
             let forecast = predict(file, &setting, options)?;
             for v in &forecast.variables {
@@ -102,6 +123,23 @@ pub fn row(
         }
     }
     Ok(row)
+}
+
+/// Errors of the minimiser, its energy per component of the first variable, and how the run ended.
+fn minimised(run: &Minimisation, metrics: &[Metric], row: &mut Row) -> Result<(), ExperimentError> {
+    for variable in run.posterior.variables() {
+        for metric in metrics {
+            if let Some(error) = run.error(&variable.name, *metric)? {
+                row.set(&format!("{}_{}", metric.name(), variable.name), error);
+            }
+        }
+    }
+    let components = run.posterior.variables()[0].spec.len() as f64;
+    row.set("energy", run.solution.energy() / components);
+    row.set("sweeps", run.report.sweeps);
+    row.set("converged", run.report.termination.is_converged());
+    row.set("ended", run.report.termination.to_string());
+    Ok(())
 }
 
 /// The name of a phase in tables.

@@ -117,7 +117,10 @@ impl ModelFile {
             let len = variable.map_or(0, |v| v.spec.len());
             if *structure == Structure::Full && (len as f64).powi(2) > LARGEST_ARRAY {
                 let key = path(&path("variables", name), "belief");
-                let reason = format!("expected at most 31622 components for `full`, got {len}");
+                let bytes = 8.0 * (len as f64).powi(2);
+                let reason = format!(
+                    "expected at most 31622 components for `full`, got {len}: one matrix would take {bytes} bytes"
+                );
                 return Err(self.error(*line, &key, reason));
             }
         }
@@ -213,7 +216,8 @@ impl ModelFile {
     #[must_use]
     pub fn data_files(&self) -> BTreeMap<String, Option<String>> {
         let observed = self.observations.iter().filter_map(|o| o.data.clone());
-        let arguments = self.factors.iter().flat_map(|f| {
+        let factors = self.factors.iter().chain(&self.student_factors);
+        let arguments = factors.flat_map(|f| {
             let of_file = |e: &&Entry| {
                 let kind = f.module.parameter(&e.key).map(|p| p.kind);
                 matches!(kind, Some(ParameterKind::Matrix | ParameterKind::Data))

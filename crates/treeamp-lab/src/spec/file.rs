@@ -30,6 +30,8 @@ pub struct ModelFile {
     pub observations: Vec<Observation>,
     /// The parameters that a mismatched student believes to be different.
     pub student: Vec<(String, f64)>,
+    /// The factors that a mismatched student has in place of the teacher's.
+    pub student_factors: Vec<FactorEntry>,
     /// The options of a run that are numbers: name and value.
     pub run: Vec<(String, f64)>,
     /// The damping of a run.
@@ -114,21 +116,18 @@ impl ModelFile {
             beliefs: Vec::new(),
             observations: Vec::new(),
             student: Vec::new(),
+            student_factors: Vec::new(),
             run: Vec::new(),
             damping: None,
             fallback: None,
             text: text.to_owned(),
         };
-        let mut student = Vec::new();
         for entry in &entries {
             match entry.key.as_str() {
                 "title" => file.title = reader.text(entry, "")?,
                 "description" => file.description = reader.text(entry, "")?,
                 "parameters" => file.parameters = reader.numbers(entry)?,
-                "student" => {
-                    student = reader.table(entry, "")?.to_vec();
-                    file.student = reader.numbers(entry)?;
-                }
+                "student" => reader.student(entry, &mut file)?,
                 "run" => reader.options(entry, &mut file)?,
                 "variables" => file.beliefs = reader.beliefs(entry)?,
                 "observe" => file.observations = reader.observations(entry)?,
@@ -152,8 +151,7 @@ impl ModelFile {
             let reason = "expected at least one [[factor]], got none".to_owned();
             return Err(reader.error(0, "", reason));
         }
-        let names: Vec<&str> = file.parameters.iter().map(|(n, _)| n.as_str()).collect();
-        reader.known(&student, "student", "parameter", &names)?;
+        file.check_student(&entries)?;
         Ok(file)
     }
 
@@ -178,7 +176,8 @@ impl ModelFile {
     #[must_use]
     pub fn adjustable(&self) -> Vec<String> {
         let own = self.parameters.iter().map(|(name, _)| name.clone());
-        let factors = self.factors.iter().flat_map(|f| {
+        let factors = self.factors.iter().chain(&self.student_factors);
+        let factors = factors.flat_map(|f| {
             let numeric = |p: &&super::Parameter| {
                 matches!(
                     p.kind,
@@ -203,6 +202,12 @@ impl ModelFile {
 /// Reads entries, with errors that name the file.
 pub(super) struct Reader<'a> {
     name: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(name: &'a str) -> Self {
+        Self { name }
+    }
 }
 
 impl Reader<'_> {
@@ -305,7 +310,7 @@ impl Reader<'_> {
         self.table(entry, "")?.iter().map(one).collect()
     }
 
-    fn factors(&self, entry: &Entry) -> Result<Vec<FactorEntry>, SpecError> {
+    pub(super) fn factors(&self, entry: &Entry) -> Result<Vec<FactorEntry>, SpecError> {
         let Content::List(list) = &entry.node.content else {
             return Err(self.expected(
                 &entry.node,

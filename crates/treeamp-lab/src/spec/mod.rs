@@ -38,6 +38,7 @@ mod node;
 mod resolve;
 mod run_options;
 mod schema;
+mod student;
 
 pub use build::{Scale, Setting};
 pub use error::SpecError;

@@ -39,6 +39,10 @@ pub fn schema() -> Value {
                 "description": "parameters that a mismatched student believes to be different",
                 "type": "object",
                 "additionalProperties": { "type": "number" },
+                "properties": { "factor": {
+                    "description": "factors that it has in place of those with the same inputs and outputs",
+                    "$ref": "#/properties/factor",
+                } },
             },
             "run": {
                 "type": "object",

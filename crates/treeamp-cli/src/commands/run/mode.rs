@@ -58,15 +58,6 @@ impl Run {
     }
 }
 
-fn error(run: &Minimisation, name: &str) -> Result<Option<f64>, Failure> {
-    let Some(sample) = &run.truth else {
-        return Ok(None);
-    };
-    Ok(Some(
-        Metric::Mse.of(run.solution.place(name)?, sample.get(name)?)?,
-    ))
-}
-
 fn variables(run: &Minimisation) -> Result<Vec<Vec<String>>, Failure> {
     let mut rows = Vec::new();
     for variable in run.posterior.variables() {
@@ -75,7 +66,8 @@ fn variables(run: &Minimisation) -> Result<Vec<Vec<String>>, Failure> {
         // the output of a channel is computed, and zero up to rounding
         let least = 1e-7 * place.iter().fold(0.0_f64, |s, x| s.max(x.abs()));
         let not_zero = place.iter().filter(|x| x.abs() > least).count();
-        let error = error(run, name)?.map_or("unknown".to_owned(), short);
+        let error = run.error(name, Metric::Mse)?;
+        let error = error.map_or("unknown".to_owned(), short);
         rows.push(vec![
             name.clone(),
             variable.spec.to_string(),
@@ -111,7 +103,7 @@ fn as_json(
         let name = &variable.name;
         let entry = json!({
             "shape": variable.spec.shape,
-            "mse": error(run, name)?.map(number),
+            "mse": run.error(name, Metric::Mse)?.map(number),
         });
         variables.insert(name.clone(), entry);
     }
