@@ -15,6 +15,10 @@ use crate::error::RunError;
 const GROWTH_LIMIT: f64 = 1000.0;
 /// The minimum counts as at least this: leaving a symmetric point slowly is not divergence.
 const GROWTH_FLOOR: f64 = 1e-3;
+/// Residual on data below which vanishing variances are a recovery: a run that swings between certainties has them too.
+const STILL: f64 = 1e-5;
+/// The same where the next sweep has no digits left.
+const NEARLY_STILL: f64 = 1e-4;
 /// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
 const IMPROPER_LIMIT: usize = 10;
 /// Times that an adaptive run which has been improper from its first sweep on starts again.
@@ -31,6 +35,8 @@ struct Course<'e, 't, A: Algorithm> {
     smallest: f64,
     /// Sweeps in a row with an improper law.
     improper_run: usize,
+    /// All variances had vanished after the last sweep, in which the means moved a little.
+    recovered: bool,
     /// Starts after the first.
     attempts: i32,
     /// Whether there is progress.
@@ -83,6 +89,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             variances: Vec::with_capacity(capacity * engine.tree.variables().len()),
             smallest: f64::INFINITY,
             improper_run: 0,
+            recovered: false,
             attempts: 0,
             stall: Stall::new(),
         })
@@ -101,6 +108,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         }
         self.state.note();
         let (improper, first) = match engine.sweep(&mut self.state, sweep)? {
+            Pass::Broken(_) if self.recovered => return Ok(self.recovers()),
             Pass::Broken(_) if self.state.judge(f64::INFINITY, true).back => {
                 engine.remake(&mut self.state);
                 return Ok(ControlFlow::Continue(()));
@@ -108,6 +116,9 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             Pass::Broken(divergence) => return Ok(self.diverging(divergence)),
             Pass::Done { improper, first } => (improper, first),
         };
+        if improper > 0 && self.recovered {
+            return Ok(self.recovers());
+        }
         let judgement = self.record(sweep, improper);
         if judgement.back {
             return Ok(ControlFlow::Continue(()));
@@ -176,6 +187,14 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         ControlFlow::Break(Termination::Diverging(divergence))
     }
 
+    /// Back to the state whose variances had vanished: messages beyond have no digits left.
+    fn recovers(&mut self) -> ControlFlow<Termination> {
+        self.engine.restore(&mut self.state);
+        ControlFlow::Break(Termination::Converged {
+            perfect_recovery: true,
+        })
+    }
+
     /// Keeps a good state, chooses the next step, asks the observer, and looks whether the run has settled.
     fn settle(
         &mut self,
@@ -203,11 +222,14 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             return ControlFlow::Break(Termination::Stopped(reason));
         }
         // after the first sweep the sources have not yet heard what is known
-        let perfect_recovery = A::RECOVERS && sweep > 1 && state.perfect(engine.options.perfect);
+        let perfect = A::RECOVERS && sweep > 1 && state.perfect(engine.options.perfect);
         let settled = !judgement.jumped && full_residual < engine.options.tolerance;
-        if improper == 0 && (perfect_recovery || settled) {
+        let still = full_residual < STILL || !A::ON_DATA;
+        if improper == 0 && (perfect && still || settled) {
+            let perfect_recovery = perfect;
             return ControlFlow::Break(Termination::Converged { perfect_recovery });
         }
+        self.recovered = perfect && improper == 0 && full_residual < NEARLY_STILL;
         if self.stall.note(sweep, full_residual) && engine.gives_up(state, sweep) {
             return ControlFlow::Break(Termination::SweepLimit);
         }

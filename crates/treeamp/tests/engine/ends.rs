@@ -217,3 +217,45 @@ fn divergence_before_any_good_state_claims_nothing() {
     let text = report.log_evidence().unwrap_err().to_string();
     assert!(text.contains("first good state"), "{text}");
 }
+
+/// A perceptron near its threshold may swing between certainties: vanishing variances are a recovery only where nothing moves.
+#[test]
+fn certainty_that_moves_is_no_recovery() {
+    let (n, m) = (100, 150);
+    let mut recovered = 0;
+    for seed in 0..60 {
+        let model = (source(Binary::new(0.5).unwrap().iid(n))
+            >> var("x")
+            >> Linear::new(gaussian_matrix(m, n, seed)).unwrap()
+            >> var("z")
+            >> PiecewiseLinear::sign()
+            >> var("y"))
+        .build()
+        .unwrap();
+        let sample = model.sample(seed).unwrap();
+        let tree = model.condition("y", sample.get("y").unwrap()).unwrap();
+        let engine = || {
+            let engine = ExpectationPropagation.on(&tree).unwrap();
+            engine.fallback(Fallback::Forbidden)
+        };
+        let report = engine().run(&mut ()).unwrap();
+        let perfect_recovery = true;
+        if report.termination != (Termination::Converged { perfect_recovery }) {
+            continue;
+        }
+        recovered += 1;
+        let again = engine().damping(Damping::None).max_sweeps(2);
+        let again = again
+            .start_from(report.messages.clone())
+            .run(&mut ())
+            .unwrap();
+        let moved = mse(again.mean("x").unwrap(), report.mean("x").unwrap());
+        let error = mse(report.mean("x").unwrap(), sample.get("x").unwrap());
+        println!(
+            "seed {seed}: {} sweeps, moves by {moved:.1e}, error {error:.1e}",
+            report.sweeps
+        );
+        assert!(moved < 1e-6, "seed {seed}: moves by {moved:e}");
+    }
+    assert!(recovered > 5, "{recovered}");
+}

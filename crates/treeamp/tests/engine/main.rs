@@ -2,6 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::float_cmp,
+    clippy::print_stdout,
     clippy::unnecessary_literal_bound
 )]
 
