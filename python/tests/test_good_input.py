@@ -52,3 +52,13 @@ def test_errors_are_of_their_kinds() -> None:
 def test_a_mask_without_masked_entries_is_an_array() -> None:
     whole = np.ma.masked_array(np.eye(2), mask=False)
     assert np.array_equal(ta.LinearChannel(whole).W, np.eye(2))
+
+
+def test_read_only_arrays_are_kept_and_others_copied() -> None:
+    W = np.eye(3)
+    assert not np.shares_memory(ta.LinearChannel(W).W, W)
+    view = W[:]
+    view.flags.writeable = False
+    assert not np.shares_memory(ta.LinearChannel(view).W, W), "the numbers can still be changed through W"
+    W.flags.writeable = False
+    assert np.shares_memory(ta.LinearChannel(W).W, W)

@@ -64,7 +64,13 @@ def array(x: Any, name: str) -> Array:
 
 
 def owned(x: Array) -> Array:
-    """A copy that nobody can change: what a module keeps, so that a pickle is what was declared."""
+    """An array that nobody can change: what a module keeps, so that a pickle is what was declared.
+
+    An array of read-only numbers is kept as it is, any other is copied.
+    """
+    owner = x if x.flags.owndata else x.base
+    if isinstance(owner, np.ndarray) and owner.flags.owndata and not owner.flags.writeable:
+        return x
     kept: Array = np.array(x, dtype=np.float64)
     kept.flags.writeable = False
     return kept

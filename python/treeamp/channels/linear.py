@@ -31,7 +31,8 @@ class LinearChannel(Channel):
     Parameters
     ----------
     W : array of shape (M, N)
-        The matrix. It is decomposed once, when a run first needs it, and shared by all models that hold it.
+        The matrix. It is decomposed once, when a run first needs it, and shared by all models that hold it. The native
+        library has its own copy, and the channel another, unless ``W`` is read-only (``W.flags.writeable = False``).
     precompute_svd : bool
         Kept for scripts that give it; it changes nothing, and variances are right for any rank.
     name : str
