@@ -19,6 +19,9 @@ const GROWTH_FLOOR: f64 = 1e-3;
 const STILL: f64 = 1e-5;
 /// The same where the next sweep has no digits left.
 const NEARLY_STILL: f64 = 1e-4;
+/// A residual from which one that is small in the next sweep is not yet trusted, unless nothing but rounding is left.
+const SWINGING: f64 = 0.03;
+const ROUNDING: f64 = 1e-13;
 /// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
 const IMPROPER_LIMIT: usize = 10;
 /// Times that an adaptive run which has been improper from its first sweep on starts again.
@@ -37,6 +40,8 @@ struct Course<'e, 't, A: Algorithm> {
     improper_run: usize,
     /// All variances had vanished after the last sweep, in which the means moved a little.
     recovered: bool,
+    /// The residual of the sweep before, as of a full step.
+    before: f64,
     /// Starts after the first.
     attempts: i32,
     /// Whether there is progress.
@@ -90,6 +95,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             smallest: f64::INFINITY,
             improper_run: 0,
             recovered: false,
+            before: 0.0,
             attempts: 0,
             stall: Stall::new(),
         })
@@ -223,7 +229,15 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         }
         // after the first sweep the sources have not yet heard what is known
         let perfect = A::RECOVERS && sweep > 1 && state.perfect(engine.options.perfect);
-        let settled = !judgement.jumped && full_residual < engine.options.tolerance;
+        // a swinging run may pass its last place by accident, and stays there if it has settled
+        let calm = !A::ON_DATA || self.before < SWINGING || full_residual < ROUNDING;
+        let settled = calm && !judgement.jumped && full_residual < engine.options.tolerance;
+        // the first sweep has nothing to compare with
+        self.before = if full_residual.is_finite() {
+            full_residual
+        } else {
+            0.0
+        };
         let still = full_residual < STILL || !A::ON_DATA;
         if improper == 0 && (perfect && still || settled) {
             let perfect_recovery = perfect;

@@ -2,7 +2,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::float_cmp,
-    clippy::print_stdout,
     clippy::unnecessary_literal_bound
 )]
 
