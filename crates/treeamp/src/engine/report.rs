@@ -12,7 +12,8 @@ pub enum Termination {
     /// The residual fell below the tolerance, or every variable is recovered exactly.
     Converged {
         /// Every variance fell below a fraction of the signal's second moment (1e-14, or far below the least
-        /// noise in theory): perfect recovery.
+        /// noise in theory), and on data the means are at rest: perfect recovery. Near a threshold a run may also be
+        /// certain of a wrong signal, which nothing in its messages tells apart.
         perfect_recovery: bool,
     },
     /// The sweep limit came first. A bounded oscillation ends here.
