@@ -141,8 +141,8 @@ fn bayes_optimal_updates() {
     assert!(*most <= LIMIT + LIMIT / 20, "{at}: {most} evaluations");
 }
 
-/// A student of its own, its evaluations and the teacher's together: one in a hundred beyond the limit. Of 1,200 in the full version 11 were
-/// when this was measured, the largest with 29,572. Students of two outputs (sign, door) are not asked at pairs of fields at all.
+/// A student of its own, its evaluations and the teacher's together: one in a hundred beyond the limit. Of 1,200 in the full version 6 were
+/// when this was measured, the largest with 28,448. Students of two outputs (sign, door) are not asked at pairs of fields at all.
 #[test]
 fn mismatched_updates() {
     let laws = laws();

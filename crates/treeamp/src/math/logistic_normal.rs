@@ -9,7 +9,7 @@
 use std::cell::OnceCell;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use super::special::{SQRT_FRAC_PI_2, erfcx, normal_density, sigmoid, softplus};
+use super::special::{SQRT_FRAC_PI_2, erfcx, normal_density, sigmoid};
 
 /// Chebyshev points of a panel.
 const N: usize = 16;
@@ -184,6 +184,7 @@ impl LogisticNormal {
 mod tests {
     use super::*;
     use crate::math::quadrature::integrate;
+    use crate::math::special::softplus;
 
     /// Against integration over $\eta$ in narrow panels, relative to each average itself.
     #[test]

@@ -46,7 +46,7 @@ struct TwoOutputs<'a> {
     pair: &'a Pair<'a>,
     /// The outputs, and where the student holds them.
     outputs: [f64; 2],
-    held: Vec<Piece>,
+    held: [Vec<Piece>; 2],
     /// The pieces of the teacher, or one half of them, as they are seen through $b_z$ alone.
     pieces: Vec<Tube>,
     steps: LogisticNormal,
@@ -56,13 +56,16 @@ struct TwoOutputs<'a> {
     blur: f64,
 }
 
-/// The two values of a channel without slopes; `None` for any other.
-fn two_values(pieces: &[Piece]) -> Option<[f64; 2]> {
+/// The two values of a channel without slopes and the pieces where it takes them; `None` for any other.
+#[allow(clippy::float_cmp)] // values of one output are equal
+fn two_values(pieces: &[Piece]) -> Option<([f64; 2], [Vec<Piece>; 2])> {
     let mut values: Vec<f64> = pieces.iter().map(|p| p.offset).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
     let flat = pieces.iter().all(|p| p.slope == 0.0);
-    <[f64; 2]>::try_from(values).ok().filter(|_| flat)
+    let values = <[f64; 2]>::try_from(values).ok().filter(|_| flat)?;
+    let held = values.map(|x| pieces.iter().filter(|p| p.offset == x).copied().collect());
+    Some((values, held))
 }
 
 /// The averages, for a student of two outputs that is not its teacher; `None` for any other.
@@ -71,8 +74,8 @@ pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
     if pair.bayes || [z, x].iter().any(|at| at.q_hat <= 0.0) || !(z.a > 0.0) {
         return None;
     }
-    let (held, mut pieces) = (pair.student.pieces(), pair.teacher.pieces());
-    let outputs = two_values(&held)?;
+    let (outputs, held) = two_values(&pair.student.pieces())?;
+    let mut pieces = pair.teacher.pieces();
     if pieces.is_empty() {
         return None;
     }
@@ -110,9 +113,9 @@ impl TwoOutputs<'_> {
 
     fn mind(&self, u: f64) -> Mind {
         let (a, b, ax) = (self.pair.at[Z].a, self.field(u), self.pair.at[X].a);
-        let laws = self.outputs.map(|output| {
+        let laws = self.held.each_ref().map(|pieces| {
             let mut law = AnchoredMixture::new([a], [b]);
-            for p in self.held.iter().filter(|p| p.offset == output) {
+            for p in pieces {
                 if let Some(part) = truncated(a, b, p.start, p.end) {
                     law.add([part.anchor], part.bump());
                 }
@@ -239,13 +242,12 @@ impl TwoOutputs<'_> {
         }
         let unit = self.field(1.0);
         let a = self.pair.at[Z].a;
-        for p in &self.held {
-            breaks.bend(a * p.start / unit, a.sqrt() / unit.abs());
-        }
-        // an output that is held on both sides of the other: from one side to the other
-        for output in self.outputs {
-            let sides: Vec<&Piece> = self.held.iter().filter(|p| p.offset == output).collect();
-            for w in sides.windows(2) {
+        for pieces in &self.held {
+            for p in pieces {
+                breaks.bend(a * p.start / unit, a.sqrt() / unit.abs());
+            }
+            // an output that is held on both sides of the other: from one side to the other
+            for w in pieces.windows(2) {
                 let (from, to) = (w[0].end, w[1].start);
                 let rate = (to - from) * unit.abs();
                 breaks.change(0.5 * a * (from + to) / unit, rate, 0.0);
