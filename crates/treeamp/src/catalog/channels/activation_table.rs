@@ -78,34 +78,39 @@ impl ActivationTable {
 
     /// The nodes that can be less than [`NEGLIGIBLE`] below the highest one: within reach of the belief on $z$, and, where $\varphi$ rises, of
     /// that on $x$. With $h = -\frac12a_z(z - c)^2 - \frac12a_x(x - d)^2$ a node as high as $t$ has both terms below $-t$, and the highest
-    /// is no lower than those next to $c$ and to $d$.
+    /// is no lower than those next to $c$ and to $d$, however far apart these are.
     fn window(&self, bz: f64, bx: f64) -> &[Node] {
-        let (mean, reach) = (bz / self.a[0], REACH / self.a[0].sqrt());
         let within = |nodes: &[Node], of: &dyn Fn(&Node) -> f64, mean: f64, reach: f64| {
             let from = nodes.partition_point(|n| of(n) < mean - reach);
             from..nodes.partition_point(|n| of(n) <= mean + reach)
         };
-        let window = &self.nodes[within(&self.nodes, &|n| n.z, mean, reach)];
-        let target = bx / self.a[1];
-        if !(self.rising && target.is_finite()) || window.is_empty() {
-            return window;
-        }
-        let depth = |n: &Node| {
+        let (mean, target) = (bz / self.a[0], bx / self.a[1]);
+        let told = self.rising && target.is_finite();
+        let nearest = |i: usize| {
+            let n = &self.nodes[i.min(self.nodes.len() - 1)];
             let (dz, dx) = (n.z - mean, n.x - target);
-            0.5 * self.a[0].mul_add(dz * dz, self.a[1] * dx * dx)
+            let depth_x = if target.is_finite() {
+                self.a[1] * dx * dx
+            } else {
+                0.0
+            };
+            0.5 * self.a[0].mul_add(dz * dz, depth_x)
         };
-        let nearest = |i: usize| depth(&window[i.min(window.len() - 1)]);
-        let (by_z, by_x) = (
-            window.partition_point(|n| n.z < mean),
-            window.partition_point(|n| n.x < target),
-        );
-        let least = nearest(by_z).min(nearest(by_x));
+        let mut least = nearest(self.nodes.partition_point(|n| n.z < mean));
+        if told {
+            least = least.min(nearest(self.nodes.partition_point(|n| n.x < target)));
+        }
         let span = (2.0 * (NEGLIGIBLE + least)).sqrt();
-        let near = &window[within(window, &|n| n.z, mean, span / self.a[0].sqrt())];
-        &near[within(near, &|n| n.x, target, span / self.a[1].sqrt())]
+        let near = &self.nodes[within(&self.nodes, &|n| n.z, mean, span / self.a[0].sqrt())];
+        if told {
+            &near[within(near, &|n| n.x, target, span / self.a[1].sqrt())]
+        } else {
+            near
+        }
     }
 
-    fn tilted(&self, bz: f64, bx: f64) -> TiltedPair {
+    /// The law at a pair of fields; `None` where it reaches beyond the table.
+    fn tilted(&self, bz: f64, bx: f64) -> Option<TiltedPair> {
         let window = self.window(bz, bx);
         let height = |n: &Node| bz.mul_add(n.z, bx.mul_add(n.x, n.log_weight));
         let mut top = f64::NEG_INFINITY;
@@ -115,6 +120,10 @@ impl ActivationTable {
             if h > top {
                 (top, mode) = (h, *n);
             }
+        }
+        let ends = [&self.nodes[0], &self.nodes[self.nodes.len() - 1]];
+        if window.is_empty() || ends.iter().any(|n| height(n) > top - NEGLIGIBLE) {
+            return None;
         }
         let mut sums = [0.0; 5];
         for n in window {
@@ -129,27 +138,22 @@ impl ActivationTable {
         }
         let [mass, mz, mx, sz, sx] = sums;
         let (mz, mx) = (mz / mass, mx / mass);
-        TiltedPair {
+        Some(TiltedPair {
             log_z: top + (mass * self.step).ln(),
             mean_z: mode.z + mz,
             variance_z: (sz / mass - mz * mz).max(0.0),
             mean_x: mode.x + mx,
             variance_x: (sx / mass - mx * mx).max(0.0),
-        }
+        })
     }
 }
 
 impl ScalarView for ActivationTable {
     #[allow(clippy::float_cmp)] // the table is of exactly these precisions
     fn channel(&self, z: Tilt, x: Tilt) -> Option<TiltedPair> {
-        let (first, last) = (self.nodes[0].z, self.nodes[self.nodes.len() - 1].z);
-        let mean = z.b / self.a[0];
-        let reach = (REACH - 1.0) / self.a[0].sqrt();
-        if [z.a, x.a] == self.a && mean - reach > first && mean + reach < last {
-            Some(self.tilted(z.b, x.b))
-        } else {
-            Some(ScalarChannel::tilted(&self.law, z, x))
-        }
+        let own = [z.a, x.a] == self.a;
+        let known = own.then(|| self.tilted(z.b, x.b)).flatten();
+        Some(known.unwrap_or_else(|| ScalarChannel::tilted(&self.law, z, x)))
     }
 
     fn map(&self, z: f64) -> Option<f64> {
@@ -166,5 +170,40 @@ impl ScalarView for ActivationTable {
 
     fn images(&self, mean: f64, deviation: f64) -> Vec<Landmark> {
         ScalarChannel::images(&self.law, mean, deviation)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The table equals the law, also where the fields contradict each other and the posterior is many deviations from either.
+    #[test]
+    fn tables_equal_their_laws() {
+        let a = [13.65, 100.0];
+        for law in [Activation::tanh(), Activation::sigmoid()] {
+            let table = ActivationTable::new(&law, a, 3.0).unwrap();
+            for bx in [-120.0, -60.0, 0.0, 50.0, 110.0, 140.0] {
+                for i in -30..=30 {
+                    let bz = f64::from(i);
+                    let (z, x) = (Tilt { a: a[0], b: bz }, Tilt { a: a[1], b: bx });
+                    let expected = ScalarChannel::tilted(&law, z, x);
+                    let Some(seen) = table.tilted(bz, bx) else {
+                        continue;
+                    };
+                    // the law itself is integrated to 1e-9
+                    let near = |x: f64, y: f64| (x - y).abs() < 1e-8 * (y.abs() + 1e-3);
+                    assert!(
+                        near(seen.mean_z, expected.mean_z)
+                            && near(seen.mean_x, expected.mean_x)
+                            && near(seen.variance_z, expected.variance_z)
+                            && near(seen.variance_x, expected.variance_x)
+                            && near(seen.log_z, expected.log_z),
+                        "{bz} {bx}: {seen:?} {expected:?}"
+                    );
+                }
+            }
+        }
     }
 }

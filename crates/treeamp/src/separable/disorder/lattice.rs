@@ -3,7 +3,8 @@
 //! In units of its noise a pair of fields has a density that is a convolution with a normal one, and a smooth student's moments
 //! change on the scale of the noise or more slowly. Sums over a lattice of step $h$ then converge exponentially: what is left is
 //! $\epsilon = e^{-2\pi d/h}$ with the distance $d$ of the nearest poles. Two lattices, shifted by half a step in both directions,
-//! differ by $2\epsilon$, and their mean is off by $\epsilon^{\sqrt2}$ or less.
+//! differ by $2\epsilon$, and their mean is off by $\epsilon^{\sqrt2}$ or less. A student that the output contradicts has poles near to the axis of
+//! $b_x$ alone: a third lattice, shifted in one direction, tells in which the step is to be halved.
 
 use super::channel::{Pair, X, Z};
 use super::{COUNT, Field};
@@ -11,8 +12,8 @@ use crate::scalar::ScalarView;
 
 /// First step.
 const STEP: f64 = 0.85;
-/// Times that the step is halved.
-const HALVINGS: u32 = 2;
+/// The smallest step.
+const LEAST: f64 = 0.05;
 /// Standard deviations beyond which there is nothing.
 const REACH: f64 = 8.2;
 /// Relative difference of the two lattices whose power is negligible.
@@ -47,21 +48,26 @@ pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
         tilt,
     };
     let floor = pair.floor();
-    let mut step = STEP;
-    for _ in 0..=HALVINGS {
-        if 2.0 * lattice.nodes(step) > MAX_NODES {
-            return None;
-        }
-        let (one, size) = lattice.sum(step, 0.0);
-        let (two, _) = lattice.sum(step, 0.5);
-        let differ = |k: usize| {
-            let scale = size[k].max(floor[k]);
-            scale.is_finite() && !((one[k] - two[k]).abs() <= CLOSE * scale)
+    let mut step = [STEP; 2];
+    while step.iter().all(|h| *h > LEAST) && 2.0 * lattice.nodes(step) <= MAX_NODES {
+        let (one, size) = lattice.sum(step, [0.0; 2]);
+        let (two, _) = lattice.sum(step, [0.5; 2]);
+        let differ = |one: &[f64; COUNT], two: &[f64; COUNT]| {
+            (0..COUNT).any(|k| {
+                let scale = size[k].max(floor[k]);
+                scale.is_finite() && !((one[k] - two[k]).abs() <= CLOSE * scale)
+            })
         };
-        if !(0..COUNT).any(differ) {
+        if !differ(&one, &two) {
             return Some(std::array::from_fn(|k| 0.5 * (one[k] + two[k])));
         }
-        step *= 0.5;
+        let (between, _) = lattice.sum(step, [0.5, 0.0]);
+        let coarse = [differ(&one, &between), differ(&between, &two)];
+        for end in [Z, X] {
+            if coarse[end] || !coarse.contains(&true) {
+                step[end] *= 0.5;
+            }
+        }
     }
     None
 }
@@ -83,7 +89,7 @@ impl Lattice<'_> {
     }
 
     /// How many nodes there are, from a few values of $u$.
-    fn nodes(&self, step: f64) -> f64 {
+    fn nodes(&self, step: [f64; 2]) -> f64 {
         let reach = self.reach();
         let width = |s: f64| {
             let [low, high] = self.range(s * reach);
@@ -94,20 +100,20 @@ impl Lattice<'_> {
             .map(|s| width(*s))
             .sum::<f64>()
             / 4.0;
-        2.0 * reach / step * mean / step
+        2.0 * reach / step[Z] * mean / step[X]
     }
 
     /// Sums over one lattice, of the averages and of their absolute values.
     #[allow(clippy::cast_possible_truncation)] // bounded by the number of nodes
-    fn sum(&self, step: f64, shift: f64) -> ([f64; COUNT], [f64; COUNT]) {
+    fn sum(&self, step: [f64; 2], shift: [f64; 2]) -> ([f64; COUNT], [f64; COUNT]) {
         let (mut sum, mut size) = ([0.0; COUNT], [0.0; COUNT]);
-        let half = (self.reach() / step).ceil() as i64;
-        let area = step * step * self.noise[Z] * self.noise[X];
+        let half = (self.reach() / step[Z]).ceil() as i64;
+        let area = step[Z] * step[X] * self.noise[Z] * self.noise[X];
         for i in -half..=half {
-            let u = step * (i as f64 + shift);
+            let u = step[Z] * (i as f64 + shift[Z]);
             let [low, high] = self.range(u);
-            for j in (low / step).floor() as i64..=(high / step).ceil() as i64 {
-                let w = step * (j as f64 + shift);
+            for j in (low / step[X]).floor() as i64..=(high / step[X]).ceil() as i64 {
+                let w = step[X] * (j as f64 + shift[X]);
                 let fields = [self.noise[Z] * u, self.noise[X] * w];
                 let values = self.pair.values(fields);
                 for k in 0..COUNT {
