@@ -17,6 +17,9 @@ const PROGRESS: f64 = 0.5;
 const ESCAPE: f64 = 4.0;
 /// Where there is no certain way, a run may go on for this many times the sweeps it was given.
 const MORE: usize = 5;
+/// The bound of a fallback that comes to be certain of a signal which a factor contradicts: it begins once more, after the
+/// first sweeps.
+pub(crate) const CONTRADICTED: &str = "steps, certain of a signal that a factor contradicts";
 /// Variances below this fraction of the second moment leave no doubt about a signal.
 const CERTAIN: f64 = 1e-12;
 /// Sweeps before a forced one: every factor has heard from all others.
@@ -275,20 +278,24 @@ impl<A: Algorithm> Engine<'_, A> {
     /// A state that is certain of what a factor contradicts leads nowhere: in its place, that after the first sweeps.
     fn leave_contradiction(&self, state: &mut State<A>) -> Result<(), RunError> {
         let contradicts = self.algorithm.contradicts(self.tree, &state.marginals);
-        if contradicts.is_none() {
-            return Ok(());
-        }
-        let mut other = self.start()?;
-        for sweep in 1..=FIRST_SWEEPS {
-            if let Pass::Done { improper: 0, .. } = self.sweep(&mut other, sweep)? {
-                other.residual();
-                other.keep();
-            }
-        }
-        if other.has_good {
+        if contradicts.is_some()
+            && let Some(other) = self.after_first_sweeps()?
+        {
             *state = other;
         }
         Ok(())
+    }
+
+    /// The state after the first sweeps, if it is a good one.
+    fn after_first_sweeps(&self) -> Result<Option<State<A>>, RunError> {
+        let mut state = self.start()?;
+        for sweep in 1..=FIRST_SWEEPS {
+            if let Pass::Done { improper: 0, .. } = self.sweep(&mut state, sweep)? {
+                state.residual();
+                state.keep();
+            }
+        }
+        Ok(Some(state).filter(|state| state.has_good))
     }
 
     /// The fallback from the last good state, to which it goes back if that is the better one.
@@ -316,6 +323,22 @@ impl<A: Algorithm> Engine<'_, A> {
         let mut done =
             self.algorithm
                 .fall_back(self.tree, &mut messages, &self.options, &mut supervisor);
+        if let Ok(first) = &done
+            && matches!(first.end, FallbackEnd::Limit { bound, .. } if bound == CONTRADICTED)
+            && self.options.fallback == Fallback::Automatic
+            && let Some(other) = self.after_first_sweeps()?
+        {
+            let spent = (first.steps, first.evaluations);
+            messages.clone_from_slice(&other.store[..messages.len()]);
+            let options = &self.options;
+            done = self
+                .algorithm
+                .fall_back(self.tree, &mut messages, options, &mut supervisor);
+            if let Ok(done) = &mut done {
+                done.steps += spent.0;
+                done.evaluations += spent.1;
+            }
+        }
         if let Ok(done) = &mut done {
             done.went_back = done.is_worse_than(residual_before.flatten());
             supervisor.state.has_good = true;

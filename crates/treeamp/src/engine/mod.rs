@@ -28,4 +28,5 @@ pub use report::{Divergence, Messages, Report, SweepRecord, Termination};
 pub use setup::Engine;
 pub use watch::Watch;
 
+pub(crate) use fallback::CONTRADICTED;
 pub(crate) use start::START_STREAM;

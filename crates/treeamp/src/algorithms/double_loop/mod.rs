@@ -22,7 +22,7 @@ mod shortcut;
 use std::ops::ControlFlow;
 
 use crate::belief::{Gaussian, Structure};
-use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
+use crate::engine::{CONTRADICTED, FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::RunError;
 use crate::model::{Tree, Variable};
 use ascent::Ascent;
@@ -196,7 +196,7 @@ impl<'t> DoubleLoop<'t> {
             let contradicts = super::contradiction::contradicts(self.tree, &self.dual.marginals());
             return Some(
                 contradicts.map_or(FallbackEnd::Recovered, |_| FallbackEnd::Limit {
-                    bound: "steps, certain of a signal that a factor contradicts",
+                    bound: CONTRADICTED,
                     reached: self.out.steps,
                 }),
             );
