@@ -329,7 +329,7 @@ impl<A: Algorithm> Engine<'_, A> {
             && let Some(other) = self.after_first_sweeps()?
         {
             let spent = (first.steps, first.evaluations);
-            messages.clone_from_slice(&other.store[..messages.len()]);
+            messages.clone_from_slice(&other.store[..before.len()]);
             let options = &self.options;
             done = self
                 .algorithm

@@ -6,6 +6,7 @@ pub mod complex_matrix;
 pub mod decomposition;
 pub(crate) mod dense;
 pub mod fourier;
+pub(crate) mod logistic_normal;
 mod long_fourier;
 pub mod matrix;
 pub mod mixture;
