@@ -36,8 +36,8 @@ fn a_forced_double_loop_of_a_perceptron_ends_well() {
     }
 }
 
-/// A run is not called a recovery where it is certain of a signal whose signs are not those that were seen. (Without the
-/// question, 5 of 200 are: seeds 24, 142 and others.)
+/// A run is not called a recovery where it is certain of a signal whose signs are not those that were seen.
+/// (Sweeps of seed 24 come to be certain of one.)
 #[test]
 fn certainty_against_the_data_is_no_recovery() {
     let seeds: Vec<u64> = if full() {
