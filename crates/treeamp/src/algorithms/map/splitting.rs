@@ -39,8 +39,6 @@ const NO_MINIMISER: f64 = 1e-6;
 const FAINT: f64 = 1e-4;
 /// Progress is a residual below this fraction of the best.
 const PROGRESS: f64 = 0.9;
-/// Evaluations without progress after which it ends: iterative solutions of channels have their own accuracy.
-const STALLED: usize = 5000;
 
 /// Who watches is told about so many first steps, and then about one in so many.
 const WATCHED: usize = 10;
@@ -285,9 +283,9 @@ impl<'t> Splitting<'t> {
         messages: &mut [Gaussian],
         watch: &mut dyn Watch<Gaussian>,
     ) -> Result<FallbackEnd, RunError> {
-        while self.evaluations < LIMIT && self.evaluations < pace.since + STALLED {
+        while self.evaluations < LIMIT && pace.goes_on(self.evaluations) {
             let (norm, worst) = self.evaluate()?;
-            if pace.rejects(norm, self.evaluations, &mut self.s) {
+            if pace.rejects(norm, &self.gap, &mut self.s) {
                 continue;
             }
             pace.steps += 1;
@@ -309,8 +307,11 @@ impl<'t> Splitting<'t> {
                 return Ok(FallbackEnd::Stationary);
             }
             if pace.balances() {
-                self.balance();
-                pace.restart(self.weights());
+                if self.balance(pace) {
+                    // disagreements before and after do not compare
+                    *rest = Rest::default();
+                }
+                pace.restart(self.weights(), self.evaluations);
                 continue;
             }
             self.before.copy_from_slice(&self.w);
@@ -329,18 +330,23 @@ impl<'t> Splitting<'t> {
     }
 
     /// Brings the relative residuals of places, $w - u$, and of slopes, $w - w_{\text{before}}$, together by a change of $\rho$
-    /// that leaves places and slopes as they are.
-    fn balance(&mut self) {
-        for link in &mut self.layout.links {
-            let w = link.of(&self.w);
+    /// that leaves places and slopes as they are; at a standstill, whatever they are, makes $\rho$ smaller. True if it did.
+    fn balance(&mut self, pace: &mut Pace) -> bool {
+        let of = |link: &Link| {
             let seen = (link.of(&self.s), link.of(&self.u));
-            let change = change(seen, w, link.of(&self.before));
+            change(seen, link.of(&self.w), link.of(&self.before))
+        };
+        let changes: Vec<Option<f64>> = self.layout.links.iter().map(of).collect();
+        let reduction = pace.reduction(changes.iter().all(Option::is_none));
+        for (link, change) in self.layout.links.iter_mut().zip(changes) {
+            let change = reduction.or(change).unwrap_or(1.0);
             link.rho *= change;
             let s = link.of_mut(&mut self.s).iter_mut();
-            for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(w)) {
+            for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(link.of(&self.w))) {
                 *s = x + (new - x) / change;
             }
         }
+        reduction.is_some()
     }
 
     /// Messages with the precisions of the links, tangent to the energies at their modes; those to variables with one
