@@ -27,10 +27,12 @@ const STRIDE: f64 = 10.0;
 const LONGEST: f64 = 1e8;
 /// What rounding adds to a residual that stays.
 const ROUNDING: f64 = 1e-6;
-/// Evaluations without progress that are a standstill: precisions are balanced anew. Where they are in balance, they are too large:
-/// along a direction that the energy hardly sees a step is its slope over $\rho$. They are made smaller at this and every
-/// later standstill, so many times, and never balanced again.
+/// Evaluations without progress that are a standstill, at which precisions are balanced anew, and after which it ends: iterative
+/// solutions of channels have their own accuracy.
 const STANDSTILL: usize = 3000;
+const STALLED: usize = 8000;
+/// Precisions that are in balance may be too large: along a direction that the energy hardly sees a step is its slope over
+/// $\rho$. Where that is to be tried, they are made smaller at every standstill, so many times, and not balanced.
 const SMALLER: f64 = 0.1;
 const REDUCTIONS: usize = 7;
 
@@ -55,7 +57,10 @@ pub(super) struct Pace {
     next_balance: usize,
     /// Precisions change because of a standstill, and how often they have been made smaller.
     stands: bool,
+    reduces: bool,
     reductions: usize,
+    /// Evaluations of this standstill when precisions were last balanced.
+    waited: usize,
     /// The last disagreement, and the last one that was progress, with its evaluation.
     pub last: f64,
     pub mark: f64,
@@ -68,7 +73,8 @@ fn roots(mut weights: Vec<f64>) -> Vec<f64> {
 }
 
 impl Pace {
-    pub fn new(weights: Vec<f64>) -> Self {
+    /// `reduces`: precisions are made smaller at a standstill, in place of balanced.
+    pub fn new(weights: Vec<f64>, reduces: bool) -> Self {
         let len = weights.len();
         Self {
             anderson: Anderson::new(len, MEMORY, RIDGE),
@@ -84,7 +90,9 @@ impl Pace {
             balanced: 0,
             next_balance: PLAIN,
             stands: false,
+            reduces,
             reductions: 0,
+            waited: 0,
             last: f64::INFINITY,
             mark: f64::INFINITY,
             since: 0,
@@ -128,22 +136,25 @@ impl Pace {
         (free || self.stands) && self.steps + PLAIN > self.next_balance
     }
 
-    /// Takes note of the evaluation, and prepares another change of precisions at a standstill. False where there has been the
-    /// last one.
+    /// Takes note of the evaluation, and prepares another change of precisions at a standstill. False where there is nothing
+    /// left to try.
     pub fn goes_on(&mut self, evaluations: usize) -> bool {
-        if !self.stands && evaluations > self.since + STANDSTILL {
-            if self.reductions == REDUCTIONS {
-                return false;
-            }
+        let still = evaluations - self.since.min(evaluations);
+        if still > STALLED || (still > STANDSTILL && self.reductions == REDUCTIONS) {
+            return false;
+        }
+        let due = STANDSTILL + usize::from(!self.reduces) * self.waited;
+        if !self.stands && still > due {
             self.stands = true;
+            self.waited = still;
             self.next_balance = self.steps + PLAIN;
         }
         true
     }
 
-    /// The change of all precisions at a standstill, if those are in balance or have been made smaller before.
-    pub fn reduction(&mut self, in_balance: bool) -> Option<f64> {
-        let reduces = self.stands && (in_balance || self.reductions > 0);
+    /// The change of all precisions at a standstill where they are to be made smaller.
+    pub fn reduction(&mut self) -> Option<f64> {
+        let reduces = self.stands && self.reduces;
         self.reductions += usize::from(reduces);
         reduces.then_some(SMALLER)
     }
@@ -153,7 +164,7 @@ impl Pace {
     }
 
     /// At new precisions.
-    pub fn restart(&mut self, weights: Vec<f64>, evaluations: usize) {
+    pub fn restart(&mut self, weights: Vec<f64>, evaluations: usize, changed: bool) {
         self.roots = roots(weights);
         self.anderson.forget();
         self.balanced += 1;
@@ -163,7 +174,8 @@ impl Pace {
         self.next_balance = later.max(self.steps + wait);
         self.first = f64::INFINITY;
         self.accelerated = 0.0;
-        if soon || self.stands {
+        if soon || (self.stands && changed) {
+            self.waited = 0;
             self.mark = f64::INFINITY;
             self.since = evaluations;
         }
