@@ -51,7 +51,7 @@ struct System {
 /// The coordinates in which $W^T W$ is diagonal.
 #[derive(Debug)]
 enum Basis {
-    Fourier(Fourier),
+    Fourier(Box<Fourier>),
     Cosine(Cosine),
 }
 
@@ -171,7 +171,7 @@ impl System {
         let modes = Modes::new(values, 2, &fourier.pattern(), output.len());
         Self {
             modes,
-            basis: Basis::Fourier(fourier),
+            basis: Basis::Fourier(Box::new(fourier)),
             phases: single.then_some(phases),
         }
     }
