@@ -141,9 +141,8 @@ fn bayes_optimal_updates() {
     assert!(*most <= LIMIT + LIMIT / 20, "{at}: {most} evaluations");
 }
 
-/// A student of its own, its evaluations and the teacher's together. Students that know no more than a few outputs (sign, door) and face a
-/// sloped teacher at sharp fields change their minds along whole curves of fields: those are most of the updates beyond the limit, 59 of
-/// 1,200 when this was measured, and the largest took 68,025.
+/// A student of its own, its evaluations and the teacher's together: one in a hundred beyond the limit. Of 1,200 in the full version 6 were
+/// when this was measured, the largest with 28,448. Students of two outputs (sign, door) are not asked at pairs of fields at all.
 #[test]
 fn mismatched_updates() {
     let laws = laws();
@@ -155,9 +154,9 @@ fn mismatched_updates() {
     let counts = counts(pairs);
     let beyond: Vec<_> = counts.iter().filter(|c| c.0 > LIMIT).collect();
     println!("{} of {} beyond {LIMIT}", beyond.len(), counts.len());
-    assert!(beyond.len() * 16 <= counts.len(), "{beyond:?}");
+    assert!(beyond.len() * 100 <= counts.len(), "{beyond:?}");
     let (most, at) = &counts[counts.len() - 1];
-    assert!(*most <= 4 * LIMIT, "{at}: {most} evaluations");
+    assert!(*most <= LIMIT + LIMIT / 2, "{at}: {most} evaluations");
 }
 
 /// One field: priors facing one another, at most 2,000 evaluations of either law.
@@ -252,7 +251,8 @@ fn sign_students_at_sharp_inputs() {
 }
 
 /// References $m, v, \mathrm{err}$ of both ends: nested adaptive integration over $b_z$ and $b_x$, and integration along and across the teacher's
-/// pieces without the shortcuts of the library, both at a tolerance of 1e-12. Only draws where these two agree to 1e-9.
+/// pieces without the shortcuts of the library, both at a tolerance of 1e-12. Only draws where these two agree to 1e-9; for students of two outputs,
+/// which the library averages in another way, the latter alone.
 #[test]
 fn mismatched_updates_against_references() {
     let laws = laws();
@@ -272,7 +272,7 @@ fn mismatched_updates_against_references() {
     println!("largest relative error {worst:.1e}");
 }
 
-const REFERENCES: [(usize, [[f64; 3]; 2]); 13] = [
+const REFERENCES: [(usize, [[f64; 3]; 2]); 17] = [
     // asymmetric_abs<-hard_sigmoid
     (
         1,
@@ -478,6 +478,70 @@ const REFERENCES: [(usize, [[f64; 3]; 2]); 13] = [
                 5.145_740_309_409e-1,
                 2.989_320_007_365e-5,
                 1.772_220_748_155e-2,
+            ],
+        ],
+    ),
+    // symmetric_door<-hard_sigmoid, along and across the pieces
+    (
+        130,
+        [
+            [
+                1.290_892_940_445e0,
+                3.891_834_858_655e-3,
+                1.093_159_950_283e-1,
+            ],
+            [
+                4.970_279_673_386e-1,
+                1.233_957_476_404e-3,
+                2.646_215_025_813e-1,
+            ],
+        ],
+    ),
+    // symmetric_door<-leaky_relu, along and across the pieces
+    (
+        247,
+        [
+            [
+                2.287_695_494_621e0,
+                1.689_572_749_495e-3,
+                2.841_667_767_472e0,
+            ],
+            [
+                4.388_348_860_566e-1,
+                3.557_952_369_613e-6,
+                6.186_577_148_786e-1,
+            ],
+        ],
+    ),
+    // symmetric_door<-relu, along and across the pieces
+    (
+        270,
+        [
+            [
+                7.684_396_015_461e-1,
+                7.219_659_740_944e-4,
+                1.418_571_758_256e-1,
+            ],
+            [
+                3.989_419_862_247e-1,
+                2.571_355_730_606e-4,
+                6.814_334_476_794e-1,
+            ],
+        ],
+    ),
+    // sign<-hard_sigmoid, along and across the pieces
+    (
+        323,
+        [
+            [
+                8.898_166_197_825e-1,
+                4.754_288_374_228e-3,
+                4.332_029_693_040e-1,
+            ],
+            [
+                4.999_999_921_165e-1,
+                4.468_635_765_713e-5,
+                2.570_047_533_940e-1,
             ],
         ],
     ),

@@ -7,6 +7,7 @@ pub mod cosine;
 pub mod decomposition;
 pub(crate) mod dense;
 pub mod fourier;
+pub(crate) mod logistic_normal;
 mod long_fourier;
 pub mod matrix;
 pub mod mixture;

@@ -17,6 +17,8 @@ const SHORT: f64 = 1.5;
 const FULL: &[f64] = &[3.0, 8.0, 13.0];
 /// Cuts around a component of a nested average: $e^{-32}$ is nothing.
 const NESTED: &[f64] = &[2.5, 8.0];
+/// The same where rare noise tells: $10^{-18}$.
+const NOISE: &[f64] = &[2.5, 9.0];
 /// Cuts around a knee.
 const KNEE: &[f64] = &[8.0];
 /// Cuts around a transition of the student.
@@ -87,6 +89,12 @@ impl Breaks {
     pub fn component(&mut self, centre: f64, width: f64) {
         self.push(centre, width, self.component_cuts);
         self.reach(centre, width);
+    }
+
+    /// The same for noise whose rare values tell.
+    pub fn noise(&mut self, centre: f64, width: f64) {
+        self.component_cuts = NOISE;
+        self.component(centre, width);
     }
 
     fn reach(&mut self, centre: f64, width: f64) {

@@ -8,7 +8,9 @@ use std::cell::Cell;
 use super::breaks::Breaks;
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::piece::Slice;
-use super::{COUNT, Field, POTENTIAL, Point, V, floors, known_input, lattice, signal, tube};
+use super::{
+    COUNT, Field, POTENTIAL, Point, V, floors, known_input, lattice, signal, tube, two_outputs,
+};
 use crate::scalar::{Landmark, ScalarView, Tilt, TiltedPair};
 
 pub(super) const Z: usize = 0;
@@ -269,6 +271,9 @@ impl Pair<'_> {
 
     pub(super) fn average(&self) -> [f64; COUNT] {
         if let Some(sums) = known_input::average(self) {
+            return sums;
+        }
+        if let Some(sums) = two_outputs::average(self) {
             return sums;
         }
         if let Some(tubes) = tube::Tubes::of(self) {

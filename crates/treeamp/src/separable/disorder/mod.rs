@@ -39,6 +39,7 @@ mod rules;
 mod segments;
 mod signal;
 mod tube;
+mod two_outputs;
 
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;

@@ -284,7 +284,16 @@ impl<'a> Tubes<'a> {
         // where it failed for a neighbour it is not tried at once again
         let wait = self.wait.get();
         if wait == 0 && !rivals.iter().any(Rival::is_near) {
-            if let Some(sums) = trapezoid(sample, &floor, fastest) {
+            // the teacher's own rivals are only the nearest
+            let quiet = if self.pair.bayes {
+                REACH
+            } else {
+                rivals
+                    .iter()
+                    .fold(0.0, |far: f64, r| far.max(r.place.abs()))
+                    + 2.0
+            };
+            if let Some(sums) = trapezoid(sample, &floor, fastest, quiet) {
                 return sums;
             }
             self.wait.set(WAIT);
