@@ -145,6 +145,20 @@ fn a_forced_double_loop_needs_log_partitions() {
     assert!(plain.termination.is_converged());
 }
 
+/// A penalty has no log-partition either.
+#[test]
+fn a_forced_double_loop_refuses_a_penalty() {
+    let posterior = suite::case("total variation", 0).posterior;
+    let engine = ExpectationPropagation.on(&posterior).unwrap();
+    let error = engine.fallback(Fallback::Forced).run(&mut ()).unwrap_err();
+    assert!(matches!(error, RunError::NotDefined { .. }));
+    let text = error.to_string();
+    assert!(
+        text.contains("factor `l1` is a penalty, which has no log-partition"),
+        "{text}"
+    );
+}
+
 /// Stops a run in the third step of its fallback, and keeps what it saw last.
 struct Stopper {
     steps: usize,

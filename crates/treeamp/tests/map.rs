@@ -151,6 +151,39 @@ fn columns_that_stand_twice_have_the_least_energy() {
     }
 }
 
+/// Columns that differ by $10^{-6}$: along their difference the energy is nearly flat, and a step of the splitting is its
+/// slope over the precision. Either way settles, at an energy that a feasible dual point bounds from below:
+/// $y^T\theta - \frac\Delta2\|\theta\|^2$ for any $\|W^T\theta\|_\infty \le \lambda$.
+#[test]
+fn nearly_equal_columns_settle() {
+    let (strength, delta) = (0.1, 0.1);
+    for seed in [2, 4, 21, 22, 35, 39] {
+        let g = gaussian_matrix(20, 20, seed);
+        let apart = |j: usize| if j < 10 { 0.0 } else { 1e-6 };
+        let entry = |i: usize, j: usize| g.get(i, j % 10) + apart(j) * g.get(i, j);
+        let w = Matrix::from_fn(20, 20, entry).unwrap();
+        let y = normals(20, seed + 3);
+        let tree = regression(L1::new(strength).unwrap().iid(20), &w, delta, &y);
+        let mut least = f64::NEG_INFINITY;
+        for fallback in [Fallback::Forced, Fallback::Automatic] {
+            let what = format!("seed {seed}, {fallback:?}");
+            let (x, report) = minimised(&tree, fallback, &what);
+            let misfit = times(&w, &x).into_iter().zip(&y);
+            let theta: Vec<f64> = misfit.map(|(z, y)| (y - z) / delta).collect();
+            let slope = |j: usize| (0..20).map(|i| w.get(i, j) * theta[i]).sum::<f64>().abs();
+            let scale = strength / (0..20).map(slope).fold(strength, f64::max);
+            let bound = |(t, y): (&f64, &f64)| scale * t * (y - 0.5 * delta * scale * t);
+            least = least.max(theta.iter().zip(&y).map(bound).sum());
+            let energy = report.solution(&tree).unwrap().energy();
+            // both objectives are within 1e-8 of the same
+            assert!(
+                energy - least < 2.0 * OBJECTIVE * energy,
+                "{what}: {energy}, at least {least}"
+            );
+        }
+    }
+}
+
 /// Far from rotationally invariant: message passing is at a loss, the splitting is not.
 #[test]
 fn correlated_and_badly_scaled_columns_are_solved_all_the_same() {

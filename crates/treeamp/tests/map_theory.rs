@@ -216,3 +216,27 @@ fn a_sure_and_wrong_student_has_recovered_nothing() {
         assert!(error > 1e-3 && error < 0.06);
     }
 }
+
+/// A penalty on groups has no law of a single component, and no theory yet: the planner says which factor lacks what.
+#[test]
+fn a_student_with_groups_is_refused_by_name() {
+    let groups = L21::new(1.0).unwrap().shaped([2, 50]);
+    let matrix = Linear::new(gaussian_matrix(60, 100, 1)).unwrap();
+    let of = |prior: Fragment| {
+        let model = prior
+            >> var("x")
+            >> Reshape::to([100])
+            >> var("u")
+            >> matrix.clone()
+            >> var("z")
+            >> GaussianLikelihood::new(0.1).unwrap().unspecified();
+        model.build().unwrap()
+    };
+    let (t, s) = (of(source(teacher(0.1).shaped([2, 50]))), of(source(groups)));
+    let refused = MismatchedEvolution::new(&t, &s).and_then(|e| e.fixed_point().map(|_| ()));
+    let Err(RunError::MissingRules { missing, .. }) = refused else {
+        panic!("expected a missing rule, got {refused:?}")
+    };
+    assert_eq!(missing.len(), 1, "{missing:?}");
+    assert_eq!(missing[0].0, "l21");
+}

@@ -78,6 +78,7 @@ fn sparse_regression_sweeps_do_not_allocate() {
 /// Operators with transforms, and one solved by iteration.
 #[test]
 fn sweeps_through_operators_do_not_allocate() {
+    use treeamp::operator::Boundary;
     let y = common::normals(96, 1);
     let like = |y: &[f64]| {
         GaussianLikelihood::new(0.1)
@@ -89,7 +90,6 @@ fn sweeps_through_operators_do_not_allocate() {
     let smooth = || source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([8, 12])) >> var("x");
     let mask: Vec<bool> = (0..96).map(|i| (i * i) % 7 < 3).collect();
     let seen = mask.iter().filter(|m| **m).count();
-    let neumann = Gradient::with_boundary(treeamp::operator::Boundary::Neumann);
     let models = [
         start() >> Convolution::gaussian_blur(0.5).unwrap() >> var("z") >> like(&y),
         start() >> RealDft >> var("c") >> Mask::new(mask) >> var("z") >> like(&y[..seen]),
@@ -101,7 +101,14 @@ fn sweeps_through_operators_do_not_allocate() {
             >> like(&[&y[..], &y[..]].concat()),
         // a Gaussian signal: nothing improper, and no sentence about it
         smooth() >> Gradient::periodic() >> var("z") >> like(&[&y[..], &y[..]].concat()),
-        smooth() >> neumann >> var("z") >> like(&[&y[..], &y[..]].concat()),
+        smooth()
+            >> Gradient::with_boundary(Boundary::Neumann)
+            >> var("z")
+            >> like(&[&y[..], &y[..]].concat()),
+        smooth()
+            >> Gradient::with_boundary(Boundary::Zero)
+            >> var("z")
+            >> like(&[&y[..], &y[..]].concat()),
     ];
     for (i, model) in models.into_iter().enumerate() {
         assert_eq!(allocations(&model.build().unwrap(), 1, 12), 0, "model {i}");

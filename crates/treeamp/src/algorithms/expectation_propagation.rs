@@ -250,8 +250,16 @@ impl Algorithm for ExpectationPropagation {
         spare.mean = Vec::new();
     }
 
+    fn rounded(&self, factor: &dyn Factor, work: &[f64]) -> Option<f64> {
+        factor.posterior()?.rounded(work)
+    }
+
     fn is_constant(&self, factor: &dyn Factor) -> bool {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
+    }
+
+    fn contradicts(&self, tree: &Tree, marginals: &[Moments]) -> Option<String> {
+        super::contradiction::contradicts(tree, marginals)
     }
 
     /// The log-partition of a penalty is that of a Laplace approximation, whose variances are not its derivatives.
@@ -262,7 +270,7 @@ impl Algorithm for ExpectationPropagation {
         let laplace = laplace.map(|n| RunError::NotDefined {
             what: "a double loop".to_owned(),
             why: format!(
-                "factor `{}` is a penalty, whose curvature is not the variance of its log-partition",
+                "factor `{}` is a penalty, which has no log-partition: its curvature is no variance",
                 n.name
             ),
         });
@@ -276,6 +284,9 @@ impl Algorithm for ExpectationPropagation {
         options: &Options,
         watch: &mut dyn Watch<Gaussian>,
     ) -> Result<FallbackReport, RunError> {
+        if let Some(error) = self.uncertain(tree) {
+            return Err(error);
+        }
         super::double_loop::double_loop(tree, messages, options, watch)
     }
 

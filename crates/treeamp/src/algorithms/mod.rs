@@ -1,5 +1,6 @@
 //! The algorithms on the engine.
 
+mod contradiction;
 mod double_loop;
 mod expectation_propagation;
 mod map;

@@ -119,6 +119,12 @@ pub trait Algorithm: Sync {
         let _ = (spare, total);
     }
 
+    /// The width over which a factor has rounded its corners, relative to its input, if it has.
+    fn rounded(&self, factor: &dyn Factor, work: &[f64]) -> Option<f64> {
+        let _ = (factor, work);
+        None
+    }
+
     /// Every message of the factor is the same whatever reaches it, so that no copy needs to be kept.
     fn is_constant(&self, factor: &dyn Factor) -> bool {
         let _ = factor;
@@ -128,6 +134,11 @@ pub trait Algorithm: Sync {
     /// A run that settled at these messages, by edge, is to be handed to its fallback all the same.
     fn doubts(&self, _tree: &Tree, _messages: &[Self::Message]) -> bool {
         false
+    }
+
+    /// The factor that contradicts these means, where all variances have vanished: being certain of them is no recovery.
+    fn contradicts(&self, _tree: &Tree, _marginals: &[Self::Marginal]) -> Option<String> {
+        None
     }
 
     /// Why a run that settled at these messages, by edge, has no answer all the same.

@@ -1,12 +1,12 @@
 //! The certain way to a fixed point, for runs that do not settle: a double loop on the Bethe objective, or a splitting of
 //! convex energies.
 
-use std::ops::ControlFlow;
 use std::str::FromStr;
 
 use super::state::State;
-use super::sweep::{LATE, Pass};
-use super::{Algorithm, Damping, Divergence, Engine, Message, Observer, Termination};
+use super::sweep::Pass;
+use super::watch::{Supervisor, Watch as _};
+use super::{Algorithm, Damping, Divergence, Engine, Observer, Termination};
 use crate::error::RunError;
 
 /// Sweeps after which a run that has not settled may be handed over,
@@ -17,8 +17,13 @@ const PROGRESS: f64 = 0.5;
 const ESCAPE: f64 = 4.0;
 /// Where there is no certain way, a run may go on for this many times the sweeps it was given.
 const MORE: usize = 5;
+/// The bound of a fallback that comes to be certain of a signal which a factor contradicts: it begins once more, after the
+/// first sweeps.
+pub(crate) const CONTRADICTED: &str = "steps, certain of a signal that a factor contradicts";
+/// Variances below this fraction of the second moment leave no doubt about a signal.
+const CERTAIN: f64 = 1e-12;
 /// Sweeps before a forced one: every factor has heard from all others.
-pub(super) const FIRST_SWEEPS: usize = 2;
+const FIRST_SWEEPS: usize = 2;
 
 /// Whether the fallback may take over from the sweeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,57 +168,6 @@ pub(super) enum Handover {
     Refused(Option<FallbackReport>, RunError),
 }
 
-/// Who watches a fallback: the observer of the run, and its sweeps.
-pub trait Watch<M> {
-    /// Called after every step, with the messages by edge and the fallback's residual; `Break` ends it.
-    fn after_step(&mut self, messages: &[M], residual: f64) -> ControlFlow<String>;
-
-    /// The residual of a full sweep from these messages; none where it cannot be made.
-    fn sweep_residual(&mut self, messages: &[M]) -> Option<f64>;
-}
-
-/// The run that handed over.
-struct Supervisor<'e, 't, A: Algorithm, O> {
-    engine: &'e Engine<'t, A>,
-    state: &'e mut State<A>,
-    observer: &'e mut O,
-    /// Sweeps, and steps since.
-    count: usize,
-}
-
-impl<A: Algorithm, O: Observer<A>> Supervisor<'_, '_, A, O> {
-    /// The run is where these messages are.
-    fn take(&mut self, messages: &[A::Message]) {
-        for (slot, message) in self.state.store.iter_mut().zip(messages) {
-            slot.copy_from(message);
-        }
-        self.engine.remake(self.state);
-    }
-}
-
-impl<A: Algorithm, O: Observer<A>> Watch<A::Message> for Supervisor<'_, '_, A, O> {
-    fn after_step(&mut self, messages: &[A::Message], residual: f64) -> ControlFlow<String> {
-        self.take(messages);
-        self.count += 1;
-        let view = self.engine.view(self.state, self.count, residual, true);
-        self.observer.after_sweep(&view)
-    }
-
-    fn sweep_residual(&mut self, messages: &[A::Message]) -> Option<f64> {
-        self.take(messages);
-        let none = vec![0.0; self.state.damping.len()];
-        let damping = std::mem::replace(&mut self.state.damping, none);
-        let pass = self.engine.sweep(self.state, LATE);
-        self.state.damping = damping;
-        let residual = self.state.residual();
-        self.take(messages);
-        match pass {
-            Ok(Pass::Done { improper: 0, .. }) if residual.is_finite() => Some(residual),
-            _ => None,
-        }
-    }
-}
-
 impl<A: Algorithm> Engine<'_, A> {
     /// The fallback is to come after this many sweeps, if at all.
     pub(super) fn sweep_limit(&self) -> usize {
@@ -321,6 +275,29 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
+    /// A state that is certain of what a factor contradicts leads nowhere: in its place, that after the first sweeps.
+    fn leave_contradiction(&self, state: &mut State<A>) -> Result<(), RunError> {
+        let contradicts = self.algorithm.contradicts(self.tree, &state.marginals);
+        if contradicts.is_some()
+            && let Some(other) = self.after_first_sweeps()?
+        {
+            *state = other;
+        }
+        Ok(())
+    }
+
+    /// The state after the first sweeps, if it is a good one.
+    fn after_first_sweeps(&self) -> Result<Option<State<A>>, RunError> {
+        let mut state = self.start()?;
+        for sweep in 1..=FIRST_SWEEPS {
+            if let Pass::Done { improper: 0, .. } = self.sweep(&mut state, sweep)? {
+                state.residual();
+                state.keep();
+            }
+        }
+        Ok(Some(state).filter(|state| state.has_good))
+    }
+
     /// The fallback from the last good state, to which it goes back if that is the better one.
     fn take_over(
         &self,
@@ -329,6 +306,9 @@ impl<A: Algorithm> Engine<'_, A> {
         observer: &mut impl Observer<A>,
     ) -> Result<FallbackReport, RunError> {
         self.restore(state);
+        if A::ON_DATA && state.perfect(CERTAIN) {
+            self.leave_contradiction(state)?;
+        }
         let before = state.store[..self.tree.edges().len()].to_vec();
         let mut messages = before.clone();
         let mut supervisor = Supervisor {
@@ -343,6 +323,22 @@ impl<A: Algorithm> Engine<'_, A> {
         let mut done =
             self.algorithm
                 .fall_back(self.tree, &mut messages, &self.options, &mut supervisor);
+        if let Ok(first) = &done
+            && matches!(first.end, FallbackEnd::Limit { bound, .. } if bound == CONTRADICTED)
+            && self.options.fallback == Fallback::Automatic
+            && let Some(other) = self.after_first_sweeps()?
+        {
+            let spent = (first.steps, first.evaluations);
+            messages.clone_from_slice(&other.store[..before.len()]);
+            let options = &self.options;
+            done = self
+                .algorithm
+                .fall_back(self.tree, &mut messages, options, &mut supervisor);
+            if let Ok(done) = &mut done {
+                done.steps += spent.0;
+                done.evaluations += spent.1;
+            }
+        }
         if let Ok(done) = &mut done {
             done.went_back = done.is_worse_than(residual_before.flatten());
             supervisor.state.has_good = true;

@@ -2,18 +2,23 @@
 
 /// A variance below this fraction of the second moment is far below the tolerance of the moments, and may have none.
 const VANISHING: f64 = 1e-9;
+/// A variance below so many tolerances of the moments has been seen at rest to one part in a hundred only.
+const LOOSE: f64 = 100.0;
 /// How closely the objective of two states must agree there, relative: 1e-6 is the tolerance of any other fixed point.
 const SETTLED: f64 = 1e-6;
 /// More sweeps that the objective must survive there, and after how many it is given up.
 const CONFIRMING_SWEEPS: usize = 2;
-const CONFIRMING_LIMIT: usize = 20;
+const CONFIRMING_LIMIT: usize = 100;
+/// What counts as no smaller a step than the last, and how many of them are enough.
+const STEADY: f64 = 0.9;
+const STEADY_SWEEPS: usize = 5;
 
 use super::fallback::Handover;
 use super::state::State;
 use super::sweep::{LATE, Pass};
 use super::{
-    Algorithm, Divergence, Engine, Marginal, Messages, Objective, Observer, Potential, Report,
-    SweepRecord, Term, Termination,
+    Algorithm, Divergence, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective,
+    Observer, Potential, Report, SweepRecord, Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -37,13 +42,15 @@ impl<A: Algorithm> Engine<'_, A> {
             };
         state.release();
         let refuted = self.refuted(&state, trace.len(), &mut termination);
+        let refuted = refuted.or_else(|| unfinished(fallback.as_ref()));
         let objective = if let Some(error) = refuted {
             Err(error)
         } else if state.has_good || trace.iter().any(|r| r.improper == 0) {
             let perfect = Termination::Converged {
                 perfect_recovery: true,
             };
-            let vanishes = A::RECOVERS && termination.is_converged() && state.vanishes(VANISHING);
+            let small = VANISHING.max(LOOSE * self.options.tolerance);
+            let vanishes = A::RECOVERS && termination.is_converged() && state.vanishes(small);
             if A::ON_DATA && (vanishes || termination == perfect) {
                 self.settled_objective(&mut state)
             } else {
@@ -62,6 +69,12 @@ impl<A: Algorithm> Engine<'_, A> {
             .iter()
             .map(|v| v.name.clone())
             .collect();
+        let nodes = self.tree.factors().iter().zip(&state.work);
+        let rounded = nodes.filter_map(|(node, work)| {
+            let width = self.algorithm.rounded(node.factor.as_ref(), work)?;
+            Some((node.name.clone(), width))
+        });
+        let rounded = rounded.collect();
         let width = self.tree.variables().len();
         state.store.truncate(self.tree.edges().len());
         let ends = self.tree.edges().iter().map(|e| {
@@ -85,6 +98,7 @@ impl<A: Algorithm> Engine<'_, A> {
             messages: Messages { edges },
             fallback,
             no_fallback,
+            rounded,
             objective,
         })
     }
@@ -119,7 +133,8 @@ impl<A: Algorithm> Engine<'_, A> {
     fn settled_objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
         let mut objective = self.objective(state)?;
         let messages = state.store.clone();
-        let (mut agreed, mut next) = (0, objective.total);
+        let (mut agreed, mut next, mut steady, mut step) = (0, objective.total, 0, 0.0);
+        let first = objective.clone();
         for _ in 0..CONFIRMING_LIMIT {
             let recovered = state.perfect(self.options.perfect);
             // an update that is improper, or underflows, leaves its message: the others still tell
@@ -135,21 +150,30 @@ impl<A: Algorithm> Engine<'_, A> {
             let agree = (total == f64::INFINITY && next == f64::INFINITY)
                 || (total - next).abs() <= SETTLED * total.abs().max(1.0);
             agreed = if agree { agreed + 1 } else { 0 };
-            if agreed == CONFIRMING_SWEEPS || recovered && !agree {
+            // of a density that diverges as a power of the variance every sweep adds the same
+            let moved = (total - next).abs();
+            let again = moved >= STEADY * step && state.vanishes(VANISHING);
+            steady = if again { steady + 1 } else { 0 };
+            step = moved;
+            if agreed == CONFIRMING_SWEEPS || !agree && (recovered || steady == STEADY_SWEEPS) {
                 break;
             }
             objective = later.unwrap_or(objective);
         }
+        let vanished = state.vanishes(VANISHING) || state.perfect(self.options.perfect);
         state.store = messages;
         self.remake(state);
         if agreed == CONFIRMING_SWEEPS {
             return Ok(objective);
         }
+        if !vanished {
+            return Ok(first);
+        }
         Err(RunError::NotDefined {
             what: "the objective at perfect recovery".to_owned(),
             why: format!(
                 "expected a value that settles as the variances vanish, got {:e} and one sweep \
-                 later {next:e}; the density of noiseless continuous outputs diverges",
+                 later {next:e}, as where the density of noiseless continuous outputs diverges",
                 objective.total
             ),
         })
@@ -221,4 +245,14 @@ impl<A: Algorithm> Engine<'_, A> {
         let error = square_error.sqrt();
         Ok(Objective::new(factors, variables, edges, error))
     }
+}
+
+/// A double loop that ended on its way has no evidence: its free energy is one where factors agree.
+fn unfinished(fallback: Option<&FallbackReport>) -> Option<RunError> {
+    let done = fallback.filter(|f| !f.went_back && !f.free_energy.is_empty())?;
+    let unfinished = matches!(done.end, FallbackEnd::Limit { .. } | FallbackEnd::Unbounded);
+    unfinished.then(|| RunError::NotReached {
+        what: "a stationary point of the Bethe free energy".to_owned(),
+        termination: done.end.to_string(),
+    })
 }

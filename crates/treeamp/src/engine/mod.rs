@@ -15,15 +15,18 @@ mod setup;
 mod start;
 mod state;
 mod sweep;
+mod watch;
 
 pub use crate::belief::Message;
 pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};
 pub use bethe::{Objective, Term};
-pub use fallback::{Descent, Fallback, FallbackEnd, FallbackReport, Watch};
+pub use fallback::{Descent, Fallback, FallbackEnd, FallbackReport};
 pub use observer::{EveryN, Observer, Progress, SweepView};
 pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;
 pub use report::{Divergence, Messages, Report, SweepRecord, Termination};
 pub use setup::Engine;
+pub use watch::Watch;
 
+pub(crate) use fallback::CONTRADICTED;
 pub(crate) use start::START_STREAM;

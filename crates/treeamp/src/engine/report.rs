@@ -12,8 +12,8 @@ pub enum Termination {
     /// The residual fell below the tolerance, or every variable is recovered exactly.
     Converged {
         /// Every variance fell below a fraction of the signal's second moment (1e-14, or far below the least
-        /// noise in theory), and on data the means are at rest: perfect recovery. Near a threshold a run may also be
-        /// certain of a wrong signal, which nothing in its messages tells apart.
+        /// noise in theory), and on data the means are at rest and no factor contradicts them: perfect recovery. (There may be other
+        /// signals that no factor contradicts.)
         perfect_recovery: bool,
     },
     /// The sweep limit came first. A bounded oscillation ends here.
@@ -140,6 +140,10 @@ pub struct Report<A: Algorithm> {
     pub fallback: Option<FallbackReport>,
     /// Why none could take over from sweeps that did not settle, where one was to.
     pub no_fallback: Option<RunError>,
+    /// Penalties whose corners were rounded so that the run could settle, and the width, relative to their input. The means
+    /// are those of the penalty itself; the variance next to it is that of the rounded one, and a sweep with sharp corners
+    /// moves it.
+    pub rounded: Vec<(String, f64)>,
     /// The Bethe objective with its decomposition, or why it could not be computed.
     pub objective: Result<Objective, RunError>,
 }

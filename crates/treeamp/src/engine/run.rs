@@ -59,7 +59,9 @@ impl<A: Algorithm> Engine<'_, A> {
         let mut course = Course::new(self)?;
         let mut termination = Termination::SweepLimit;
         for sweep in 1..=self.sweep_limit() {
-            if let ControlFlow::Break(end) = course.step(sweep, observer)? {
+            if let ControlFlow::Break(end) = course.step(sweep, observer)?
+                && let ControlFlow::Break(end) = course.believe(end, sweep)?
+            {
                 termination = end;
                 break;
             }
@@ -180,11 +182,50 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         if !given_up || self.attempts >= ATTEMPTS || !self.state.never_settled() {
             return Ok(false);
         }
+        self.start_again()?;
+        Ok(true)
+    }
+
+    fn start_again(&mut self) -> Result<(), RunError> {
         self.attempts += 1;
         self.state = self.engine.start()?;
         self.state.begin_with(0.5_f64.powi(self.attempts));
         self.improper_run = 0;
-        Ok(true)
+        Ok(())
+    }
+
+    /// A run may be certain of a signal that a factor does not allow: that is no recovery. An adaptive one starts once
+    /// more, with smaller steps.
+    fn believe(
+        &mut self,
+        end: Termination,
+        sweep: usize,
+    ) -> Result<ControlFlow<Termination>, RunError> {
+        let engine = self.engine;
+        let recovered = end
+            == Termination::Converged {
+                perfect_recovery: true,
+            };
+        let contradicts = || {
+            engine
+                .algorithm
+                .contradicts(engine.tree, &self.state.marginals)
+        };
+        let Some(factor) = recovered.then(contradicts).flatten() else {
+            return Ok(ControlFlow::Break(end));
+        };
+        if self.attempts < ATTEMPTS && self.state.step.is_some() {
+            self.start_again()?;
+            (self.recovered, self.before, self.smallest) = (false, 0.0, f64::INFINITY);
+            return Ok(ControlFlow::Continue(()));
+        }
+        Ok(ControlFlow::Break(Termination::Diverging(Divergence {
+            sweep,
+            factor: Some(factor),
+            variable: None,
+            direction: None,
+            reason: "the run is certain of a signal that the factor contradicts".to_owned(),
+        })))
     }
 
     /// Back to the last good state, which is the end.

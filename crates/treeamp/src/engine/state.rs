@@ -4,6 +4,8 @@ use super::acceleration::{Acceleration, Judgement};
 use super::adaptive::Step;
 use super::{Algorithm, Marginal, Message};
 
+/// A signal that vanishes is measured at this fraction of what it was after the first sweep, and no finer.
+const GONE: f64 = 1e-8;
 /// Steps from one state that are taken back in a row: an eighth of the first is the smallest tried.
 const RETREATS: usize = 4;
 
@@ -62,15 +64,15 @@ impl<A: Algorithm> State<A> {
     /// Takes the new marginal of variable `i` from its class's spare.
     pub fn accept(&mut self, i: usize) {
         let spare = &mut self.spare[self.class[i]];
+        let known = self.scale[i];
+        let tau = known.min(spare.second_moment()).max(GONE * known);
         if self.known[i] {
-            let tau = self.scale[i].min(spare.second_moment());
             self.changes[i] = spare.change(&self.marginals[i], tau);
         }
         if let Some(some) = self.thinned.get_mut(i) {
             some.rotate_right(1);
             spare.thin_into(&mut some[0]);
             if self.known[i] {
-                let tau = self.scale[i].min(spare.second_moment());
                 self.steps[i] = some[0].change(&some[1], tau);
                 self.returns[i] = some[0].change(&some[2], tau);
             }

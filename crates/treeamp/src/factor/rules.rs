@@ -43,6 +43,13 @@ pub trait PosteriorRule: Send + Sync {
         0.0
     }
 
+    /// The width over which it has rounded its corners, relative to its input: a penalty whose curvature jumps does so where
+    /// a run would swing between both sides of a jump.
+    fn rounded(&self, work: &[f64]) -> Option<f64> {
+        let _ = work;
+        None
+    }
+
     /// Its messages do not depend on the incoming ones.
     fn is_constant(&self) -> bool {
         false

@@ -60,6 +60,11 @@ impl Anderson {
         &self.last_g
     }
 
+    /// The residual of the last step, $f$.
+    pub fn last_residual(&self) -> &[f64] {
+        &self.last_f
+    }
+
     /// The map is another one now.
     pub fn forget(&mut self) {
         self.count = 0;

@@ -3,6 +3,7 @@
 pub(crate) mod anderson;
 pub mod bessel;
 pub mod complex_matrix;
+pub mod cosine;
 pub mod decomposition;
 pub(crate) mod dense;
 pub mod fourier;

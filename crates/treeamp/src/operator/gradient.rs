@@ -1,8 +1,9 @@
 //! The finite-difference gradient of a $d$-dimensional array, $x_{a,n} = z_{n + e_a} - z_n$, of shape
 //! $d \times \text{shape}$.
 //!
-//! With periodic boundaries $W^T W$ is diagonal in Fourier coordinates, $\lambda_k = \sum_a 4\sin^2(\pi f_a)$.
-//! Other boundaries are solved by iteration.
+//! With periodic boundaries $W^T W$ is diagonal in Fourier coordinates, $\lambda_k = \sum_a 4\sin^2(\pi f_a)$; with Neumann
+//! boundaries in cosine coordinates, $\lambda_k = \sum_a 4\sin^2(\pi k_a/2N_a)$. A zero beyond the last entry is solved by
+//! iteration.
 
 use std::f64::consts::PI;
 
@@ -12,6 +13,7 @@ use super::diagonal::phase;
 use super::{LinearOperator, Modes, SingularSystem, multiply};
 use crate::belief::{Element, SignalSpec};
 use crate::error::{FactorError, ModelError, parameter};
+use crate::math::cosine::Cosine;
 use crate::math::fourier::Fourier;
 use crate::math::spectrum::Spectrum;
 use num_complex::Complex64;
@@ -37,13 +39,50 @@ pub struct FiniteDifference {
     system: Option<System>,
 }
 
-/// The singular system of the periodic gradient.
+/// The singular system, $U = W V S^{-1}$.
 #[derive(Debug)]
 struct System {
-    fourier: Fourier,
+    basis: Basis,
     modes: Modes,
-    /// Of one axis: the phases of its response, which make $U$ square.
+    /// Of one periodic axis: the phases of its response, which make $U$ square.
     phases: Option<Vec<Complex64>>,
+}
+
+/// The coordinates in which $W^T W$ is diagonal.
+#[derive(Debug)]
+enum Basis {
+    Fourier(Box<Fourier>),
+    Cosine(Cosine),
+}
+
+impl Basis {
+    fn scratch_len(&self) -> usize {
+        match self {
+            Self::Fourier(fourier) => fourier.scratch_len(),
+            Self::Cosine(cosine) => cosine.scratch_len(),
+        }
+    }
+
+    fn transforms(&self) -> usize {
+        match self {
+            Self::Fourier(fourier) => fourier.transforms(),
+            Self::Cosine(cosine) => cosine.transforms(),
+        }
+    }
+
+    fn analyse(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        match self {
+            Self::Fourier(fourier) => fourier.analyse(x, out, scratch),
+            Self::Cosine(cosine) => cosine.analyse(x, out, scratch),
+        }
+    }
+
+    fn synthesise(&self, y: &mut [f64], out: &mut [f64], scratch: &mut [f64]) {
+        match self {
+            Self::Fourier(fourier) => fourier.synthesise(y, out, scratch),
+            Self::Cosine(cosine) => cosine.synthesise(y, out, scratch),
+        }
+    }
 }
 
 impl FiniteDifference {
@@ -68,7 +107,11 @@ impl FiniteDifference {
             shape,
             ..input.clone()
         };
-        let system = (boundary == Boundary::Periodic).then(|| System::new(&input, &output));
+        let system = match boundary {
+            Boundary::Periodic => Some(System::periodic(&input, &output)),
+            Boundary::Neumann => Some(System::mirrored(&input, &output)),
+            Boundary::Zero => None,
+        };
         Ok(Self {
             input,
             output,
@@ -87,7 +130,7 @@ impl FiniteDifference {
     /// How many transforms have been made.
     #[must_use]
     pub fn transforms(&self) -> usize {
-        self.system.as_ref().map_or(0, |s| s.fourier.transforms())
+        self.system.as_ref().map_or(0, |s| s.basis.transforms())
     }
 
     /// Calls `f(offset, stride, period)` for every axis, in numbers of the interleaved storage.
@@ -113,7 +156,7 @@ fn lanes(signal: &SignalSpec) -> usize {
 }
 
 impl System {
-    fn new(input: &SignalSpec, output: &SignalSpec) -> Self {
+    fn periodic(input: &SignalSpec, output: &SignalSpec) -> Self {
         let fourier = Fourier::new(&input.shape, input.element == Element::Real);
         let mut values = vec![0.0; fourier.count()];
         let mut phases = Vec::new();
@@ -128,18 +171,30 @@ impl System {
         let modes = Modes::new(values, 2, &fourier.pattern(), output.len());
         Self {
             modes,
-            fourier,
+            basis: Basis::Fourier(Box::new(fourier)),
             phases: single.then_some(phases),
+        }
+    }
+
+    /// The difference beyond the last entry of an axis is zero always: a mode with $s = 0$ has no place in the output.
+    fn mirrored(input: &SignalSpec, output: &SignalSpec) -> Self {
+        let lanes = lanes(input);
+        let squares = sums_of_chains(&input.shape, Boundary::Neumann);
+        let values = squares.iter().map(|l| l.sqrt()).collect();
+        let modes = Modes::new(values, lanes, &[lanes as f64], output.len());
+        Self {
+            modes: modes.without_output_zeros(output.len()),
+            basis: Basis::Cosine(Cosine::new(&input.shape, lanes)),
+            phases: None,
         }
     }
 
     /// Divides by $s$; what has $s = 0$ is gone.
     fn unscale(&self, y: &mut [f64]) {
-        for (i, c) in y.chunks_exact_mut(2).enumerate() {
+        for (i, c) in y.chunks_exact_mut(self.modes.lanes()).enumerate() {
             let s = self.modes.value(i);
             let inverse = if s > 0.0 { 1.0 / s } else { 0.0 };
-            c[0] *= inverse;
-            c[1] *= inverse;
+            c.iter_mut().for_each(|c| *c *= inverse);
         }
     }
 }
@@ -233,24 +288,30 @@ impl LinearOperator for FiniteDifference {
         Some(diagonal)
     }
 
-    /// A sum over the axes of the eigenvalues of chains: $4\sin^2\frac{\pi k}{2n}$ with Neumann ends, and
-    /// $4\sin^2\frac{\pi(2k + 1)}{2(2n + 1)}$ with a zero beyond the last entry, $k = 0 \dots n - 1$.
     fn known_spectrum(&self) -> Option<Spectrum> {
-        let angle = |k: f64, n: f64| match self.boundary {
-            Boundary::Periodic => PI * k / n,
-            Boundary::Neumann => 0.5 * PI * k / n,
-            Boundary::Zero => 0.5 * PI * (2.0 * k + 1.0) / (2.0 * n + 1.0),
-        };
-        let mut sums = vec![0.0];
-        for n in &self.input.shape {
-            let chain = (0..*n).map(|k| 4.0 * angle(k as f64, *n as f64).sin().powi(2));
-            let chain: Vec<f64> = chain.collect();
-            let all = sums.iter().flat_map(|s| chain.iter().map(move |l| s + l));
-            sums = all.collect();
-        }
+        let sums = sums_of_chains(&self.input.shape, self.boundary);
         let alpha = self.input.shape.len() as f64;
         Spectrum::from_eigenvalues(&sums, alpha).ok()
     }
+}
+
+/// The eigenvalues of $W^T W$, row-major: sums over the axes of those of chains, $4\sin^2\frac{\pi k}{n}$ with periodic
+/// ends, $4\sin^2\frac{\pi k}{2n}$ with Neumann ends, and $4\sin^2\frac{\pi(2k + 1)}{2(2n + 1)}$ with a zero beyond the last
+/// entry, $k = 0 \dots n - 1$.
+fn sums_of_chains(shape: &[usize], boundary: Boundary) -> Vec<f64> {
+    let angle = |k: f64, n: f64| match boundary {
+        Boundary::Periodic => PI * k / n,
+        Boundary::Neumann => 0.5 * PI * k / n,
+        Boundary::Zero => 0.5 * PI * (2.0 * k + 1.0) / (2.0 * n + 1.0),
+    };
+    let mut sums = vec![0.0];
+    for n in shape {
+        let chain = (0..*n).map(|k| 4.0 * angle(k as f64, *n as f64).sin().powi(2));
+        let chain: Vec<f64> = chain.collect();
+        let all = sums.iter().flat_map(|s| chain.iter().map(move |l| s + l));
+        sums = all.collect();
+    }
+    sums
 }
 
 impl SingularSystem for FiniteDifference {
@@ -259,40 +320,40 @@ impl SingularSystem for FiniteDifference {
     }
 
     fn scratch_len(&self, _: usize) -> usize {
-        self.input.len() + self.known().fourier.scratch_len()
+        self.input.len() + self.known().basis.scratch_len()
     }
 
     fn analyse_input(&self, z: &[f64], out: &mut [f64], scratch: &mut [f64]) {
-        self.known().fourier.analyse(z, out, scratch);
+        self.known().basis.analyse(z, out, scratch);
     }
 
     fn analyse_output(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
         let system = self.known();
         if let Some(phases) = &system.phases {
-            system.fourier.analyse(x, out, scratch);
+            system.basis.analyse(x, out, scratch);
             multiply(out, phases, true);
             return;
         }
         let (back, scratch) = scratch.split_at_mut(self.input.len());
         self.adjoint(x, back, &mut []);
-        system.fourier.analyse(back, out, scratch);
+        system.basis.analyse(back, out, scratch);
         system.unscale(out);
     }
 
     fn to_input(&self, y: &mut [f64], out: &mut [f64], scratch: &mut [f64]) {
-        self.known().fourier.synthesise(y, out, scratch);
+        self.known().basis.synthesise(y, out, scratch);
     }
 
     fn to_output(&self, y: &mut [f64], out: &mut [f64], scratch: &mut [f64]) {
         let system = self.known();
         if let Some(phases) = &system.phases {
             multiply(y, phases, false);
-            system.fourier.synthesise(y, out, scratch);
+            system.basis.synthesise(y, out, scratch);
             return;
         }
         system.unscale(y);
         let (array, scratch) = scratch.split_at_mut(self.input.len());
-        system.fourier.synthesise(y, array, scratch);
+        system.basis.synthesise(y, array, scratch);
         self.apply(array, out, &mut []);
     }
 }

@@ -156,16 +156,21 @@ impl<P: Penalty> Penalised<P> {
     }
 
     fn softened(&self, x: &Gaussian, v: f64, turns: f64) -> f64 {
-        if turns < PATIENCE {
+        let Some(width) = width(turns) else {
             return v;
-        }
-        let width = NARROWEST * 2_f64.powf(((turns - PATIENCE) / DOUBLING).floor());
-        let h = width.min(WIDEST) * mean_square(&x.linear).sqrt();
+        };
+        let h = width * mean_square(&x.linear).sqrt();
         let soft = self
             .law
             .softened(self.shape(), x.precision.scalar(), &x.linear, h);
         soft.filter(|_| h > 0.0).unwrap_or(v)
     }
+}
+
+/// The width of corners after so many turns, if they are softened.
+fn width(turns: f64) -> Option<f64> {
+    let doubled = NARROWEST * 2_f64.powf(((turns - PATIENCE) / DOUBLING).floor());
+    (turns >= PATIENCE).then(|| doubled.min(WIDEST))
 }
 
 impl<P: Penalty> Factor for Penalised<P> {
@@ -269,6 +274,10 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         let mut mode = Moments::zeros(&spec);
         total.moments_into(&mut mode)?;
         Ok(x.log_value(&mode.mean) - self.law.energy(self.shape(), &mode.mean))
+    }
+
+    fn rounded(&self, work: &[f64]) -> Option<f64> {
+        width(work[TURNS])
     }
 
     fn is_constant(&self) -> bool {

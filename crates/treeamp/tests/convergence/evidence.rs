@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn perceptron(n: usize, m: usize, seed: u64) -> (Tree, Vec<f64>) {
+pub fn perceptron(n: usize, m: usize, seed: u64) -> (Tree, Vec<f64>) {
     let model = source(Binary::new(0.5).unwrap().iid(n))
         >> var("x")
         >> linear(m, n, seed)

@@ -1,6 +1,7 @@
 //! Runs that settle, and what they say when they end.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::float_cmp)]
 
+mod certain;
 #[path = "../common/mod.rs"]
 mod common;
 mod evidence;

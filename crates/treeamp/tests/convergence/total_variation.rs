@@ -46,6 +46,13 @@ fn total_variation_in_two_dimensions_settles_at_its_mode() {
             let ours = run(&case.posterior, Damping::default());
             assert!(ours.termination.is_converged(), "{name}, seed {seed}");
             assert!(ours.sweeps <= 200, "{name}, seed {seed}: {}", ours.sweeps);
+            // what was softened on the way is told
+            assert!(
+                ours.rounded
+                    .iter()
+                    .all(|(f, w)| f == "l1" && (0.01..=0.5).contains(w))
+            );
+            assert!(!ours.rounded.is_empty(), "{name}, seed {seed}");
             let gap = duality_gap(&ours, parameters);
             println!(
                 "{name}, seed {seed}: {} sweeps, duality gap {gap:.1e}",
@@ -95,4 +102,25 @@ fn the_minimiser_of_total_variation_in_two_dimensions_is_the_mode() {
             assert!(ours <= bound * (1.0 + 1e-9), "{name}, seed {seed}");
         }
     }
+}
+
+/// Where the penalty wins everywhere, the gradient is zero and its precision grows without end. The run settles at the mean of
+/// the data: a signal that vanishes is not measured by its own size.
+#[test]
+fn a_flat_image_settles() {
+    let n = 24;
+    let y = common::normals(n * n, 3);
+    let like = GaussianLikelihood::new(1.0).unwrap();
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().shaped(vec![n, n]))
+        >> var("x")
+        >> (branch(like.observed(y.clone()).unwrap())
+            + (branch(Gradient::periodic()) + L1::new(10.0).unwrap().shaped([2, n, n])
+                >> var("z")));
+    let report = run(&model.build().unwrap(), Damping::default());
+    assert!(report.termination.is_converged(), "{}", report.termination);
+    // prior and likelihood have the same precision
+    let level = 0.5 * y.iter().sum::<f64>() / (n * n) as f64;
+    let x = report.mean("x").unwrap();
+    // the run settles to 1e-6 of the signal, whose variance is about 1
+    assert!(x.iter().all(|x| (x - level).abs() < 1e-5));
 }

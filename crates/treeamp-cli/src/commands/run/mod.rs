@@ -211,12 +211,17 @@ impl Run {
                 "residual": number(d.residual),
                 "sweep_residual": d.sweep_residual.map(number),
                 "ended": d.end.to_string(),
+                "went_back": d.went_back,
                 "descent": d.descent.as_ref().map(|d| json!({
                     "variable": d.variable,
                     "slope": number(d.slope),
                 })),
             })),
             "no_fallback": report.no_fallback.as_ref().map(ToString::to_string),
+            "rounded": report.rounded.iter().map(|(factor, width)| json!({
+                "factor": factor,
+                "width": number(*width),
+            })).collect::<Vec<_>>(),
             "starts": run.ends.iter().map(|e| json!({
                 "starts": e.starts,
                 "log_evidence": e.log_evidence.map(number),
@@ -299,6 +304,10 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
             done.end
         );
         lines.push((done.method, text));
+        if done.went_back {
+            let text = "the sweeps had been nearer to a fixed point: theirs is the state above";
+            lines.push(("went back", text.to_owned()));
+        }
         if let Some(d) = &done.descent {
             let text = format!(
                 "F falls by {:.3} nats per unit of ln v, from v = {:.1e} to {:.1e} of `{}`",
@@ -309,6 +318,12 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
     }
     if let Some(reason) = &report.no_fallback {
         lines.push(("no fallback", reason.to_string()));
+    }
+    for (factor, width) in &report.rounded {
+        let text = format!(
+            "corners of `{factor}` over {width} of its input: the variance beside it is of that"
+        );
+        lines.push(("rounded", text));
     }
     lines
 }

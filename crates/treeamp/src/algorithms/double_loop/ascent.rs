@@ -43,7 +43,10 @@ impl Ascent {
                 break;
             }
             self.aim();
-            let Some((t, found)) = self.search(dual) else {
+            // where variances vanish, curvatures overflow: without their memory the direction is the gradient
+            let finite = self.direction.iter().all(|d| d.is_finite());
+            let found = if finite { self.search(dual) } else { None };
+            let Some((t, found)) = found else {
                 if self.pairs.is_empty() {
                     break;
                 }
@@ -103,13 +106,14 @@ impl Ascent {
             } else {
                 let mismatch = dual.gradient(&mut self.next);
                 let slope = dot(&self.direction, &self.next);
+                // a slope that overflows is far beyond the minimum
                 if slope.abs() <= -0.5 * start {
                     return Some((t, mismatch));
                 }
-                if slope > 0.0 {
-                    high = t;
-                } else {
+                if slope <= 0.0 {
                     low = t;
+                } else {
+                    high = t;
                 }
             }
             t = if high.is_finite() {
@@ -120,9 +124,16 @@ impl Ascent {
         }
         // up to an edge of the proper laws the slope may stay negative
         dual.lambda.clone_from(&kept);
-        dual.shift(&self.direction, low);
-        let proper = dual.evaluate().is_ok();
-        let mismatch = dual.gradient(&mut self.next);
-        (proper && low > 0.0).then_some((low, mismatch))
+        if low > 0.0 {
+            dual.shift(&self.direction, low);
+            if dual.evaluate().is_ok() {
+                let mismatch = dual.gradient(&mut self.next);
+                return Some((low, mismatch));
+            }
+            dual.lambda.clone_from(&kept);
+        }
+        // the moments of where it was
+        let _ = dual.evaluate();
+        None
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::Descent;
 use crate::model::Tree;
 
 /// A variance below this fraction of the second moment has vanished.
-const VANISHED: f64 = 1e-13;
+pub(super) const VANISHED: f64 = 1e-13;
 /// The slope is measured below this fraction: recovery itself is a fall.
 const SMALL: f64 = 1e-6;
 /// And above this one: the log-partitions are of order $a\|r\|^2$, and so is their rounding.

@@ -288,6 +288,14 @@ impl<'t> Dual<'t> {
         Some((v, variance, fraction, largest))
     }
 
+    /// What the first factor around each variable says of it.
+    pub fn marginals(&self) -> Vec<Moments> {
+        let variables = self.tree.variables().iter();
+        variables
+            .map(|v| self.moments[v.edges[0]].clone())
+            .collect()
+    }
+
     /// The messages $\theta_x - \lambda_{fx}$.
     pub fn messages_into(&self, messages: &mut [Gaussian]) {
         for v in &self.free {

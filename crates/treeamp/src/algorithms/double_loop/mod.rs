@@ -9,27 +9,31 @@
 //!
 //! Inner loop: $\lambda$, by a quasi-Newton ascent of the concave dual, until all factors agree on the moments of
 //! every variable. Outer loop: $\theta_x$ becomes the belief with those moments, and $F$ never increases. A
-//! stationary point is a fixed point of expectation propagation with messages $\theta_x - \lambda_{fx}$.
+//! stationary point is a fixed point of expectation propagation with messages $\theta_x - \lambda_{fx}$. Near one the outer
+//! loop is slow, and a [shortcut] leads there, which is taken if $F$ is no higher at its end.
 
 mod ascent;
 mod fall;
 mod inner;
+mod newton;
 mod outer;
+mod shortcut;
 
 use std::ops::ControlFlow;
 
 use crate::belief::{Gaussian, Structure};
-use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
+use crate::engine::{CONTRADICTED, FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::RunError;
 use crate::model::{Tree, Variable};
 use ascent::Ascent;
 use fall::Fall;
 use inner::Dual;
+use shortcut::Shortcuts;
 
 /// Outer steps after which it gives up.
 const OUTER_LIMIT: usize = 4000;
 /// Evaluations of all moments after which it gives up, about as many sweeps.
-const EVALUATION_LIMIT: usize = 30_000;
+const EVALUATION_LIMIT: usize = 20_000;
 /// An inner loop solves its problem to this fraction of the last outer change.
 const INNER_FRACTION: f64 = 0.1;
 /// Growth of the outer step while the free energy falls.
@@ -66,9 +70,6 @@ pub(super) fn double_loop(
     options: &Options,
     watch: &mut dyn Watch<Gaussian>,
 ) -> Result<FallbackReport, RunError> {
-    if let Some(error) = refuses(tree) {
-        return Err(error);
-    }
     let mut run = DoubleLoop::new(tree, messages)?;
     for _ in 0..OUTER_LIMIT {
         run.step(messages, options.tolerance)?;
@@ -81,10 +82,14 @@ pub(super) fn double_loop(
             run.out.end = end;
             break;
         }
+        if let Some(end) = run.shortcut(messages, options, watch) {
+            run.out.end = end;
+            return Ok(run.out);
+        }
         if residual < run.goal.unwrap_or(options.tolerance) {
             run.out.sweep_residual = watch.sweep_residual(messages);
             let moves = run.out.sweep_residual.unwrap_or(f64::INFINITY);
-            if moves < options.tolerance {
+            if moves < options.tolerance && run.rests(messages, watch) {
                 run.out.end = FallbackEnd::Stationary;
                 return Ok(run.out);
             }
@@ -93,7 +98,8 @@ pub(super) fn double_loop(
     }
     run.out.sweep_residual = watch.sweep_residual(messages);
     let moves = run.out.sweep_residual.unwrap_or(f64::INFINITY);
-    if matches!(run.out.end, FallbackEnd::Limit { .. }) && moves < options.tolerance {
+    let bound = matches!(run.out.end, FallbackEnd::Limit { .. });
+    if bound && moves < options.tolerance && run.rests(messages, watch) {
         run.out.end = FallbackEnd::Stationary;
     }
     Ok(run.out)
@@ -113,6 +119,9 @@ struct DoubleLoop<'t> {
     energy: f64,
     /// What the residual must fall to, once the tolerance was not enough.
     goal: Option<f64>,
+    shortcuts: Shortcuts,
+    /// The free energy has overflowed.
+    exhausted: bool,
     out: FallbackReport,
 }
 
@@ -129,6 +138,8 @@ impl<'t> DoubleLoop<'t> {
             reach: 1.0,
             energy: f64::INFINITY,
             goal: None,
+            shortcuts: Shortcuts::new(),
+            exhausted: false,
             out: FallbackReport {
                 method: "double loop",
                 steps: 0,
@@ -152,7 +163,11 @@ impl<'t> DoubleLoop<'t> {
         let goal = (INNER_FRACTION * self.change).max(finest);
         let mismatch = self.ascent.maximise(&mut self.dual, goal);
         let now = self.dual.free_energy()?;
-        if now > self.energy + ROUNDING * self.dual.scale() && self.reach > 1.0 {
+        let higher = now > self.energy + ROUNDING * self.dual.scale();
+        if !now.is_finite() {
+            self.exhausted = true;
+        }
+        if self.exhausted || higher && self.reach > 1.0 {
             // the longer step was too long: the plain one cannot be
             let spent = self.dual.evaluations;
             self.dual.clone_from(&self.kept);
@@ -178,7 +193,13 @@ impl<'t> DoubleLoop<'t> {
     fn ends(&mut self) -> Option<FallbackEnd> {
         self.out.descent = self.fall.descent(self.tree);
         if self.fall.recovered {
-            return Some(FallbackEnd::Recovered);
+            let contradicts = super::contradiction::contradicts(self.tree, &self.dual.marginals());
+            return Some(
+                contradicts.map_or(FallbackEnd::Recovered, |_| FallbackEnd::Limit {
+                    bound: CONTRADICTED,
+                    reached: self.out.steps,
+                }),
+            );
         }
         if self.fall.lonely && self.out.descent.is_some() {
             return Some(FallbackEnd::Unbounded);
@@ -189,7 +210,7 @@ impl<'t> DoubleLoop<'t> {
                 reached: self.out.evaluations,
             });
         }
-        let exhausted = self.goal.is_some_and(|goal| goal < FINEST);
+        let exhausted = self.exhausted || self.goal.is_some_and(|goal| goal < FINEST);
         exhausted.then_some(FallbackEnd::Limit {
             bound: "steps, where the arithmetic has no digits left",
             reached: self.out.steps,

@@ -9,22 +9,19 @@ const MOST: f64 = 10.0;
 /// Residuals are relative to places and slopes, neither of which counts for less than this fraction of the other.
 const FLOOR: f64 = 1e-3;
 
-/// The factor of $\rho$, from the state and the mode of the red end, and the modes of the black end now and before.
-pub(super) fn change((s, u): (&[f64], &[f64]), w: &[f64], before: &[f64]) -> f64 {
+/// The factor of $\rho$, if it is to change, from the state and the mode of the red end, and the modes of the black end now
+/// and before.
+pub(super) fn change((s, u): (&[f64], &[f64]), w: &[f64], before: &[f64]) -> Option<f64> {
     let (size, slope) = (mean_square(u).max(mean_square(w)), mean_gap(s, u));
     let floor = FLOOR * FLOOR * size.max(slope);
     let places = mean_gap(u, w) / size.max(floor);
     let slopes = mean_gap(w, before) / slope.max(floor);
     let ratio = (places / slopes).sqrt();
     if !(ratio.is_finite() && ratio > 0.0) {
-        return 1.0;
+        return None;
     }
     let change = ratio.clamp(1.0 / MOST, MOST);
-    if change.max(1.0 / change) > IMBALANCE {
-        change
-    } else {
-        1.0
-    }
+    (change.max(1.0 / change) > IMBALANCE).then_some(change)
 }
 
 fn mean_gap(x: &[f64], y: &[f64]) -> f64 {

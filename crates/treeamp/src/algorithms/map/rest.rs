@@ -7,8 +7,9 @@ use crate::belief::{Gaussian, mean_square};
 use crate::model::Tree;
 
 /// While the disagreement falls by a factor of ten, the minimiser may move by this multiple of the tolerance, relative to its
-/// scale: with the tolerance by default, by the $10^{-6}$ that it is promised to. Looked at from this disagreement on.
-const MOVED: f64 = 100.0;
+/// scale: with the tolerance by default, by a third of the $10^{-6}$ that it is promised to. Looked at from this
+/// disagreement on.
+const MOVED: f64 = 30.0;
 const FIRST_LEVEL: f64 = 1e-4;
 /// At precisions that have not been balanced yet a small disagreement may only mean that they are far off; at this one,
 /// nothing is left to do.

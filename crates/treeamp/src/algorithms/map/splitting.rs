@@ -23,7 +23,7 @@ use crate::belief::{Gaussian, Message as _, Moments, mean_square};
 use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Incoming, ProximalRule};
-use crate::model::Tree;
+use crate::model::{Edge, Tree};
 
 /// Evaluations of all modes after which it gives up.
 const LIMIT: usize = 50_000;
@@ -39,9 +39,6 @@ const NO_MINIMISER: f64 = 1e-6;
 const FAINT: f64 = 1e-4;
 /// Progress is a residual below this fraction of the best.
 const PROGRESS: f64 = 0.9;
-/// Evaluations without progress after which it ends: iterative solutions of channels have their own accuracy.
-const STALLED: usize = 5000;
-
 /// Who watches is told about so many first steps, and then about one in so many.
 const WATCHED: usize = 10;
 
@@ -81,20 +78,22 @@ pub(super) fn split(
             });
         }
     }
-    let first = attempt(tree, messages, options, watch)?;
     let warm = messages.iter().any(|m| !m.is_flat());
-    if !warm || !matches!(first.end, FallbackEnd::Limit { .. }) {
-        return Ok(first);
+    let mut report = attempt(tree, messages, options, watch, false)?;
+    // sweeps that went astray leave precisions that are of no use: once more without them, and then with ever smaller ones
+    for (needed, reduces) in [(warm, false), (true, true)] {
+        if !needed || !matches!(report.end, FallbackEnd::Limit { .. }) {
+            continue;
+        }
+        let flat = |e: &Edge| Gaussian::flat(&tree.variables()[e.variable].spec);
+        let mut cold: Vec<Gaussian> = tree.edges().iter().map(flat).collect();
+        let mut next = attempt(tree, &mut cold, options, watch, reduces)?;
+        next.steps += report.steps;
+        next.evaluations += report.evaluations;
+        messages.clone_from_slice(&cold);
+        report = next;
     }
-    // sweeps that went astray leave precisions that are of no use: once more without them
-    let ends = tree.edges().iter();
-    let flat = ends.map(|e| Gaussian::flat(&tree.variables()[e.variable].spec));
-    let mut cold: Vec<Gaussian> = flat.collect();
-    let mut second = attempt(tree, &mut cold, options, watch)?;
-    second.steps += first.steps;
-    second.evaluations += first.evaluations;
-    messages.clone_from_slice(&cold);
-    Ok(second)
+    Ok(report)
 }
 
 /// One splitting, at the precisions of the messages.
@@ -103,11 +102,11 @@ fn attempt(
     messages: &mut [Gaussian],
     options: &Options,
     watch: &mut dyn Watch<Gaussian>,
+    reduces: bool,
 ) -> Result<FallbackReport, RunError> {
     let mut splitting = Splitting::new(tree, messages);
-    let mut pace = Pace::new(splitting.weights());
-    let mut rest = Rest::default();
-    let goal = COARSER * options.tolerance;
+    let mut pace = Pace::new(splitting.weights(), reduces);
+    let (mut rest, goal) = (Rest::default(), COARSER * options.tolerance);
     let mut tolerance = goal;
     let end = loop {
         let end = splitting.run((&mut pace, &mut rest), tolerance, messages, watch)?;
@@ -285,9 +284,9 @@ impl<'t> Splitting<'t> {
         messages: &mut [Gaussian],
         watch: &mut dyn Watch<Gaussian>,
     ) -> Result<FallbackEnd, RunError> {
-        while self.evaluations < LIMIT && self.evaluations < pace.since + STALLED {
+        while self.evaluations < LIMIT && pace.goes_on(self.evaluations) {
             let (norm, worst) = self.evaluate()?;
-            if pace.rejects(norm, self.evaluations, &mut self.s) {
+            if pace.rejects(norm, &self.gap, &mut self.s) {
                 continue;
             }
             pace.steps += 1;
@@ -309,8 +308,12 @@ impl<'t> Splitting<'t> {
                 return Ok(FallbackEnd::Stationary);
             }
             if pace.balances() {
-                self.balance();
-                pace.restart(self.weights());
+                let (changed, reduced) = self.balance(pace);
+                if reduced {
+                    // disagreements before and after do not compare
+                    *rest = Rest::default();
+                }
+                pace.restart(self.weights(), self.evaluations, changed);
                 continue;
             }
             self.before.copy_from_slice(&self.w);
@@ -329,18 +332,25 @@ impl<'t> Splitting<'t> {
     }
 
     /// Brings the relative residuals of places, $w - u$, and of slopes, $w - w_{\text{before}}$, together by a change of $\rho$
-    /// that leaves places and slopes as they are.
-    fn balance(&mut self) {
-        for link in &mut self.layout.links {
-            let w = link.of(&self.w);
+    /// that leaves places and slopes as they are, or makes $\rho$ smaller at a standstill. Whether there was a change, and
+    /// of that kind.
+    fn balance(&mut self, pace: &mut Pace) -> (bool, bool) {
+        let of = |link: &Link| {
             let seen = (link.of(&self.s), link.of(&self.u));
-            let change = change(seen, w, link.of(&self.before));
+            change(seen, link.of(&self.w), link.of(&self.before))
+        };
+        let changes: Vec<Option<f64>> = self.layout.links.iter().map(of).collect();
+        let reduction = pace.reduction();
+        let changed = reduction.is_some() || changes.iter().any(Option::is_some);
+        for (link, change) in self.layout.links.iter_mut().zip(changes) {
+            let change = reduction.or(change).unwrap_or(1.0);
             link.rho *= change;
             let s = link.of_mut(&mut self.s).iter_mut();
-            for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(w)) {
+            for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(link.of(&self.w))) {
                 *s = x + (new - x) / change;
             }
         }
+        (changed, reduction.is_some())
     }
 
     /// Messages with the precisions of the links, tangent to the energies at their modes; those to variables with one

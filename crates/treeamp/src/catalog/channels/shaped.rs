@@ -84,7 +84,7 @@ impl Gradient {
         Self::default()
     }
 
-    /// With other boundaries: solved by iteration.
+    /// With other boundaries: Neumann ones in cosine coordinates, zeros beyond the last entry by iteration.
     #[must_use]
     pub fn with_boundary(boundary: Boundary) -> Self {
         Self { boundary }
