@@ -84,6 +84,21 @@ fn perceptron_thresholds() {
     assert!((report.informed.entropy.unwrap() - 2.0_f64.ln()).abs() < 1e-4);
 }
 
+/// The density above which noiseless compressed sensing at a ratio of 0.8 fails: a parameter that makes the model harder.
+#[test]
+fn thresholds_of_a_density() {
+    let family = |rho: f64| glm(sparse(rho), 0.8, GaussianNoise::new(0.0)?);
+    let search = Search::between(0.05, 0.95);
+    let algorithmic = algorithmic_threshold(&family, "x", search).unwrap();
+    // at that density the ratio above which it is easy is 0.8
+    let ratio = noiseless_linear_threshold(&sparse(algorithmic)).unwrap();
+    assert!((ratio - 0.8).abs() < 2e-4, "{algorithmic} {ratio}");
+    for threshold in [information_threshold, informed_threshold] {
+        let found = threshold(&family, "x", search).unwrap();
+        assert!((found - 0.8).abs() < 1e-3, "{found}");
+    }
+}
+
 /// A transition that does not exist is said not to, with the factor that is the reason.
 #[test]
 fn weak_recovery_says_why_there_is_none() {

@@ -503,6 +503,52 @@ fn regression(rho: f64, alpha: f64, delta: f64) -> Tree {
     model.build().unwrap().expect("y").unwrap()
 }
 
+/// Where the signal becomes exactly known, to a student of the teacher's model and to one that is wrong about the prior.
+#[test]
+fn students_that_know_the_signal() {
+    let tree = |prior: Fragment, alpha: f64, output: Fragment| {
+        let linear = LinearEnsemble::gaussian(alpha).unwrap();
+        let model = prior >> var("x") >> linear >> var("z") >> output >> var("y");
+        model.build().unwrap().expect("y").unwrap()
+    };
+    let binary = |p: f64| source(Binary::new(p).unwrap().limit());
+    let sparse = |rho: f64| source(GaussBernoulli::new(rho, 0.0, 1.0).unwrap().limit());
+    let noise = |delta: f64| source(GaussianNoise::new(delta).unwrap());
+    let sign = || source(PiecewiseLinear::sign());
+    let pairs = [
+        (
+            tree(binary(0.5), 2.0, sign()),
+            tree(binary(0.5), 2.0, sign()),
+        ),
+        (
+            tree(binary(0.5), 2.0, sign()),
+            tree(binary(0.6), 2.0, sign()),
+        ),
+        (
+            tree(sparse(0.1), 1.5, noise(0.0)),
+            tree(sparse(0.2), 1.5, noise(0.0)),
+        ),
+        (
+            tree(binary(0.5), 1.5, noise(1e-3)),
+            tree(binary(0.5), 1.5, noise(2e-3)),
+        ),
+        (
+            tree(binary(0.9), 0.4, source(Activation::tanh())),
+            tree(binary(0.9), 0.4, source(Activation::tanh())),
+        ),
+    ];
+    for (teacher, student) in pairs {
+        let found = MismatchedEvolution::new(&teacher, &student).unwrap();
+        let found = found.fixed_point().unwrap();
+        let optimal = StateEvolution::new(&teacher)
+            .unwrap()
+            .fixed_point()
+            .unwrap();
+        let (x, y) = (found.mse("x").unwrap(), optimal.mse("x").unwrap());
+        assert!((x - y).abs() < 1e-8, "{x} {y}");
+    }
+}
+
 /// Noiseless compressed sensing in its hard phase: two fixed points, and the wrong student is between them.
 #[test]
 fn noiseless_students_and_starts() {

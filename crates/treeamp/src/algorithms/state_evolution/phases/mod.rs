@@ -54,7 +54,7 @@ pub struct FixedPoints {
     pub recovered: f64,
     /// A fixed point is reached when variances change by less than this in a sweep, relative (1e-9).
     pub tolerance: f64,
-    /// Sweeps after which it counts as not reached (5000).
+    /// Sweeps after which it counts as not reached (20,000).
     pub max_sweeps: usize,
 }
 
@@ -66,7 +66,7 @@ impl Default for FixedPoints {
             same: 1e-4,
             recovered: 1e-7,
             tolerance: 1e-9,
-            max_sweeps: 5000,
+            max_sweeps: 20_000,
         }
     }
 }

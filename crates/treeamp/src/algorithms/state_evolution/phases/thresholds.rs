@@ -1,5 +1,6 @@
 //! Critical ratios of a family of models.
 
+use std::cell::Cell;
 use std::ops::{ControlFlow, RangeInclusive};
 
 use super::super::{BayesOptimal, StateEvolution};
@@ -24,19 +25,71 @@ const SLIGHT: RangeInclusive<f64> = 1e-20..=1e-8;
 const SOME: f64 = 1e-12;
 
 /// The ratio above which a slight overlap grows: linear stability of the uninformed point, without
-/// waiting for a fixed point.
+/// waiting for a fixed point. All thresholds are also found of a parameter that makes the model harder (a density, a noise): the
+/// transition then lies below it.
 ///
 /// # Errors
 /// [`RunError::NotDefined`] when the uninformed point is informative by itself (odd outputs, a signal
 /// with a mean), with the factor that makes it so; [`RunError::NoTransition`] when it lies outside the range.
 pub fn weak_recovery(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
-    search.root("the weak-recovery threshold", |alpha| {
-        let tree = family(alpha)?;
-        symmetric(&tree, signal)?;
-        let trace = overlaps(&tree, signal, TINY, SLOW)?;
-        // growth per sweep once the fastest direction dominates
-        Ok(growth(&trace).unwrap_or(0.0) - 1.0)
+    either_way(family, signal, &search, &|family| {
+        search.root("the weak-recovery threshold", |alpha| {
+            let tree = family(alpha)?;
+            symmetric(&tree, signal)?;
+            let trace = overlaps(&tree, signal, TINY, SLOW)?;
+            // growth per sweep once the fastest direction dominates
+            Ok(growth(&trace).unwrap_or(0.0) - 1.0)
+        })
     })
+}
+
+/// Sweeps after which the errors at both ends of a range tell which of them is the harder.
+const BRIEF: usize = 200;
+
+/// A threshold of a family that grows easier with its parameter, or of one that grows harder (a density, a noise), which is searched
+/// from its other end.
+fn either_way(
+    family: &Family<'_>,
+    signal: &str,
+    search: &Search,
+    threshold: &dyn Fn(&Family<'_>) -> Result<f64, RunError>,
+) -> Result<f64, RunError> {
+    search.check()?;
+    let error = |alpha: f64| -> Result<f64, RunError> {
+        let tree = family(alpha)?;
+        let theory = StateEvolution::new(&tree)?.max_sweeps(BRIEF);
+        let theory = theory.starting_with(&[signal], search.points.push)?;
+        let o = theory.run()?.overlaps(signal)?;
+        Ok(o.mse() / o.tau0)
+    };
+    // an error there is one of the search as well
+    let falls = matches!(
+        (error(search.low), error(search.high)),
+        (Ok(low), Ok(high)) if low + search.points.same < high
+    );
+    let turned = |alpha: f64| {
+        if falls {
+            search.low + search.high - alpha
+        } else {
+            alpha
+        }
+    };
+    let last = Cell::new(f64::NAN);
+    let found = threshold(&|alpha| {
+        last.set(turned(alpha));
+        family(turned(alpha))
+    });
+    match found {
+        Ok(alpha) => Ok(turned(alpha)),
+        Err(RunError::NotReached { what, termination }) => Err(RunError::NotReached {
+            what: format!("{what} at {}", last.get()),
+            termination: format!(
+                "{termination} (`max_sweeps` is {})",
+                search.points.max_sweeps
+            ),
+        }),
+        Err(other) => Err(other),
+    }
 }
 
 /// The last factor by which the overlap grew.
@@ -159,16 +212,17 @@ pub fn algorithmic_threshold(
     signal: &str,
     search: Search,
 ) -> Result<f64, RunError> {
-    let above = |alpha: f64| {
-        let tree = family(alpha)?;
-        match closed::recovers(&tree, signal)? {
-            Some(recovers) => Ok(recovers),
-            None => agree(&tree, signal, &search.points),
-        }
-    };
-    search.check()?;
-    let guess = guess(family, signal, search, Curve::algorithmic)?;
-    search.around(guess, "the algorithmic threshold", above)
+    either_way(family, signal, &search, &|family| {
+        let above = |alpha: f64| {
+            let tree = family(alpha)?;
+            match closed::recovers(&tree, signal)? {
+                Some(recovers) => Ok(recovers),
+                None => agree(&tree, signal, &search.points),
+            }
+        };
+        let guess = guess(family, signal, search, Curve::algorithmic)?;
+        search.around(guess, "the algorithmic threshold", above)
+    })
 }
 
 /// A threshold read off the curve of the largest ratio, for families that vary the ratio alone.
@@ -195,6 +249,13 @@ pub fn informed_threshold(
     signal: &str,
     search: Search,
 ) -> Result<f64, RunError> {
+    either_way(family, signal, &search, &|family| {
+        appearance(family, signal, search)
+    })
+}
+
+/// [`informed_threshold`] of a family that grows easier with its parameter.
+fn appearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
     let points = &search.points;
     let above = |alpha: f64| {
         let tree = family(alpha)?;
@@ -213,7 +274,6 @@ pub fn informed_threshold(
         }
         Ok(!recovered && !agree(&tree, signal, points)?)
     };
-    search.check()?;
     let what = "the informed threshold";
     let guess = guess(family, signal, search, Curve::informed)?;
     match search.around(guess, what, above) {
@@ -243,12 +303,14 @@ pub fn information_threshold(
     signal: &str,
     search: Search,
 ) -> Result<f64, RunError> {
-    search.bisect("the information-theoretic threshold", |alpha| {
-        let tree = family(alpha)?;
-        let teacher = StateEvolution::new(&tree)?.teacher().clone();
-        if let Some(margin) = margin(&tree, &teacher, signal)? {
-            return Ok(margin > 0.0);
-        }
-        Ok(phase_report_at(&tree, signal, &search.points)?.phase != Phase::Impossible)
+    either_way(family, signal, &search, &|family| {
+        search.bisect("the information-theoretic threshold", |alpha| {
+            let tree = family(alpha)?;
+            let teacher = StateEvolution::new(&tree)?.teacher().clone();
+            if let Some(margin) = margin(&tree, &teacher, signal)? {
+                return Ok(margin > 0.0);
+            }
+            Ok(phase_report_at(&tree, signal, &search.points)?.phase != Phase::Impossible)
+        })
     })
 }

@@ -66,17 +66,27 @@ impl<'a> Average<'a> {
     }
 
     pub fn overlaps(&self, target: usize) -> Overlaps {
-        let (fields, tau0_hat) = (self.at.fields, self.at.tau0_hat);
+        let fields = self.at.fields;
         let tau0 = self.expect(target, |l| self.tau0(l));
+        if fields[Z].a() == f64::INFINITY {
+            // a known input: all modes are known
+            let (m, v, err) = (tau0, 0.0, 0.0);
+            return Overlaps { m, v, err, tau0 };
+        }
         let v = self.expect(target, |l| 1.0 / self.a(l));
         if fields[X].a() == f64::INFINITY {
             // a known output: modes with λ > 0 are known, the others keep their prior
-            let unseen = |l: f64| if l > 0.0 { 0.0 } else { 1.0 };
-            let scale = 1.0 / (fields[Z].a() * tau0_hat[Z]);
-            let share = |l: f64| 1.0 - unseen(l) * (1.0 - fields[Z].m_hat * scale * tau0_hat[Z]);
+            let z = fields[Z];
+            let share = |l: f64| if l > 0.0 { 1.0 } else { z.m_hat / z.a() };
             let m = self.expect(target, |l| share(l) * self.tau0(l));
             let c = m / tau0;
-            let noise = |l: f64| unseen(l) * fields[Z].q_hat / fields[Z].a().powi(2);
+            let noise = |l: f64| {
+                if l > 0.0 {
+                    0.0
+                } else {
+                    z.q_hat / z.a().powi(2)
+                }
+            };
             let err = self.expect(target, |l| (share(l) - c).powi(2) * self.tau0(l) + noise(l));
             return Overlaps { m, v, err, tau0 };
         }
@@ -124,8 +134,11 @@ impl<'a> Average<'a> {
     ///
     /// $a = a_z s,\quad \hat m = a_z s - u g,\quad \hat q = \hat q_z s + u^2 E_x[\tau_\lambda(1/\lambda - g)^2]$.
     ///
-    /// `None` where the outputs depend on each other, and each is known from the others.
+    /// `None` where the outputs depend on each other, and each is known from the others, or all of them from the input.
     pub fn towards_known_output(&self) -> Option<OverlapFields> {
+        if self.at.fields[Z].a() == f64::INFINITY {
+            return None;
+        }
         if self.spectrum.rank() < self.spectrum.alpha() * (1.0 - 1e-12) {
             return None;
         }
