@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use treeamp::algorithms::state_evolution::mutual_information;
-use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
+use treeamp::algorithms::state_evolution::phases::{FixedPoint, Phase, PhaseReport, phase_report};
 use treeamp_lab::experiment::{Forecast, predict, theory};
 
 use super::run::How;
@@ -101,10 +101,21 @@ fn as_text(
     };
     let about = format!("information about {signal}");
     let of = format!("phase of {signal}");
-    let mut lines = vec![
-        ("entropy of the measurements", said(&forecast.entropy)),
-        (about.as_str(), said(information)),
-    ];
+    // the table may be at another fixed point than the one the data allow
+    let at_table = if phase.is_some() {
+        "entropy at these errors"
+    } else {
+        "cross-entropy at these errors"
+    };
+    let mut lines = vec![(at_table, said(&forecast.entropy))];
+    if let (Some(Ok(report)), Ok(_)) = (phase, &forecast.entropy) {
+        let told = match allowed(report).entropy {
+            Some(x) => short(x) + " nats per component",
+            None => "diverges: the data determine the signal".to_owned(),
+        };
+        lines.push(("entropy of the measurements", told));
+    }
+    lines.push((about.as_str(), said(information)));
     match phase {
         None => {}
         Some(Err(reason)) => lines.push((&of, format!("unknown: {reason}"))),
@@ -126,11 +137,22 @@ fn as_text(
     table(&header, &rows) + "\n" + &pairs(&lines)
 }
 
+/// The fixed point that the data allow.
+fn allowed(report: &PhaseReport) -> &FixedPoint {
+    if report.phase == Phase::Impossible {
+        &report.uninformed
+    } else {
+        &report.informed
+    }
+}
+
 /// The iteration from nothing rests at a point that the slightest knowledge leads away from, as even outputs have it.
 fn is_symmetric_point(forecast: &Forecast, signal: &str, phase: &Reported) -> bool {
     let row = forecast.variables.iter().find(|v| v.variable == signal);
     match (row, phase) {
-        (Some(row), Some(Ok(report))) => row.mse - report.uninformed.mse > 1e-3 * row.second_moment,
+        (Some(row), Some(Ok(report))) if forecast.termination.is_converged() => {
+            row.mse - report.uninformed.mse > 1e-3 * row.second_moment
+        }
         _ => false,
     }
 }
@@ -160,6 +182,7 @@ fn as_json(
             "uninformed_mse": number(report.uninformed.mse),
             "informed_mse": number(report.informed.mse),
             "mmse": number(report.mmse),
+            "entropy": allowed(report).entropy.map(number),
         }),
     };
     // what is null has a reason
