@@ -76,9 +76,9 @@ pub struct Threshold {
 fn range(text: &str) -> Result<(f64, f64), String> {
     let numbers = text.split_once(':').and_then(|(low, high)| {
         let (low, high): (f64, f64) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
-        (low < high).then_some((low, high))
+        (low > 0.0 && low < high).then_some((low, high))
     });
-    numbers.ok_or_else(|| "expected low:high with low below high".to_owned())
+    numbers.ok_or_else(|| "expected low:high, both positive and low below high".to_owned())
 }
 
 impl Threshold {

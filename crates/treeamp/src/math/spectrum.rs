@@ -304,16 +304,16 @@ impl Spectrum {
     #[must_use]
     pub fn integrated_r(&self, t: f64) -> f64 {
         match self.gamma_of(t) {
-            Some(gamma) => {
+            Some(gamma) if t >= 0.0 => {
                 let eta = self.eta(gamma);
                 0.5 * (self.shannon(gamma) + eta.ln() + 1.0 - eta)
             }
-            None => f64::NAN,
+            _ => f64::NAN,
         }
     }
 
     /// Its dual $J^*(u) = \sup_t J(t) - \frac12 u t = \frac12 E\ln[(1 + \gamma\lambda)\,\eta(\gamma)]$ at the
-    /// $\gamma$ where $R(-t) = u$. $u$ lies between 0 and $E\lambda$.
+    /// $\gamma$ where $R(-t) = u$. $u$ lies between $1/E\lambda^{-1}$ (zero where some eigenvalue is) and $E\lambda$; NaN elsewhere.
     #[must_use]
     pub fn dual_integrated_r(&self, u: f64) -> f64 {
         // R(-t(γ)) = E[λ w]/E[w], w = 1/(1 + γλ), falls from E λ as γ grows
