@@ -106,6 +106,11 @@ def test_adaptive_damping() -> None:
 def test_a_forced_fallback_is_a_fixed_point() -> None:
     model, mean, _ = gaussian_chain(None)
     report = ta.ExpectationPropagation(model).iterate(fallback="forced")
+    told = report.fallback
+    assert told is not None and told["evaluations"] > 0 and not told["went_back"]
+    assert "double loop" in told["method"] and told["end"] in ("stationary point", "perfect recovery")
+    assert report.no_fallback is None and report.rounded == {}
+    assert ta.ExpectationPropagation(model).iterate().fallback is None
     assert report.converged and report.mean("x") == pytest.approx(mean, abs=1e-5)
 
 

@@ -14,7 +14,8 @@ use crate::error::run_error_in;
 use crate::options::RunOptions;
 use crate::tree::Tree;
 use crate::watch::{
-    Plain, Visible, Watch, native_messages, objective, plain_messages, reported_objective, trace,
+    Plain, Visible, Watch, native_messages, objective, plain_messages, reported_objective,
+    settling, trace,
 };
 
 /// A finished run: its report, and what stopped it from outside.
@@ -92,6 +93,11 @@ pub trait Told {
     fn spreads(&self) -> Vec<Vec<f64>>;
     fn last_messages(&self) -> Vec<Plain>;
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>>;
+
+    /// What took over from the sweeps, why nothing could, and which corners were rounded; nothing of all this by default.
+    fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        Ok(PyDict::new(py))
+    }
 }
 
 impl<A: Visible> Told for Run<A> {
@@ -122,6 +128,10 @@ impl<A: Visible> Told for Run<A> {
 
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         reported_objective(py, &self.report)
+    }
+
+    fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        settling(py, &self.report)
     }
 }
 
@@ -172,6 +182,12 @@ macro_rules! report_methods {
             #[getter]
             fn messages(&self) -> Vec<$crate::watch::Plain> {
                 $crate::run::Told::last_messages(&self.run)
+            }
+
+            /// What took over from the sweeps, why nothing could, and which corners were rounded.
+            #[getter]
+            fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+                $crate::run::Told::settling(&self.run, py)
             }
 
             /// The Bethe objective with its terms.

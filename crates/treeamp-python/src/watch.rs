@@ -377,6 +377,30 @@ pub fn reported_objective<'py, A: Algorithm>(
     }
 }
 
+/// What took over from the sweeps, why nothing could, and which corners were rounded.
+pub fn settling<'py, A: Algorithm>(
+    py: Python<'py>,
+    report: &Report<A>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let data = PyDict::new(py);
+    if let Some(f) = &report.fallback {
+        let told = PyDict::new(py);
+        told.set_item("method", f.method)?;
+        told.set_item("end", f.end.to_string())?;
+        told.set_item("steps", f.steps)?;
+        told.set_item("evaluations", f.evaluations)?;
+        told.set_item("residual", f.sweep_residual)?;
+        told.set_item("went_back", f.went_back)?;
+        told.set_item("free_energy", f.free_energy.clone())?;
+        data.set_item("fallback", told)?;
+    }
+    if let Some(reason) = &report.no_fallback {
+        data.set_item("no_fallback", reason.to_string())?;
+    }
+    data.set_item("rounded", report.rounded.clone())?;
+    Ok(data)
+}
+
 /// An exception as an object, or `None`.
 pub fn exception(py: Python<'_>, error: Option<&PyErr>) -> PyResult<Py<PyAny>> {
     match error {

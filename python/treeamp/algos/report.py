@@ -15,7 +15,19 @@ from ..errors import RunError
 __all__ = ["FixedPoint", "Report"]
 
 #: What is computed when asked for first, and kept by a pickle.
-_LAZY = ("termination", "message", "sweeps", "seconds", "trace", "variances", "messages", "_objective", "_information", "_energies")
+_LAZY = (
+    "termination",
+    "message",
+    "sweeps",
+    "seconds",
+    "trace",
+    "variances",
+    "messages",
+    "_settling",
+    "_objective",
+    "_information",
+    "_energies",
+)
 
 
 class Report:
@@ -38,6 +50,14 @@ class Report:
         of expectation propagation.
     adaptive : bool
         Whether the run started again with adaptive damping, because it diverged or did not settle with the given one.
+    fallback : dict or None
+        What took over from sweeps that did not settle, or was forced: its ``method``, how it came to its ``end``, ``steps``,
+        ``evaluations``, the ``residual`` of a sweep from there, whether the run ``went_back`` to the state of the sweeps, and
+        the ``free_energy`` after every step of a double loop.
+    no_fallback : str or None
+        Why nothing could take over, where something was to.
+    rounded : dict
+        Penalties whose corners were rounded so that the run could settle, and by how much, relative to their input.
     messages : list
         Messages from factors to variables, ``(factor, variable, precision, linear)``.
     """
@@ -98,6 +118,22 @@ class Report:
         if self.adaptive:
             how += f", with adaptive damping, {'having diverged' if self._before == 'diverging' else 'not having settled'} without"
         return str(self._native.termination[1]) + how
+
+    @cached_property
+    def _settling(self) -> dict[str, Any]:
+        return dict(self._native.settling)
+
+    @property
+    def fallback(self) -> dict[str, Any] | None:
+        return self._settling.get("fallback")
+
+    @property
+    def no_fallback(self) -> str | None:
+        return self._settling.get("no_fallback")
+
+    @property
+    def rounded(self) -> dict[str, float]:
+        return dict(self._settling.get("rounded", []))
 
     @cached_property
     def sweeps(self) -> int:
