@@ -77,6 +77,23 @@ fn a_push_leaves_the_symmetric_point() -> Outcome {
     Ok(())
 }
 
+/// Squares of the moduli are out of range; no operator at all.
+#[test]
+fn spectral_estimates_of_extreme_data() {
+    let (_, _, y, w) = retrieval(40, 120, 1);
+    let plain = spectral_estimate(&w, &y, 7).unwrap();
+    for unit in [1e-200, 1e200] {
+        let far: Vec<f64> = y.iter().map(|y| unit * y).collect();
+        let estimate = spectral_estimate(&w, &far, 7).unwrap();
+        for (x, p) in estimate.iter().zip(&plain) {
+            assert!((x / unit - p).abs() < 1e-9, "{x} {p}");
+        }
+    }
+    let zero = Dense::new(Matrix::from_rows(2, 1, &[0.0, 0.0]).unwrap());
+    let refused = spectral_estimate(&zero, &[1.0, 2.0], 7).unwrap_err();
+    assert!(refused.to_string().contains("operator"), "{refused}");
+}
+
 /// The spectral estimate knows nothing below weak recovery (1/2), and something above. The optimal
 /// weights give overlaps of .4 and more at twice the number.
 #[test]

@@ -120,7 +120,8 @@ pub struct FallbackReport {
     pub residual: f64,
     /// The residual of a full sweep from where it ended, as of any other run; none where no sweep can be made.
     pub sweep_residual: Option<f64>,
-    /// The Bethe free energy after every outer step that was kept, which does not increase; only of a double loop.
+    /// The Bethe free energy after every outer step that was kept; only of a double loop. It does not increase where the inner
+    /// problems are solved: where a variance vanishes, or laws are sharp, they may not be, and it may rise.
     pub free_energy: Vec<f64>,
     /// Where the free energy falls without bound. Also of a signal that is recovered: the density of its noiseless
     /// continuous outputs is infinite.

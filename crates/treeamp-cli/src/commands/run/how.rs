@@ -20,6 +20,7 @@ pub struct How {
     /// Adaptive is the default: no damping while the run settles by itself, more when it swings. A number keeps that
     /// much of every message, as hand-tuned runs do, and leaves the fallback and acceleration out.
     #[arg(long, value_name = "adaptive|none|NUMBER", value_parser = parse::damping)]
+    #[arg(allow_negative_numbers = true)]
     damping: Option<Damping>,
     /// A slower way to a fixed point that takes over where sweeps do not settle: automatic, forced or forbidden
     ///

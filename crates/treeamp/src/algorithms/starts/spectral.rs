@@ -25,7 +25,7 @@ const LEAST: f64 = -3.0;
 /// the size that the data say. It knows something from the weak recovery threshold on.
 ///
 /// # Errors
-/// Data of another length, negative or not finite, or all zero.
+/// Data of another length, negative or not finite, or all zero; an operator that is zero.
 pub fn spectral_estimate(
     operator: &dyn LinearOperator,
     y: &[f64],
@@ -48,14 +48,14 @@ pub fn spectral_estimate(
             bad,
         ));
     }
-    let power: f64 = y.iter().map(|y| y * y).sum::<f64>() / y.len() as f64;
-    if power == 0.0 {
+    // in units of the largest: squares of moduli may be out of range
+    let unit = y.iter().copied().fold(0.0, f64::max);
+    if unit == 0.0 {
         return Err(parameter("spectral estimate", "y", "not all zero", 0));
     }
-    let weights: Vec<f64> = y
-        .iter()
-        .map(|y| (1.0 - power / (y * y)).max(LEAST))
-        .collect();
+    let power = y.iter().map(|y| (y / unit).powi(2)).sum::<f64>() / y.len() as f64;
+    let weight = |y: &f64| (1.0 - power / (y / unit).powi(2)).max(LEAST);
+    let weights: Vec<f64> = y.iter().map(weight).collect();
     let mut map = Weighted {
         operator,
         weights: &weights,
@@ -74,6 +74,15 @@ pub fn spectral_estimate(
         largest = normalise(&mut next);
         std::mem::swap(&mut x, &mut next);
     }
+    if !(largest > 0.0) {
+        let expected = "not zero, and finite";
+        return Err(parameter(
+            "spectral estimate",
+            "operator",
+            expected,
+            largest,
+        ));
+    }
     // above all negative eigenvalues
     let shift = 1.1 * largest * -LEAST.max(weights.iter().copied().fold(0.0, f64::min));
     for _ in 0..STEPS {
@@ -88,7 +97,7 @@ pub fn spectral_estimate(
     }
     // a signal of this mean square has images of the mean square that is seen
     let mean_square = power * y.len() as f64 / map.frobenius(&mut next, &mut rng);
-    let size = (mean_square * n as f64).sqrt();
+    let size = unit * (mean_square * n as f64).sqrt();
     x.iter_mut().for_each(|x| *x *= size);
     Ok(x)
 }
