@@ -60,6 +60,9 @@ struct Splitting<'t> {
     evaluations: usize,
 }
 
+/// Where a full sweep moves by more than this, relative, slopes are lost in the rounding of precisions that ran away.
+const MOVES: f64 = 1e-2;
+
 /// Runs the splitting from the messages of a run, by edge, and leaves there messages at the minimiser.
 ///
 /// # Errors
@@ -117,10 +120,12 @@ fn attempt(
             tolerance *= TIGHTER;
             continue;
         }
-        // a small residual next to an energy that is not the objective is no minimiser; one that is not feasible is
-        // refuted with the name of its factor later
+        // a small residual next to an energy that is not the objective, or to slopes that do not cancel, is no minimiser; one that
+        // is not feasible is refuted with the name of its factor later
         let gap = energy_gap(tree, messages);
-        let is_minimiser = pace.last <= goal && (gap <= NO_MINIMISER || gap.is_infinite());
+        let moves = watch.sweep_residual(messages).is_some_and(|r| r > MOVES);
+        let rests = gap <= NO_MINIMISER && slopes_agree(tree, messages) && !moves;
+        let is_minimiser = pace.last <= goal && (rests || gap.is_infinite());
         break match end {
             FallbackEnd::Stopped(_) => end,
             _ if is_minimiser => FallbackEnd::Stationary,
