@@ -7,6 +7,7 @@
 
 use crate::belief::Gaussian;
 use crate::engine::Watch;
+use crate::math::anderson::dot;
 
 /// Newton steps, products in each, and the fraction of $f$ that a solution may leave.
 const STEPS: usize = 12;
@@ -35,10 +36,6 @@ pub(super) struct Newton<'w> {
     /// What a number is divided by, one per block of precisions or of linear parts.
     scales: Vec<f64>,
     pub sweeps: usize,
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 fn norm(x: &[f64]) -> f64 {
