@@ -21,6 +21,8 @@ pub(super) struct Axis {
     step: f64,
     /// How near poles are to the axis.
     pole: f64,
+    /// What the first change leaves at least, for corners may make poles that are nearer.
+    leaves: f64,
     /// A change that is far from convergence.
     hopeless: f64,
     /// The rule does not end before it is this far from the middle.
@@ -36,6 +38,7 @@ impl Axis {
             scale: None,
             step: 1.0,
             pole: PI / (fastest + 2.5),
+            leaves: 0.03,
             hopeless: 1e-2,
             least: 0.0,
         }
@@ -49,6 +52,7 @@ impl Axis {
             scale: Some(5.0 / rate),
             step: 0.5,
             pole: 0.38,
+            leaves: 0.0,
             hopeless: 0.1,
             least: 1.5,
         }
@@ -114,7 +118,7 @@ pub(super) fn trapezoid(
         });
         let change = change.fold(0.0, f64::max);
         let left = if level == 0 {
-            change * (-2.0 * PI * axis.pole / step).exp()
+            change * (-2.0 * PI * axis.pole / step).exp().max(axis.leaves)
         } else {
             change * (change / before).powi(2)
         };
