@@ -1,163 +1,193 @@
-//! The average over the noise across a piece of a channel, by the trapezoidal rule.
+//! Averages across a piece of a channel at one place along it.
 
-use std::f64::consts::PI;
+use super::changes::{Hypotheses, Path};
+use super::channel::{X, Z};
+use super::panels::{Effort, Sample, integrate};
+use super::piece::{Slice, Tube};
+use super::rivals::{Rival, SUDDEN, cuts, places};
+use super::segments::{HERMITE, Kind, Segment, quadratic_rule, segments};
+use super::trapezoid::{Axis, trapezoid};
+use super::tube::{REACH, Tubes};
+use super::{COUNT, D2, Field, V};
+use crate::math::special::normal_density;
 
-use super::COUNT;
-use super::tube::{REACH, TOLERANCE};
+/// Averages across that are taken by panels once the trapezoidal rule has failed.
+const WAIT: u32 = 12;
+/// Rates from which on a student's change is followed in a variable of its own.
+const SHARP_CHANGE: f64 = 1.5;
+/// The logarithm of doubts that do not count.
+const SURE: f64 = -23.0;
+/// Steps in which changes of the student are looked for across a piece.
+const ACROSS_STEPS: u32 = 36;
 
-/// Terms that are nothing, relative.
-const NOTHING: f64 = 1e-9;
-/// Points on either side at most.
-const POINTS: i32 = 60;
-
-/// The variable $y$ in which the rule has equal steps.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Axis {
-    /// $n_0$.
-    place: f64,
-    /// $s$ in $n = n_0 + s\sinh y$; `None` for the noise itself, $n = y$.
-    scale: Option<f64>,
-    /// The first step.
-    step: f64,
-    /// How near poles are to the axis.
-    pole: f64,
-    /// What the first change leaves at least, for corners may make poles that are nearer.
-    leaves: f64,
-    /// A change that is far from convergence.
-    hopeless: f64,
-    /// The rule does not end before it is this far from the middle.
-    least: f64,
-}
-
-impl Axis {
-    /// The noise itself: a step of one integrates a Gaussian to $10^{-8}$, and half of it exactly. Odds of rate $\rho$ have poles at $\pi/\rho$;
-    /// those that the ends of pieces make are no nearer than at a rate of 2.5.
-    pub fn plain(fastest: f64) -> Self {
-        Self {
-            place: 0.0,
-            scale: None,
-            step: 1.0,
-            pole: PI / (fastest + 2.5),
-            leaves: 0.03,
-            hopeless: 1e-2,
-            least: 0.0,
+impl Tubes<'_> {
+    /// The line across a piece at a place along it.
+    fn path(&self, tube: &Tube, t: f64) -> Path {
+        let [_, step] = self.steps(tube);
+        Path {
+            from: self.fields(tube, t, 0.0),
+            step,
+            range: [-REACH, REACH],
         }
     }
 
-    /// Around one change at $n_0$ of rate $\rho$, $n = n_0 + \frac5\rho\sinh y$: the poles of the odds move away from the axis, and the Gaussian stays
-    /// bounded up to $|\mathrm{Im}\,y| = \pi/4$. Half of that is counted on, for there are the poles of other changes.
-    pub fn around(place: f64, rate: f64) -> Self {
-        Self {
-            place,
-            scale: Some(5.0 / rate),
-            step: 0.5,
-            pole: 0.38,
-            leaves: 0.0,
-            hopeless: 0.1,
-            least: 1.5,
-        }
-    }
-
-    /// The noise at $y$, and $dn/dy$.
-    fn at(&self, y: f64) -> [f64; 2] {
-        match self.scale {
-            None => [y, 1.0],
-            Some(s) => [s.mul_add(y.sinh(), self.place), s * y.cosh()],
-        }
-    }
-}
-
-/// The sums of a rule with equal steps.
-struct Sums {
-    values: [f64; COUNT],
-    sizes: [f64; COUNT],
-}
-
-impl Sums {
-    fn add(&mut self, axis: &Axis, f: &mut impl FnMut(f64) -> [f64; COUNT], y: f64) {
-        let [n, stretch] = axis.at(y);
-        if n.abs() > REACH + 0.5 {
-            return;
-        }
-        for (k, value) in f(n).iter().enumerate() {
-            self.values[k] += stretch * value;
-            self.sizes[k] += stretch * value.abs();
-        }
-    }
-}
-
-/// $\int f$ over the noise across a piece by the trapezoidal rule; `None` if it does not converge in three steps.
-///
-/// A pole at the distance $d$ from the axis makes an error $c\,\epsilon$, $\epsilon = e^{-2\pi d/h}$, and halving the step squares $\epsilon$. The first change is
-/// $c\,\epsilon$ and leaves $c\,\epsilon^2$; the second change tells $\epsilon$ itself. Further out than `quiet` nothing changes any more, and the
-/// rule ends where terms are nothing.
-pub(super) fn trapezoid(
-    f: &mut impl FnMut(f64) -> [f64; COUNT],
-    floor: &[f64; COUNT],
-    axis: &Axis,
-    quiet: f64,
-) -> Option<[f64; COUNT]> {
-    let mut sums = Sums {
-        values: [0.0; COUNT],
-        sizes: [0.0; COUNT],
-    };
-    let mut step = axis.step;
-    let reach = first(&mut sums, f, floor, axis, quiet);
-    let needed = |k: &usize| floor[*k].is_finite();
-    let mut before = f64::NAN;
-    for level in 0..2 {
-        let last = sums.values;
-        let [low, high] = reach.map(|i| i << level);
-        for i in -low..high {
-            sums.add(axis, f, step * (f64::from(i) + 0.5));
-        }
-        let change = (0..COUNT).filter(needed).map(|k| {
-            let gap = step * (0.5 * sums.values[k] - last[k]).abs();
-            let scale = (0.5 * step * sums.sizes[k]).max(floor[k]);
-            if gap > 0.0 { gap / scale } else { 0.0 }
-        });
-        let change = change.fold(0.0, f64::max);
-        let left = if level == 0 {
-            change * (-2.0 * PI * axis.pole / step).exp().max(axis.leaves)
-        } else {
-            change * (change / before).powi(2)
+    /// The student is sure of one piece at all places across: its mean is then linear in the noise, and its variance constant.
+    fn is_sure(&self, path: &Path, density: f64, floor: &[f64; COUNT]) -> bool {
+        let (end, least) = match self.pair.target {
+            Some(end) => (end, floor[V].min(floor[D2]) / density),
+            None => (Z, 1.0),
         };
-        step *= 0.5;
-        if left <= TOLERANCE {
-            return Some(sums.values.map(|x| step * x));
-        }
-        if !(change < axis.hopeless) {
-            return None;
-        }
-        before = change;
+        let doubt = |s: &Hypotheses| s.doubt(path, ACROSS_STEPS, end, least);
+        self.student.as_ref().is_some_and(|s| doubt(s) < SURE)
     }
-    None
-}
 
-/// The sums of the first step, and how many points they have below the middle and above.
-fn first(
-    sums: &mut Sums,
-    f: &mut impl FnMut(f64) -> [f64; COUNT],
-    floor: &[f64; COUNT],
-    axis: &Axis,
-    quiet: f64,
-) -> [i32; 2] {
-    sums.add(axis, f, 0.0);
-    [-1, 1].map(|side| {
-        for i in 1..=POINTS {
-            let y = axis.step * f64::from(side * i);
-            let earlier = sums.sizes;
-            sums.add(axis, f, y);
-            let counts = |k: usize| {
-                let scale = sums.sizes[k].max(floor[k] / axis.step);
-                floor[k].is_finite() && sums.sizes[k] - earlier[k] > NOTHING * scale
-            };
-            let n = axis.at(y)[0].abs();
-            let far = n > quiet && y.abs() > axis.least;
-            if n >= REACH || far && !(0..COUNT).any(counts) {
-                return i;
-            }
+    /// Where the student changes its mind across a piece.
+    fn students_rivals(student: &Hypotheses, path: &Path) -> Vec<Rival> {
+        let step = path.step;
+        let rival = |place: f64, [z, x]: [f64; 2]| Rival {
+            place,
+            rate: z.mul_add(step[Z], x * step[X]).abs(),
+        };
+        let changes = student.changes(path, ACROSS_STEPS).into_iter();
+        changes.map(|c| rival(c.place, c.gradient)).collect()
+    }
+
+    /// Where other pieces are as near as this one, across it at one place along it.
+    fn rivals(&self, tube: &Tube, t: f64, path: &Path) -> Vec<Rival> {
+        if !self.pair.bayes {
+            let student = self.student.as_ref();
+            return student.map_or_else(Vec::new, |s| Self::students_rivals(s, path));
         }
-        POINTS
-    })
+        let places = self.lines.iter().flat_map(|other| places(tube, other, t));
+        // the nearest on either side
+        let (up, down): (Vec<Rival>, Vec<Rival>) = places.partition(|r| r.place > 0.0);
+        let nearest = |side: Vec<Rival>| {
+            let by_distance = |x: &Rival, y: &Rival| x.place.abs().total_cmp(&y.place.abs());
+            side.into_iter().min_by(by_distance)
+        };
+        [nearest(up), nearest(down)].into_iter().flatten().collect()
+    }
+
+    /// The average across a piece at one place along it: by the trapezoidal rule, or panels where that does not do.
+    pub fn across(&self, tube: &Tube, t: f64, floor: [f64; COUNT]) -> [f64; COUNT] {
+        let slice = self.slice(tube, t);
+        if slice.density == 0.0 {
+            return [0.0; COUNT];
+        }
+        if self.pair.at.iter().any(Field::is_silent) {
+            return self.values(tube, [t, 0.0], &slice, slice.density);
+        }
+        let sample = &mut |n: f64| {
+            let weight = slice.density * normal_density(n);
+            self.values(tube, [t, n], &slice, weight)
+        };
+        let path = self.path(tube, t);
+        if self.is_sure(&path, slice.density, &floor) {
+            return self.by_rule(tube, t, &slice, HERMITE);
+        }
+        let rivals = self.rivals(tube, t, &path);
+        if let Some(segments) = segments(&rivals) {
+            return self.by_segments(tube, t, &slice, &path, (&segments, floor));
+        }
+        if let Some(sums) = self.by_trapezoid(sample, &floor, &rivals) {
+            return sums;
+        }
+        let effort = Effort {
+            monitored: None,
+            floor,
+            tolerance: self.tolerance[0],
+            empty: 0.0,
+        };
+        let cuts = cuts(&rivals);
+        integrate(&mut |n| Sample::plain(sample(n)), &cuts, effort)
+    }
+
+    /// The same by the trapezoidal rule, in the noise or around the one change that is sharp; where it failed for a neighbour it is not
+    /// tried at once again.
+    fn by_trapezoid(
+        &self,
+        f: &mut impl FnMut(f64) -> [f64; COUNT],
+        floor: &[f64; COUNT],
+        rivals: &[Rival],
+    ) -> Option<[f64; COUNT]> {
+        let bayes = self.pair.bayes;
+        let far = |far: f64, r: &Rival| far.max(r.place.abs());
+        // the teacher's own rivals are only the nearest
+        let quiet = if bayes {
+            REACH
+        } else {
+            rivals.iter().fold(0.0, far) + 2.0
+        };
+        let mut sharp = rivals.iter().filter(|r| r.rate >= SHARP_CHANGE);
+        let one = if bayes { None } else { sharp.next() };
+        let fastest = rivals.iter().fold(0.0, |rate: f64, r| rate.max(r.rate));
+        let near = if bayes { SUDDEN } else { SHARP_CHANGE };
+        if self.wait.get() == 0 && !rivals.iter().any(|r| r.is_near(near)) {
+            let sums = trapezoid(f, floor, &Axis::plain(fastest), quiet);
+            if sums.is_some() {
+                return sums;
+            }
+            self.wait.set(WAIT);
+        }
+        self.wait.set(self.wait.get().saturating_sub(1));
+        let one = one.filter(|_| sharp.next().is_none())?;
+        trapezoid(f, floor, &Axis::around(one.place, one.rate), quiet)
+    }
+
+    /// The same where all that is averaged is a polynomial of degree two in the noise.
+    pub fn by_rule(
+        &self,
+        tube: &Tube,
+        t: f64,
+        slice: &Slice,
+        rule: [(f64, f64); 3],
+    ) -> [f64; COUNT] {
+        let mut sums = [0.0; COUNT];
+        for (n, share) in rule {
+            let values = self.values(tube, [t, n], slice, share * slice.density);
+            (0..COUNT).for_each(|k| sums[k] += values[k]);
+        }
+        sums
+    }
+
+    /// The average across a piece at one place along it, where the student changes its mind sharply.
+    fn by_segments(
+        &self,
+        tube: &Tube,
+        t: f64,
+        slice: &Slice,
+        path: &Path,
+        (segments, floor): (&[Segment], [f64; COUNT]),
+    ) -> [f64; COUNT] {
+        let mut sums = [0.0; COUNT];
+        // first the changes: the rest need not be known better than they are
+        let (quiet, changing): (Vec<&Segment>, Vec<&Segment>) =
+            segments.iter().partition(|s| s.kind == Kind::Quiet);
+        for segment in changing.into_iter().chain(quiet) {
+            let part = Path {
+                range: segment.ends(),
+                ..*path
+            };
+            let quiet = segment.kind == Kind::Quiet && !segment.is_short();
+            if quiet && self.is_sure(&part, slice.density, &floor) {
+                let values = self.by_rule(tube, t, slice, quadratic_rule(segment.ends()));
+                (0..COUNT).for_each(|k| sums[k] += values[k]);
+                continue;
+            }
+            let sample = &mut |y: f64| {
+                let (n, stretch) = segment.place(y);
+                let weight = slice.density * normal_density(n) * stretch;
+                Sample::plain(self.values(tube, [t, n], slice, weight))
+            };
+            let effort = Effort {
+                monitored: None,
+                floor: std::array::from_fn(|k| floor[k].max(sums[k].abs())),
+                tolerance: self.tolerance[0],
+                empty: 0.0,
+            };
+            let values = integrate(sample, &segment.cuts, effort);
+            (0..COUNT).for_each(|k| sums[k] += values[k]);
+        }
+        sums
+    }
 }

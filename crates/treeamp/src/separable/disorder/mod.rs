@@ -38,6 +38,7 @@ mod rivals;
 mod rules;
 mod segments;
 mod signal;
+mod trapezoid;
 mod tube;
 mod two_outputs;
 

@@ -11,26 +11,20 @@
 
 use std::cell::Cell;
 
-use super::across::{Axis, trapezoid};
 use super::breaks::Breaks;
 use super::changes::{Hypotheses, Path};
 use super::channel::{Pair, X, Z};
 use super::panels::{Effort, Sample, integrate};
 use super::piece::{Slice, Tube};
-use super::rivals::{Rival, SUDDEN, cuts, meeting, places};
-use super::segments::{HERMITE, Kind, Segment, quadratic_rule, segments};
-use super::{COUNT, D1, D2, Field, M, Q0, V};
-use crate::math::special::normal_density;
+use super::rivals::meeting;
+use super::segments::HERMITE;
+use super::{COUNT, D1, D2, M, Q0};
 use crate::scalar::Piece;
 
 /// Standard deviations beyond which there is nothing: $10^{-18}$, for rare events tell as well.
 pub(super) const REACH: f64 = 9.0;
 /// Standard deviations of the signal beyond which it contributes nothing to a second moment: $10^{-10}$.
 const TAIL: f64 = 7.0;
-/// Averages across that are taken by panels once the trapezoidal rule has failed.
-const WAIT: u32 = 12;
-/// Rates from which on a student's change is followed in a variable of its own.
-const SHARP_CHANGE: f64 = 1.5;
 /// Relative error across a piece and along it, as it is estimated: variances are then within 4e-9 of those at tighter settings.
 pub(super) const TOLERANCE: f64 = 1e-8;
 const ALONG: f64 = 1.5e-8;
@@ -48,26 +42,24 @@ const CLEAR: [f64; 2] = [5.0, 1e2];
 const SLOPED: f64 = 0.5;
 /// The same of the output alone, where some pieces are flat and some are not.
 const SHARP: f64 = 20.0;
-/// Steps in which changes of the student are looked for, along a piece and across it.
+/// Steps in which changes of the student are looked for along a piece.
 const ALONG_STEPS: u32 = 160;
-const ACROSS_STEPS: u32 = 36;
-/// Places across a piece from which they are looked for along it.
+/// Places across a piece from which they are looked for.
 const ASIDE: [f64; 5] = [0.0, -3.0, 3.0, -6.5, 6.5];
-/// The logarithm of doubts that do not count.
-const SURE: f64 = -23.0;
+
 /// The pieces of a teacher's channel.
 pub(super) struct Tubes<'a> {
-    pair: &'a Pair<'a>,
+    pub pair: &'a Pair<'a>,
     /// Those to be followed: all of them, or one half.
     followed: Vec<Tube>,
     /// All of them.
-    lines: Vec<Tube>,
+    pub lines: Vec<Tube>,
     /// The pieces of the student, if it has any.
-    student: Option<Hypotheses>,
+    pub student: Option<Hypotheses>,
     /// Relative errors across and along.
-    tolerance: [f64; 2],
+    pub tolerance: [f64; 2],
     /// How many averages across are taken by panels before the trapezoidal rule is tried again.
-    wait: Cell<u32>,
+    pub wait: Cell<u32>,
 }
 
 /// Pieces that are to be followed: always where the student is another, and else if both ends see them clearly and some are sloped.
@@ -116,13 +108,13 @@ impl<'a> Tubes<'a> {
     }
 
     /// The signals of a piece at a place along it.
-    fn slice(&self, tube: &Tube, t: f64) -> Slice {
+    pub fn slice(&self, tube: &Tube, t: f64) -> Slice {
         let tilt = [Z, X].map(|i| self.pair.at[i].tau0_hat);
         tube.slice(t, tilt, self.pair.log_z0)
     }
 
     /// What a step along a piece and one across it add to the fields.
-    fn steps(&self, tube: &Tube) -> [[f64; 2]; 2] {
+    pub fn steps(&self, tube: &Tube) -> [[f64; 2]; 2] {
         let [c, d] = tube.along;
         let noise = [Z, X].map(|i| self.pair.at[i].q_hat.sqrt());
         [[noise[Z] * c, noise[X] * d], [-noise[Z] * d, noise[X] * c]]
@@ -130,7 +122,13 @@ impl<'a> Tubes<'a> {
 
     /// The averaged quantities at a place across a piece. Where the student is another the signal is known from the place
     /// along the piece alone, and the teacher's law is not asked.
-    fn values(&self, tube: &Tube, [t, n]: [f64; 2], slice: &Slice, weight: f64) -> [f64; COUNT] {
+    pub fn values(
+        &self,
+        tube: &Tube,
+        [t, n]: [f64; 2],
+        slice: &Slice,
+        weight: f64,
+    ) -> [f64; COUNT] {
         let fields = self.fields(tube, t, n);
         if self.pair.bayes {
             self.pair.weighted(fields, weight)
@@ -140,7 +138,7 @@ impl<'a> Tubes<'a> {
     }
 
     /// The fields at a place along and across a piece.
-    fn fields(&self, tube: &Tube, t: f64, n: f64) -> [f64; 2] {
+    pub fn fields(&self, tube: &Tube, t: f64, n: f64) -> [f64; 2] {
         let [c, d] = tube.along;
         let noise = [Z, X].map(|i| self.pair.at[i].q_hat.sqrt());
         [
@@ -215,170 +213,6 @@ impl<'a> Tubes<'a> {
                 }
             }
         }
-    }
-
-    /// The line across a piece at a place along it.
-    fn path(&self, tube: &Tube, t: f64) -> Path {
-        let [_, step] = self.steps(tube);
-        Path {
-            from: self.fields(tube, t, 0.0),
-            step,
-            range: [-REACH, REACH],
-        }
-    }
-
-    /// The student is sure of one piece at all places across: its mean is then linear in the noise, and its variance constant.
-    fn is_sure(&self, path: &Path, density: f64, floor: &[f64; COUNT]) -> bool {
-        let (end, least) = match self.pair.target {
-            Some(end) => (end, floor[V].min(floor[D2]) / density),
-            None => (Z, 1.0),
-        };
-        let doubt = |s: &Hypotheses| s.doubt(path, ACROSS_STEPS, end, least);
-        self.student.as_ref().is_some_and(|s| doubt(s) < SURE)
-    }
-
-    /// Where the student changes its mind across a piece.
-    fn students_rivals(student: &Hypotheses, path: &Path) -> Vec<Rival> {
-        let step = path.step;
-        let rival = |place: f64, [z, x]: [f64; 2]| Rival {
-            place,
-            rate: z.mul_add(step[Z], x * step[X]).abs(),
-        };
-        let changes = student.changes(path, ACROSS_STEPS).into_iter();
-        changes.map(|c| rival(c.place, c.gradient)).collect()
-    }
-
-    /// Where other pieces are as near as this one, across it at one place along it.
-    fn rivals(&self, tube: &Tube, t: f64, path: &Path) -> Vec<Rival> {
-        if !self.pair.bayes {
-            let student = self.student.as_ref();
-            return student.map_or_else(Vec::new, |s| Self::students_rivals(s, path));
-        }
-        let places = self.lines.iter().flat_map(|other| places(tube, other, t));
-        // the nearest on either side
-        let (up, down): (Vec<Rival>, Vec<Rival>) = places.partition(|r| r.place > 0.0);
-        let nearest = |side: Vec<Rival>| {
-            let by_distance = |x: &Rival, y: &Rival| x.place.abs().total_cmp(&y.place.abs());
-            side.into_iter().min_by(by_distance)
-        };
-        [nearest(up), nearest(down)].into_iter().flatten().collect()
-    }
-
-    /// The average across a piece at one place along it: by the trapezoidal rule, or panels where that does not do.
-    fn across(&self, tube: &Tube, t: f64, floor: [f64; COUNT]) -> [f64; COUNT] {
-        let slice = self.slice(tube, t);
-        if slice.density == 0.0 {
-            return [0.0; COUNT];
-        }
-        if self.pair.at.iter().any(Field::is_silent) {
-            return self.values(tube, [t, 0.0], &slice, slice.density);
-        }
-        let sample = &mut |n: f64| {
-            let weight = slice.density * normal_density(n);
-            self.values(tube, [t, n], &slice, weight)
-        };
-        let path = self.path(tube, t);
-        if self.is_sure(&path, slice.density, &floor) {
-            return self.by_rule(tube, t, &slice, HERMITE);
-        }
-        let rivals = self.rivals(tube, t, &path);
-        if let Some(segments) = segments(&rivals) {
-            return self.by_segments(tube, t, &slice, &path, (&segments, floor));
-        }
-        if let Some(sums) = self.by_trapezoid(sample, &floor, &rivals) {
-            return sums;
-        }
-        let effort = Effort {
-            monitored: None,
-            floor,
-            tolerance: self.tolerance[0],
-            empty: 0.0,
-        };
-        let cuts = cuts(&rivals);
-        integrate(&mut |n| Sample::plain(sample(n)), &cuts, effort)
-    }
-
-    /// The same by the trapezoidal rule, in the noise or around the one change that is sharp; where it failed for a neighbour it is not
-    /// tried at once again.
-    fn by_trapezoid(
-        &self,
-        f: &mut impl FnMut(f64) -> [f64; COUNT],
-        floor: &[f64; COUNT],
-        rivals: &[Rival],
-    ) -> Option<[f64; COUNT]> {
-        let bayes = self.pair.bayes;
-        let far = |far: f64, r: &Rival| far.max(r.place.abs());
-        // the teacher's own rivals are only the nearest
-        let quiet = if bayes {
-            REACH
-        } else {
-            rivals.iter().fold(0.0, far) + 2.0
-        };
-        let mut sharp = rivals.iter().filter(|r| r.rate >= SHARP_CHANGE);
-        let one = if bayes { None } else { sharp.next() };
-        let fastest = rivals.iter().fold(0.0, |rate: f64, r| rate.max(r.rate));
-        let near = if bayes { SUDDEN } else { SHARP_CHANGE };
-        if self.wait.get() == 0 && !rivals.iter().any(|r| r.is_near(near)) {
-            let sums = trapezoid(f, floor, &Axis::plain(fastest), quiet);
-            if sums.is_some() {
-                return sums;
-            }
-            self.wait.set(WAIT);
-        }
-        self.wait.set(self.wait.get().saturating_sub(1));
-        let one = one.filter(|_| sharp.next().is_none())?;
-        trapezoid(f, floor, &Axis::around(one.place, one.rate), quiet)
-    }
-
-    /// The same where all that is averaged is a polynomial of degree two in the noise.
-    fn by_rule(&self, tube: &Tube, t: f64, slice: &Slice, rule: [(f64, f64); 3]) -> [f64; COUNT] {
-        let mut sums = [0.0; COUNT];
-        for (n, share) in rule {
-            let values = self.values(tube, [t, n], slice, share * slice.density);
-            (0..COUNT).for_each(|k| sums[k] += values[k]);
-        }
-        sums
-    }
-
-    /// The average across a piece at one place along it, where the student changes its mind sharply.
-    fn by_segments(
-        &self,
-        tube: &Tube,
-        t: f64,
-        slice: &Slice,
-        path: &Path,
-        (segments, floor): (&[Segment], [f64; COUNT]),
-    ) -> [f64; COUNT] {
-        let mut sums = [0.0; COUNT];
-        // first the changes: the rest need not be known better than they are
-        let (quiet, changing): (Vec<&Segment>, Vec<&Segment>) =
-            segments.iter().partition(|s| s.kind == Kind::Quiet);
-        for segment in changing.into_iter().chain(quiet) {
-            let part = Path {
-                range: segment.ends(),
-                ..*path
-            };
-            let quiet = segment.kind == Kind::Quiet && !segment.is_short();
-            if quiet && self.is_sure(&part, slice.density, &floor) {
-                let values = self.by_rule(tube, t, slice, quadratic_rule(segment.ends()));
-                (0..COUNT).for_each(|k| sums[k] += values[k]);
-                continue;
-            }
-            let sample = &mut |y: f64| {
-                let (n, stretch) = segment.place(y);
-                let weight = slice.density * normal_density(n) * stretch;
-                Sample::plain(self.values(tube, [t, n], slice, weight))
-            };
-            let effort = Effort {
-                monitored: None,
-                floor: std::array::from_fn(|k| floor[k].max(sums[k].abs())),
-                tolerance: self.tolerance[0],
-                empty: 0.0,
-            };
-            let values = integrate(sample, &segment.cuts, effort);
-            (0..COUNT).for_each(|k| sums[k] += values[k]);
-        }
-        sums
     }
 
     /// Which averages across matter, from one place in the middle of every panel; and the best $k$, for which $d = r - k r_0$ is smallest.
