@@ -177,7 +177,7 @@ impl<A: Algorithm> Engine<'_, A> {
 /// Some variance is zero that was not after the second sweep: exact statements are known by then.
 fn underflowed<A: Algorithm>(state: &State<A>, variances: &[f64]) -> bool {
     let n = state.marginals.len();
-    let early = variances.chunks(n).take(2).last().unwrap_or(&[]);
+    let early = variances.chunks(n).take(2).next_back().unwrap_or(&[]);
     let pairs = early.iter().zip(&state.marginals);
     pairs
         .into_iter()

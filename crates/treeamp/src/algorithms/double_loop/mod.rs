@@ -36,11 +36,11 @@ const OUTER_LIMIT: usize = 4000;
 const EVALUATION_LIMIT: usize = 20_000;
 /// An inner loop solves its problem to this fraction of the last outer change.
 const INNER_FRACTION: f64 = 0.1;
-/// Where the plain outer step does not lower the free energy, the inner problem before it was not solved: it is solved on, so
-/// many inner loops at a time, each time to this fraction of the goal, and so many times in a row.
+/// Where the plain outer step does not lower the free energy, the inner problem before it was not solved: it is solved on, in so
+/// many inner loops, to this fraction of the goal; so many times in a row. (Twice as many loops each time settle no more.)
 const DEEPER: usize = 5;
 const FINER: f64 = 0.1;
-const DEEPEST: u32 = 6;
+const DEEPEST: i32 = 6;
 /// Where factors disagree by more than this, relative, after as many, the outer step is taken back and a part of it tried.
 const SOLVED: f64 = 0.1;
 const SHORTER: f64 = 0.3;
@@ -140,7 +140,7 @@ struct DoubleLoop<'t> {
     /// The free energy has overflowed.
     exhausted: bool,
     /// Times in a row that the inner problem had to be solved on.
-    unsolved: u32,
+    unsolved: i32,
     out: FallbackReport,
 }
 
@@ -180,7 +180,7 @@ impl<'t> DoubleLoop<'t> {
     /// An inner loop and the outer step after it.
     fn step(&mut self, messages: &mut [Gaussian], tolerance: f64) -> Result<(), RunError> {
         let finest = 0.1 * self.goal.unwrap_or(tolerance);
-        let fraction = FINER.powi(self.unsolved.min(DEEPEST) as i32);
+        let fraction = FINER.powi(self.unsolved.min(DEEPEST));
         let goal = fraction * (INNER_FRACTION * self.change).max(finest);
         let mut mismatch = self.solve(goal, goal.max(SOLVED));
         let now = self.dual.free_energy()?;
@@ -236,7 +236,7 @@ impl<'t> DoubleLoop<'t> {
     fn solve(&mut self, goal: f64, enough: f64) -> f64 {
         let mut mismatch = self.ascent.maximise(&mut self.dual, goal);
         for _ in 1..DEEPER {
-            if mismatch <= enough {
+            if mismatch <= enough || self.dual.evaluations > EVALUATION_LIMIT {
                 break;
             }
             mismatch = self.ascent.maximise(&mut self.dual, goal);
