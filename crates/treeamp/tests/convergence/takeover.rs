@@ -47,7 +47,7 @@ fn constant_steps_take_over_before_the_double_loop() {
 /// The free energy of a double loop never goes up, however hard the model.
 #[test]
 fn the_free_energy_never_rises() {
-    let seeds = if full() { 0..8 } else { 0..2 };
+    let seeds = if full() { 0..8 } else { 0..1 };
     let hard = [
         "rows of different norm",
         "heavy-tailed entries",
@@ -57,14 +57,14 @@ fn the_free_energy_never_rises() {
         "perceptron, N = 20",
         "symmetric door",
         "phase retrieval",
-        "sparse gradient 2d",
         "sparse deconvolution",
     ];
     let each = hard
         .iter()
         .flat_map(|name| seeds.clone().map(|s| (*name, s)));
-    // the inner problems of this one are hard to solve
-    for (name, seed) in each.chain([("perceptron, N = 20", 21)]) {
+    // inner problems that are hard to solve, and a free energy that falls without bound until rounding is all of it
+    let harder = [("perceptron, N = 20", 21), ("sparse gradient 2d", 2)];
+    for (name, seed) in each.chain(harder) {
         let case = suite::case(name, seed);
         let engine = ExpectationPropagation.on(&case.posterior).unwrap();
         let report = engine.fallback(Fallback::Forced).run(&mut ()).unwrap();
