@@ -341,6 +341,7 @@ pub fn termination(t: &Termination) -> (&'static str, String) {
     let word = match t {
         Termination::Converged { .. } => "converged",
         Termination::SweepLimit => "sweep_limit",
+        Termination::FallbackLimit { .. } => "fallback_limit",
         Termination::Diverging(_) => "diverging",
         _ => "stopped",
     };

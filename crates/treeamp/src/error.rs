@@ -402,6 +402,17 @@ pub enum RunError {
         /// Why.
         why: String,
     },
+    /// A quantity without a limit as the variance of a variable vanishes, and others do not: a number would only tell where a
+    /// run was stopped.
+    #[error("{what} has no limit as the variance of `{variable}` vanishes: {why}")]
+    WithoutLimit {
+        /// The quantity.
+        what: String,
+        /// The variable.
+        variable: String,
+        /// What was seen.
+        why: String,
+    },
     /// A transition that the range does not hold.
     #[error("{what} is not defined: {}", outside(*.low, *.high, *.holds))]
     NoTransition {

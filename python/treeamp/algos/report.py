@@ -36,7 +36,7 @@ class Report:
     Attributes
     ----------
     termination : str
-        ``"converged"``, ``"sweep_limit"``, ``"diverging"`` or ``"stopped"``.
+        ``"converged"``, ``"sweep_limit"``, ``"fallback_limit"``, ``"diverging"`` or ``"stopped"``.
     message : str
         The same as a sentence, with the place and the reason of a divergence.
     sweeps : int

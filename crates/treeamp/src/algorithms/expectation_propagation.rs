@@ -88,7 +88,8 @@ impl Report<ExpectationPropagation> {
     /// # Errors
     /// When a factor cannot compute its log-partition; [`RunError::NotDefined`] where variances vanish and it does not
     /// settle, but grows with every sweep: noiseless continuous outputs of a signal that is known exactly, whose density
-    /// is infinite. It is never $-\infty$ there.
+    /// is infinite. It is never $-\infty$ there. [`RunError::WithoutLimit`] where some variances vanish and others do not, or
+    /// the signal itself does, and the number would depend on the tolerance.
     pub fn log_evidence(&self) -> Result<f64, RunError> {
         self.objective
             .as_ref()
@@ -252,6 +253,12 @@ impl Algorithm for ExpectationPropagation {
 
     fn rounded(&self, factor: &dyn Factor, work: &[f64]) -> Option<f64> {
         factor.posterior()?.rounded(work)
+    }
+
+    fn stay_sharp(&self, factor: &dyn Factor, work: &mut [f64]) {
+        if let Some(rule) = factor.posterior() {
+            rule.stay_sharp(work);
+        }
     }
 
     fn is_constant(&self, factor: &dyn Factor) -> bool {

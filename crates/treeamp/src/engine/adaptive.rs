@@ -33,6 +33,11 @@ const RELAXATION: f64 = 1.01;
 /// The smallest step that a run without progress gets.
 const SMALLEST: f64 = 0.01;
 
+/// A run has stalled where the least residual of so many sweeps is between these multiples of that of the ones before.
+pub(super) const STRETCH: usize = 50;
+const NO_PROGRESS: f64 = 0.5;
+const ESCAPE: f64 = 4.0;
+
 /// The step size and what it is judged on.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
@@ -53,6 +58,8 @@ pub(super) struct Step {
     /// It has been cut before, or taken back.
     was_cut: bool,
     retreated: bool,
+    /// It stays as it is.
+    pub constant: bool,
 }
 
 impl Step {
@@ -68,6 +75,16 @@ impl Step {
             slow: 0,
             was_cut: false,
             retreated: false,
+            constant: false,
+        }
+    }
+
+    /// Steps of this size, whatever comes of them.
+    pub fn constant(size: f64) -> Self {
+        Self {
+            size,
+            constant: true,
+            ..Self::new()
         }
     }
 
@@ -99,7 +116,7 @@ impl Step {
     /// Takes the residual of a sweep at the present size, and sets the next one.
     pub fn judge(&mut self, residual: f64, swings: bool, improper: bool) {
         let rho = residual / self.size;
-        if !rho.is_finite() {
+        if self.constant || !rho.is_finite() {
             return;
         }
         if !improper && rho < PROGRESS * self.best {
@@ -145,5 +162,35 @@ impl Step {
         self.best = rho;
         self.stale = 0;
         self.slow = 0;
+    }
+}
+
+/// Whether the residual stays where it is: its least value in the last stretch of sweeps, next to that of the one before.
+#[derive(Debug)]
+pub(super) struct Stall {
+    stretch: usize,
+    before: f64,
+    now: f64,
+}
+
+impl Stall {
+    pub fn new(stretch: usize) -> Self {
+        Self {
+            stretch,
+            before: f64::INFINITY,
+            now: f64::INFINITY,
+        }
+    }
+
+    /// Takes the residual that a full step would have had; at the end of a stretch, says whether it was no better than
+    /// the one before. One that was much worse is on its way elsewhere, as from a symmetric point.
+    pub fn note(&mut self, sweep: usize, residual: f64) -> bool {
+        self.now = self.now.min(residual);
+        if !sweep.is_multiple_of(self.stretch) {
+            return false;
+        }
+        let ratio = self.now / self.before;
+        self.before = std::mem::replace(&mut self.now, f64::INFINITY);
+        (NO_PROGRESS..ESCAPE).contains(&ratio)
     }
 }

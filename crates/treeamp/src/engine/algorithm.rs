@@ -125,6 +125,11 @@ pub trait Algorithm: Sync {
         None
     }
 
+    /// A factor is not to round its corners in the run of this workspace: its sweeps are to be as they are.
+    fn stay_sharp(&self, factor: &dyn Factor, work: &mut [f64]) {
+        let _ = (factor, work);
+    }
+
     /// Every message of the factor is the same whatever reaches it, so that no copy needs to be kept.
     fn is_constant(&self, factor: &dyn Factor) -> bool {
         let _ = factor;

@@ -3,18 +3,15 @@
 
 use std::str::FromStr;
 
+use super::constant::Constant;
 use super::state::State;
 use super::sweep::Pass;
 use super::watch::{Supervisor, Watch as _};
 use super::{Algorithm, Damping, Divergence, Engine, Observer, Termination};
 use crate::error::RunError;
 
-/// Sweeps after which a run that has not settled may be handed over,
+/// Sweeps after which a run that has not settled may be handed over, where it has [stalled](super::adaptive::Stall).
 const PATIENCE: usize = 100;
-/// where the least residual of so many sweeps is between these multiples of that of the ones before.
-const STRETCH: usize = 50;
-const PROGRESS: f64 = 0.5;
-const ESCAPE: f64 = 4.0;
 /// Where there is no certain way, a run may go on for this many times the sweeps it was given.
 const MORE: usize = 5;
 /// The bound of a fallback that comes to be certain of a signal which a factor contradicts: it begins once more, after the
@@ -30,8 +27,10 @@ const FIRST_SWEEPS: usize = 2;
 pub enum Fallback {
     /// When an adaptively damped run diverges; after 100, 150, ... sweeps when the residual of the last 50 has not
     /// fallen to half of what it was in the 50 before; and when it has not settled after
-    /// [`max_sweeps`](super::Options::max_sweeps), if that is at least 100: a shorter run just ends. Where there is no certain way (a penalty among Bayesian factors, beliefs that are neither isotropic nor
-    /// diagonal), sweeps go on instead, for up to five times as many, and
+    /// [`max_sweeps`](super::Options::max_sweeps), if that is at least 100: a shorter run just ends. The run first starts
+    /// again with constant dampings of 0.3, 0.6 and 0.8, of at most 200 sweeps each, and if none settles it the fallback takes over
+    /// from where the first sweeps had led. Where there is no certain way (a penalty among Bayesian factors, beliefs that are
+    /// neither isotropic nor diagonal), sweeps go on before that, for up to five times as many, and
     /// [`Report::no_fallback`](super::Report::no_fallback) says why.
     #[default]
     Automatic,
@@ -110,18 +109,20 @@ pub struct Descent {
 /// What a fallback did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FallbackReport {
-    /// What it is: a double loop, a splitting, or more sweeps.
+    /// What it is: a constant damping, a double loop, a splitting, or more sweeps.
     pub method: &'static str,
     /// Its steps: the outer ones of a double loop.
     pub steps: usize,
-    /// Evaluations of the moments, or modes, of all factors: each costs about a sweep.
+    /// Evaluations of the moments, or modes, of all factors: each costs about a sweep. Those of constant dampings that were
+    /// tried before are among them.
     pub evaluations: usize,
     /// Its own residual: the larger of the last relative change of the moments and of the disagreement between factors.
     pub residual: f64,
     /// The residual of a full sweep from where it ended, as of any other run; none where no sweep can be made.
     pub sweep_residual: Option<f64>,
-    /// The Bethe free energy after every outer step that was kept; only of a double loop. It does not increase where the inner
-    /// problems are solved: where a variance vanishes, or laws are sharp, they may not be, and it may rise.
+    /// The Bethe free energy after every outer step that was kept; only of a double loop. It does not increase: a step that
+    /// would is taken back, and the problem before it is solved on, whose value so far was then none. Values of which rounding
+    /// leaves nothing are left out.
     pub free_energy: Vec<f64>,
     /// Where the free energy falls without bound. Also of a signal that is recovered: the density of its noiseless
     /// continuous outputs is infinite.
@@ -131,34 +132,6 @@ pub struct FallbackReport {
     /// It ended at a bound, farther from a fixed point than the sweeps had been (by the residual of a full sweep), and
     /// the report holds their state.
     pub went_back: bool,
-}
-
-/// Whether the residual stays where it is: its least value in the last [`STRETCH`] sweeps, next to that of the ones before.
-#[derive(Debug)]
-pub(super) struct Stall {
-    before: f64,
-    now: f64,
-}
-
-impl Stall {
-    pub fn new() -> Self {
-        Self {
-            before: f64::INFINITY,
-            now: f64::INFINITY,
-        }
-    }
-
-    /// Takes the residual that a full step would have had; at the end of a stretch, says whether it was no better than
-    /// the one before. One that was much worse is on its way elsewhere, as from a symmetric point.
-    pub fn note(&mut self, sweep: usize, residual: f64) -> bool {
-        self.now = self.now.min(residual);
-        if !sweep.is_multiple_of(STRETCH) {
-            return false;
-        }
-        let ratio = self.now / self.before;
-        self.before = std::mem::replace(&mut self.now, f64::INFINITY);
-        (PROGRESS..ESCAPE).contains(&ratio)
-    }
 }
 
 /// What came of handing a run over.
@@ -175,7 +148,7 @@ impl<A: Algorithm> Engine<'_, A> {
         let limit = self.options.max_sweeps;
         let adapts = A::ON_DATA && self.options.damping == Damping::Adaptive;
         match self.options.fallback {
-            Fallback::Forced => FIRST_SWEEPS,
+            Fallback::Forced => FIRST_SWEEPS.min(limit),
             Fallback::Automatic
                 if adapts && limit >= PATIENCE && self.algorithm.uncertain(self.tree).is_some() =>
             {
@@ -194,7 +167,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 let messages = &state.store[..self.tree.edges().len()];
                 self.algorithm.doubts(self.tree, messages)
             }
-            Termination::Stopped(_) => return false,
+            Termination::Stopped(_) | Termination::FallbackLimit { .. } => return false,
         };
         let startable = state.has_good || A::FALLS_BACK_FROM_ANYWHERE;
         match self.options.fallback {
@@ -257,18 +230,28 @@ impl<A: Algorithm> Engine<'_, A> {
         termination: &mut Termination,
         observer: &mut impl Observer<A>,
     ) -> Result<Handover, RunError> {
-        let more = self.more_sweeps(sweeps, residual, termination);
+        let full = state.full_residual(residual);
+        let more = self.more_sweeps(sweeps, full, termination);
         if !self.hands_over(state, sweeps, termination) {
             return Ok(Handover::Done(more));
         }
+        let spent = match self.constant_steps(sweeps, observer) {
+            Constant::Ended(ended, done) => {
+                *state = *ended;
+                *termination = end_of(&done, sweeps);
+                return Ok(Handover::Done(Some(done)));
+            }
+            Constant::Unsettled(spent) => spent,
+        };
         if self.options.fallback == Fallback::Automatic
             && let Some(why) = self.algorithm.uncertain(self.tree)
         {
             return Ok(Handover::Refused(more, why));
         }
-        match self.take_over(state, sweeps, observer) {
-            Ok(done) => {
-                *termination = ended(&done, sweeps);
+        match self.take_over(state, sweeps + spent, observer) {
+            Ok(mut done) => {
+                done.evaluations += spent;
+                *termination = end_of(&done, sweeps);
                 Ok(Handover::Done(Some(done)))
             }
             Err(error) if self.options.fallback == Fallback::Forced => Err(error),
@@ -360,7 +343,7 @@ impl FallbackReport {
 }
 
 /// How a run ended that its fallback has taken over.
-fn ended(done: &FallbackReport, sweeps: usize) -> Termination {
+fn end_of(done: &FallbackReport, sweeps: usize) -> Termination {
     match &done.end {
         FallbackEnd::Stationary => Termination::Converged {
             perfect_recovery: false,
@@ -375,7 +358,10 @@ fn ended(done: &FallbackReport, sweeps: usize) -> Termination {
             direction: None,
             reason: "the Bethe free energy falls without bound as its variance vanishes".to_owned(),
         }),
-        FallbackEnd::Limit { .. } => Termination::SweepLimit,
+        FallbackEnd::Limit { bound, reached } => Termination::FallbackLimit {
+            bound,
+            reached: *reached,
+        },
         FallbackEnd::Stopped(reason) => Termination::Stopped(reason.clone()),
     }
 }

@@ -1,21 +1,11 @@
 //! After the last sweep: the report and its objective.
 
-/// A variance below this fraction of the second moment is far below the tolerance of the moments, and may have none.
-const VANISHING: f64 = 1e-9;
 /// A variance below so many tolerances of the moments has been seen at rest to one part in a hundred only.
 const LOOSE: f64 = 100.0;
-/// How closely the objective of two states must agree there, relative: 1e-6 is the tolerance of any other fixed point.
-const SETTLED: f64 = 1e-6;
-/// More sweeps that the objective must survive there, and after how many it is given up.
-const CONFIRMING_SWEEPS: usize = 2;
-const CONFIRMING_LIMIT: usize = 100;
-/// What counts as no smaller a step than the last, and how many of them are enough.
-const STEADY: f64 = 0.9;
-const STEADY_SWEEPS: usize = 5;
 
 use super::fallback::Handover;
 use super::state::State;
-use super::sweep::{LATE, Pass};
+use super::vanishing::VANISHING;
 use super::{
     Algorithm, Divergence, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective,
     Observer, Potential, Report, SweepRecord, Term, Termination,
@@ -52,7 +42,7 @@ impl<A: Algorithm> Engine<'_, A> {
             let small = VANISHING.max(LOOSE * self.options.tolerance);
             let vanishes = A::RECOVERS && termination.is_converged() && state.vanishes(small);
             if A::ON_DATA && (vanishes || termination == perfect) {
-                self.settled_objective(&mut state)
+                self.settled_objective(&mut state, variances)
             } else {
                 self.objective(&mut state)
             }
@@ -125,58 +115,6 @@ impl<A: Algorithm> Engine<'_, A> {
             reason: error.to_string(),
         });
         Some(error)
-    }
-
-    /// The objective where variances vanish. That is fine where the signal is discrete; where it is continuous and the
-    /// outputs are noiseless, their density diverges with the inverse variance, and a number only tells where
-    /// the run was stopped. More sweeps tell them apart. The state stays.
-    fn settled_objective(&self, state: &mut State<A>) -> Result<Objective, RunError> {
-        let mut objective = self.objective(state)?;
-        let messages = state.store.clone();
-        let (mut agreed, mut next, mut steady, mut step) = (0, objective.total, 0, 0.0);
-        let first = objective.clone();
-        for _ in 0..CONFIRMING_LIMIT {
-            let recovered = state.perfect(self.options.perfect);
-            // an update that is improper, or underflows, leaves its message: the others still tell
-            let later = match self.sweep(state, LATE) {
-                Ok(Pass::Done { improper, .. }) if improper < self.plan.steps.len() => {
-                    self.objective(state).ok()
-                }
-                _ => None,
-            };
-            next = later.as_ref().map_or(f64::NAN, |o| o.total);
-            // infinite twice is an answer: the density of a noiseless output is
-            let total = objective.total;
-            let agree = (total == f64::INFINITY && next == f64::INFINITY)
-                || (total - next).abs() <= SETTLED * total.abs().max(1.0);
-            agreed = if agree { agreed + 1 } else { 0 };
-            // of a density that diverges as a power of the variance every sweep adds the same
-            let moved = (total - next).abs();
-            let again = moved >= STEADY * step && state.vanishes(VANISHING);
-            steady = if again { steady + 1 } else { 0 };
-            step = moved;
-            if agreed == CONFIRMING_SWEEPS || !agree && (recovered || steady == STEADY_SWEEPS) {
-                break;
-            }
-            objective = later.unwrap_or(objective);
-        }
-        let vanished = state.vanishes(VANISHING) || state.perfect(self.options.perfect);
-        state.store = messages;
-        self.remake(state);
-        if agreed == CONFIRMING_SWEEPS {
-            return Ok(objective);
-        }
-        if !vanished {
-            return Ok(first);
-        }
-        Err(RunError::NotDefined {
-            what: "the objective at perfect recovery".to_owned(),
-            why: format!(
-                "expected a value that settles as the variances vanish, got {:e} and one sweep \
-                 later {next:e}, as where the density of noiseless continuous outputs diverges",
-                objective.total
-            ),
-        })
     }
 
     /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.

@@ -4,6 +4,7 @@ mod acceleration;
 mod adaptive;
 mod algorithm;
 mod bethe;
+mod constant;
 mod fallback;
 mod finish;
 mod observer;
@@ -15,6 +16,7 @@ mod setup;
 mod start;
 mod state;
 mod sweep;
+mod vanishing;
 mod watch;
 
 pub use crate::belief::Message;
@@ -30,3 +32,4 @@ pub use watch::Watch;
 
 pub(crate) use fallback::CONTRADICTED;
 pub(crate) use start::START_STREAM;
+pub(crate) use watch::RESTING;

@@ -18,6 +18,13 @@ pub enum Termination {
     },
     /// The sweep limit came first. A bounded oscillation ends here.
     SweepLimit,
+    /// A fallback took over, and came to its bound before it came to a fixed point.
+    FallbackLimit {
+        /// What is bounded: steps, evaluations, the accuracy of its arithmetic.
+        bound: &'static str,
+        /// How many there were.
+        reached: usize,
+    },
     /// The run diverged; the report holds the last good state.
     Diverging(Divergence),
     /// An observer stopped it.
@@ -42,6 +49,9 @@ impl std::fmt::Display for Termination {
                 perfect_recovery: false,
             } => f.write_str("converged"),
             Self::SweepLimit => f.write_str("sweep limit reached"),
+            Self::FallbackLimit { bound, reached } => {
+                write!(f, "bound of the fallback reached: {reached} {bound}")
+            }
             Self::Diverging(d) => write!(f, "{d}"),
             Self::Stopped(reason) => write!(f, "stopped: {reason}"),
         }

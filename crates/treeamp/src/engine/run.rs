@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::acceleration::Judgement;
-use super::fallback::Stall;
+use super::adaptive::{STRETCH, Stall, Step};
 use super::state::State;
 use super::sweep::Pass;
 use super::{
@@ -24,14 +24,18 @@ const SWINGING: f64 = 0.03;
 const ROUNDING: f64 = 1e-13;
 /// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
 const IMPROPER_LIMIT: usize = 10;
+/// The sweeps over which steps of a constant size must make progress.
+const SHORT_STRETCH: usize = 25;
 /// Times that an adaptive run which has been improper from its first sweep on starts again.
+const FIRST_ATTEMPTS: i32 = 4;
+/// And that one does which was certain of a signal that a factor contradicts.
 const ATTEMPTS: i32 = 2;
 
 /// A run under way.
-struct Course<'e, 't, A: Algorithm> {
+pub(super) struct Course<'e, 't, A: Algorithm> {
     engine: &'e Engine<'t, A>,
-    state: State<A>,
-    trace: Vec<SweepRecord>,
+    pub state: State<A>,
+    pub trace: Vec<SweepRecord>,
     /// Of every variable after every sweep.
     variances: Vec<f64>,
     /// The least residual so far.
@@ -46,6 +50,8 @@ struct Course<'e, 't, A: Algorithm> {
     attempts: i32,
     /// Whether there is progress.
     stall: Stall,
+    /// Sweeps of the run before this part of it, which has constant steps.
+    earlier: Option<usize>,
 }
 
 impl<A: Algorithm> Engine<'_, A> {
@@ -99,12 +105,27 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             recovered: false,
             before: 0.0,
             attempts: 0,
-            stall: Stall::new(),
+            stall: Stall::new(STRETCH),
+            earlier: None,
         })
     }
 
+    /// Another start of a run that has made so many sweeps, with steps of a constant size.
+    pub fn constant(
+        engine: &'e Engine<'t, A>,
+        step: Step,
+        earlier: usize,
+    ) -> Result<Self, RunError> {
+        let mut course = Self::new(engine)?;
+        course.state.hold(step);
+        course.attempts = FIRST_ATTEMPTS;
+        course.stall = Stall::new(SHORT_STRETCH);
+        course.earlier = Some(earlier);
+        Ok(course)
+    }
+
     /// One sweep, and what follows from it.
-    fn step(
+    pub fn step(
         &mut self,
         sweep: usize,
         observer: &mut impl Observer<A>,
@@ -136,8 +157,12 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         } else {
             0
         };
-        if self.starts_again()? {
-            return Ok(ControlFlow::Continue(()));
+        if self.starts_again() {
+            let told = self.tell(sweep, judgement.residual, improper, observer);
+            if told.is_continue() {
+                self.start_again()?;
+            }
+            return Ok(told);
         }
         if let Some(divergence) = first.filter(|_| self.improper_run >= IMPROPER_LIMIT) {
             let reason = format!(
@@ -177,13 +202,8 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
 
     /// A run that was improper from its first sweep on has nothing to go back to: it starts once more, with smaller
     /// steps.
-    fn starts_again(&mut self) -> Result<bool, RunError> {
-        let given_up = self.improper_run >= IMPROPER_LIMIT;
-        if !given_up || self.attempts >= ATTEMPTS || !self.state.never_settled() {
-            return Ok(false);
-        }
-        self.start_again()?;
-        Ok(true)
+    fn starts_again(&self) -> bool {
+        self.improper_run > 0 && self.attempts < FIRST_ATTEMPTS && self.state.never_settled()
     }
 
     fn start_again(&mut self) -> Result<(), RunError> {
@@ -196,7 +216,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
 
     /// A run may be certain of a signal that a factor does not allow: that is no recovery. An adaptive one starts once
     /// more, with smaller steps.
-    fn believe(
+    pub fn believe(
         &mut self,
         end: Termination,
         sweep: usize,
@@ -226,6 +246,23 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             direction: None,
             reason: "the run is certain of a signal that the factor contradicts".to_owned(),
         })))
+    }
+
+    /// Tells the observer of a sweep; it may be the last.
+    fn tell(
+        &self,
+        sweep: usize,
+        residual: f64,
+        improper: usize,
+        observer: &mut impl Observer<A>,
+    ) -> ControlFlow<Termination> {
+        let count = self.earlier.unwrap_or(0) + sweep;
+        let beyond = self.earlier.is_some() || sweep > self.engine.options.max_sweeps;
+        let view = self.engine.view(&self.state, count, residual, beyond);
+        match observer.after_sweep(&view.skipping(improper)) {
+            ControlFlow::Break(reason) => ControlFlow::Break(Termination::Stopped(reason)),
+            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+        }
     }
 
     /// Back to the last good state, which is the end.
@@ -262,12 +299,8 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         } else {
             state.adapt(residual, improper > 0, judgement.jumped);
         }
-        let beyond = sweep > engine.options.max_sweeps;
-        let view = engine.view(state, sweep, residual, beyond);
-        let view = view.skipping(improper);
-        if let ControlFlow::Break(reason) = observer.after_sweep(&view) {
-            return ControlFlow::Break(Termination::Stopped(reason));
-        }
+        self.tell(sweep, residual, improper, observer)?;
+        let state = &mut self.state;
         // after the first sweep the sources have not yet heard what is known
         let perfect = A::RECOVERS && sweep > 1 && state.perfect(engine.options.perfect);
         // a swinging run may pass its last place by accident, and stays there if it has settled
@@ -285,7 +318,8 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             return ControlFlow::Break(Termination::Converged { perfect_recovery });
         }
         self.recovered = perfect && improper == 0 && full_residual < NEARLY_STILL;
-        if self.stall.note(sweep, full_residual) && engine.gives_up(state, sweep) {
+        let stalls = self.stall.note(sweep, full_residual);
+        if stalls && (self.earlier.is_some() || engine.gives_up(state, sweep)) {
             return ControlFlow::Break(Termination::SweepLimit);
         }
         state.jump(judgement, engine.options.tolerance);

@@ -11,7 +11,8 @@ use crate::model::Tree;
 /// factor's tilted law and each variable's belief. When a tilted law is not, that update is skipped
 /// and the edge keeps its message; when a belief is not, the variable keeps its last moments. Either
 /// is counted in the trace, a sweep with such an event never counts as converged, and ten of them
-/// in a row end the run as diverging.
+/// in a row end the run as diverging. Where the step adapts, the sweep is taken back and the step cut until every law is
+/// proper, if need be with the step before it.
 ///
 /// **Residual.** Of a variable: the larger of the root mean square change of its mean over
 /// $\sqrt\tau$ and the change of its variance over $\tau$, where $\tau$ is its second moment, the

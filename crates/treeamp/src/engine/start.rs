@@ -67,10 +67,13 @@ impl<A: Algorithm> Engine<'_, A> {
         for (spare, total) in spare.iter_mut().zip(&mut scratch) {
             self.algorithm.recycle(spare, total);
         }
+        let sound = good_edges.iter().filter(|_| adapts);
         let few = |v: &Variable| [(); 3].map(|()| self.algorithm.blank(&thinned(&v.spec)));
         let watched = if adapts { variables } else { &[] };
         let mut state = State {
             good_messages: good_edges.iter().map(|e| store[*e].clone()).collect(),
+            sound_messages: sound.map(|e| store[*e].clone()).collect(),
+            has_sound: false,
             good_edges,
             has_good: false,
             scratch,
@@ -82,6 +85,7 @@ impl<A: Algorithm> Engine<'_, A> {
             class,
             store,
             held,
+            first: true,
             work,
             damping,
             thinned: watched.iter().map(few).collect(),
@@ -93,6 +97,11 @@ impl<A: Algorithm> Engine<'_, A> {
             known: vec![false; n],
             scale: vec![f64::INFINITY; n],
         };
+        if state.step.is_none() {
+            for (node, work) in self.tree.factors().iter().zip(&mut state.work) {
+                self.algorithm.stay_sharp(node.factor.as_ref(), work);
+            }
+        }
         if state.step.is_some() && self.options.acceleration {
             state.acceleration = Acceleration::new(&state.store[..self.tree.edges().len()]);
         }

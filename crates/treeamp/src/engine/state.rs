@@ -8,6 +8,8 @@ use super::{Algorithm, Marginal, Message};
 const GONE: f64 = 1e-8;
 /// Steps from one state that are taken back in a row: an eighth of the first is the smallest tried.
 const RETREATS: usize = 4;
+/// Steps below this are not taken back for shorter ones.
+const SHORTEST: f64 = 1e-4;
 
 /// Everything that changes during a run, sized once.
 pub(super) struct State<A: Algorithm> {
@@ -19,6 +21,8 @@ pub(super) struct State<A: Algorithm> {
     pub spare: Vec<A::Marginal>,
     /// Edges whose given message stays through the first sweep.
     pub held: Vec<bool>,
+    /// No sweep has been made.
+    pub first: bool,
     pub work: Vec<Vec<f64>>,
     pub damping: Vec<f64>,
     pub marginals: Vec<A::Marginal>,
@@ -40,6 +44,9 @@ pub(super) struct State<A: Algorithm> {
     /// keeps no way back.
     pub good_messages: Vec<A::Message>,
     pub good_edges: Vec<usize>,
+    /// Those that the last good sweep started from: where it is known that a sweep can be made. Only where steps adapt.
+    pub sound_messages: Vec<A::Message>,
+    pub has_sound: bool,
     /// There has been a good state.
     pub has_good: bool,
 }
@@ -109,14 +116,24 @@ impl<A: Algorithm> State<A> {
         }
     }
 
-    /// A step that left improper laws behind is taken back, and half of it tried. Says whether there is
-    /// a state to go back to; one that keeps failing is not.
+    /// A step that left improper laws behind is taken back, and half of it tried. Where sweeps from one state keep
+    /// failing, it was the step there that was too long: that is taken back as well. Says whether there is a state to go back
+    /// to.
     pub fn retreats(&mut self, in_a_row: usize) -> bool {
         let Some(step) = &mut self.step else {
             return false;
         };
-        if !self.has_good || self.good_messages.is_empty() || in_a_row > RETREATS {
+        if step.constant
+            || step.size < SHORTEST
+            || !self.has_good
+            || self.good_messages.is_empty()
+            || in_a_row > RETREATS && !self.has_sound
+        {
             return false;
+        }
+        if in_a_row > RETREATS {
+            std::mem::swap(&mut self.good_messages, &mut self.sound_messages);
+            self.has_sound = false;
         }
         step.halve();
         self.damping.fill(1.0 - step.size);
@@ -168,6 +185,12 @@ impl<A: Algorithm> State<A> {
         }
     }
 
+    /// Steps of a constant size from here on.
+    pub fn hold(&mut self, step: Step) {
+        self.damping.fill(1.0 - step.size);
+        self.step = Some(step);
+    }
+
     /// The residual that a full step would have had.
     pub fn full_residual(&self, residual: f64) -> f64 {
         residual / self.step.as_ref().map_or(1.0, |s| s.size)
@@ -180,14 +203,51 @@ impl<A: Algorithm> State<A> {
             .all(|m| m.variance() <= fraction * m.second_moment() && !m.errs())
     }
 
-    /// Some variance is below this fraction of the second moment, and not zero: that of a pin does not change.
+    /// Some variance is below this fraction of the second moment, and not zero: that of a pin does not change. Or some
+    /// signal is gone.
     pub fn vanishes(&self, fraction: f64) -> bool {
-        self.marginals
-            .iter()
-            .any(|m| m.variance() > 0.0 && m.variance() <= fraction * m.second_moment())
+        let mut marginals = self.marginals.iter();
+        let small =
+            |m: &A::Marginal| m.variance() > 0.0 && m.variance() <= fraction * m.second_moment();
+        marginals.any(small) || self.gone().is_some()
+    }
+
+    /// The variable of the smallest second moment next to that after the first sweep, where next to nothing is left of it:
+    /// there it vanishes with its variance.
+    pub fn gone(&self) -> Option<usize> {
+        let left = |i: &usize| self.marginals[*i].second_moment() / self.scale[*i];
+        let all = (0..self.marginals.len()).filter(|i| self.known[*i] && self.scale[*i] > 0.0);
+        let least = all.min_by(|i, j| left(i).total_cmp(&left(j)))?;
+        let there = self.marginals[least].variance() > 0.0;
+        (there && left(&least) < GONE).then_some(least)
+    }
+
+    /// The second moment of a variable now or after the first sweep, whichever is larger.
+    pub fn size(&self, i: usize) -> f64 {
+        let now = self.marginals[i].second_moment();
+        if self.known[i] {
+            now.max(self.scale[i])
+        } else {
+            now
+        }
+    }
+
+    /// The variable of the smallest variance relative to its size, where that is below one fraction and another
+    /// variable's above a larger one.
+    pub fn lonely(&self, vanishing: f64, staying: f64) -> Option<usize> {
+        let fraction = |i: &usize| self.marginals[*i].variance() / self.size(*i);
+        let all = || (0..self.marginals.len()).filter(|i| self.marginals[*i].variance() > 0.0);
+        let least = all().min_by(|i, j| fraction(i).total_cmp(&fraction(j)))?;
+        let others = all().any(|i| fraction(&i) > staying);
+        (others && fraction(&least) <= vanishing).then_some(least)
     }
 
     pub fn keep(&mut self) {
+        if !self.sound_messages.is_empty() {
+            std::mem::swap(&mut self.good_messages, &mut self.sound_messages);
+            // those of the start are, unless some of them are only held for the first sweep
+            self.has_sound = self.has_good || !self.held.contains(&true);
+        }
         self.has_good = true;
         for (good, edge) in self.good_messages.iter_mut().zip(&self.good_edges) {
             good.copy_from(&self.store[*edge]);
@@ -204,6 +264,7 @@ impl<A: Algorithm> State<A> {
     /// After the last sweep: what only further sweeps would need.
     pub fn release(&mut self) {
         self.good_messages = Vec::new();
+        self.sound_messages = Vec::new();
         self.good_edges = Vec::new();
         self.thinned = Vec::new();
     }

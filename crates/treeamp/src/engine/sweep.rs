@@ -23,7 +23,7 @@ impl<A: Algorithm> Engine<'_, A> {
         let mut improper = 0;
         let mut first = None;
         for step in &self.plan.steps {
-            if sweep == 1 && state.held[step.edge] {
+            if state.first && state.held[step.edge] {
                 continue;
             }
             let node = &self.tree.factors()[step.factor];
@@ -97,6 +97,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 }
             }
         }
+        state.first = false;
         Ok(Pass::Done { improper, first })
     }
 

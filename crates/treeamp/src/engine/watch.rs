@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 
 use super::state::State;
 use super::sweep::{LATE, Pass};
-use super::{Algorithm, Engine, Message, Observer};
+use super::{Algorithm, Engine, Marginal, Message, Observer};
+
+/// A variance that one more sweep changes by less than this, relative to itself, rests.
+pub(crate) const RESTING: f64 = 0.01;
 
 /// Who watches a fallback: the observer of the run, and its sweeps.
 pub trait Watch<M> {
@@ -62,6 +65,20 @@ impl<A: Algorithm, O: Observer<A>> Watch<A::Message> for Supervisor<'_, '_, A, O
 }
 
 impl<A: Algorithm, O: Observer<A>> Supervisor<'_, '_, A, O> {
+    /// The residual of a full sweep from where the run is, where that is below the tolerance and no variance is on its way
+    /// to nothing. The run stays there.
+    pub fn confirmed(&mut self, tolerance: f64) -> Option<f64> {
+        let messages = self.state.store[..self.state.damping.len()].to_vec();
+        let variances = |s: &State<A>| s.marginals.iter().map(Marginal::variance).collect();
+        let before: Vec<f64> = variances(self.state);
+        let residual = self.swept(&messages);
+        let after: Vec<f64> = variances(self.state);
+        self.take(&messages);
+        let mut pairs = before.iter().zip(after);
+        let rest = pairs.all(|(v, w)| (w - v).abs() <= RESTING * v);
+        residual.filter(|r| *r < tolerance && rest)
+    }
+
     /// The run after a full sweep from these messages, and its residual if it is one.
     fn swept(&mut self, messages: &[A::Message]) -> Option<f64> {
         self.take(messages);

@@ -50,6 +50,11 @@ pub trait PosteriorRule: Send + Sync {
         None
     }
 
+    /// It does not round its corners in the run that this workspace belongs to, whatever comes of it.
+    fn stay_sharp(&self, work: &mut [f64]) {
+        let _ = work;
+    }
+
     /// Its messages do not depend on the incoming ones.
     fn is_constant(&self) -> bool {
         false

@@ -280,6 +280,11 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         width(work[TURNS])
     }
 
+    /// Its turns are never enough.
+    fn stay_sharp(&self, work: &mut [f64]) {
+        work[TURNS] = f64::NEG_INFINITY;
+    }
+
     fn is_constant(&self) -> bool {
         self.law.as_gaussian().is_some()
     }

@@ -9,6 +9,7 @@ mod recorded;
 #[path = "../suite/mod.rs"]
 mod suite;
 mod sweeps;
+mod takeover;
 mod total_variation;
 
 use treeamp::prelude::*;

@@ -16,10 +16,10 @@ fn adaptive_damping_settles_more_and_costs_little() {
             let case = suite::case(name, seed);
             let ours = run(&case.posterior, Damping::default());
             let none = run(&case.posterior, Damping::None);
-            let ended = ours.termination.is_converged();
+            let ended = case.settled(&ours);
             runs += 1;
             settled += usize::from(ended);
-            if none.termination.is_converged() {
+            if case.settled(&none) {
                 undamped += 1;
                 assert!(ended, "{name}, seed {seed}: {}", ours.termination);
                 pairs.push((seed, ours.sweeps, none.sweeps));
@@ -66,13 +66,14 @@ fn sweeps_are_near_those_of_the_best_constant_damping() {
         ("heavy-tailed entries", 0.5),
         ("sparse gradient 2d", 0.3),
         ("total variation", 0.2),
-        ("total variation 2d, much noise", 0.1),
     ] {
         let median = |damping: &Damping| {
             let cases = (0..seeds).map(|seed| suite::case(name, seed));
-            let reports = cases.map(|case| run(&case.posterior, damping.clone()));
-            let settled = reports.filter(|r| r.termination.is_converged());
-            let mut sweeps: Vec<usize> = settled.map(|r| r.sweeps).collect();
+            let settled = cases.filter_map(|case| {
+                let report = run(&case.posterior, damping.clone());
+                case.settled(&report).then_some(report.sweeps)
+            });
+            let mut sweeps: Vec<usize> = settled.collect();
             sweeps.sort_unstable();
             (sweeps.len(), sweeps[sweeps.len() / 2])
         };
@@ -181,7 +182,7 @@ fn hard_models_settle() {
 fn errors_are_the_predicted_ones() {
     let seeds = if full() { 20 } else { 8 };
     for name in suite::PREDICTED {
-        // one of 20 perceptrons of this size stays at the other fixed point
+        // one of 20 perceptrons of this size stays at the other fixed point; with 2.5 outputs per input there is none
         if name.contains("2000") || *name == "perceptron" {
             continue;
         }

@@ -2,35 +2,6 @@
 
 use super::*;
 
-/// $\frac12\|x\|^2 + \frac1{2\Delta}\|y - x\|^2 + \lambda\|Gx\|_1$ less its dual at $p$ clipped to $|p| \le \lambda$: zero at the mode
-/// alone. Relative to the first.
-fn duality_gap(report: &Posterior, (strength, noise): (f64, f64)) -> f64 {
-    let (n, x) = (24, report.mean("x").unwrap());
-    let next = |k: usize| [(k + n) % (n * n), k / n * n + (k + 1) % n];
-    let message = report.messages.get("l1", "z").unwrap();
-    let (a, b) = (message.precision.scalar(), &message.linear);
-    let y = report.messages.get("gaussian_likelihood", "x").unwrap();
-    // b = y / noise
-    let y: Vec<f64> = y.linear.iter().map(|b| b * noise).collect();
-    let mut pull: Vec<f64> = y.iter().map(|y| y / noise).collect();
-    let (mut primal, mut square) = (0.0, 0.0);
-    for k in 0..n * n {
-        primal += 0.5 * x[k] * x[k] + (x[k] - y[k]).powi(2) / (2.0 * noise);
-        square += y[k] * y[k] / (2.0 * noise);
-        for (axis, m) in next(k).into_iter().enumerate() {
-            let z = x[m] - x[k];
-            let i = axis * n * n + k;
-            let p = (a * z - b[i]).clamp(-strength, strength);
-            primal += strength * z.abs();
-            // pull becomes y / noise - G^T p
-            pull[m] -= p;
-            pull[k] += p;
-        }
-    }
-    let dual = square - pull.iter().map(|b| b * b).sum::<f64>() / (2.0 * (1.0 + 1.0 / noise));
-    (primal - dual) / primal
-}
-
 /// Means of total variation among Gaussian factors are its mode, whatever the variances. Settling is not enough, for
 /// precisions that grow without end also stop a run: the duality gap tells.
 #[test]
@@ -53,7 +24,7 @@ fn total_variation_in_two_dimensions_settles_at_its_mode() {
                     .all(|(f, w)| f == "l1" && (0.01..=0.5).contains(w))
             );
             assert!(!ours.rounded.is_empty(), "{name}, seed {seed}");
-            let gap = duality_gap(&ours, parameters);
+            let gap = suite::duality_gap(&ours, parameters);
             println!(
                 "{name}, seed {seed}: {} sweeps, duality gap {gap:.1e}",
                 ours.sweeps

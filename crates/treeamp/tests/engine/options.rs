@@ -53,6 +53,19 @@ fn positive_precisions_change_nothing_where_none_is_negative() {
     assert_eq!(run(true), run(false));
 }
 
+/// A forced fallback comes after two sweeps, or after fewer if no more are allowed.
+#[test]
+fn a_forced_fallback_keeps_to_the_sweep_limit() {
+    let (model, _) = regression(40, 5);
+    for (limit, sweeps) in [(1, 1), (2, 2), (50, 2)] {
+        let engine = ExpectationPropagation.on(&model).unwrap();
+        let engine = engine.max_sweeps(limit).fallback(Fallback::Forced);
+        let report = engine.run(&mut ()).unwrap();
+        assert_eq!(report.sweeps, sweeps);
+        assert!(report.termination.is_converged(), "{limit}");
+    }
+}
+
 #[test]
 fn bad_options_are_named() {
     let (model, _) = regression(20, 4);

@@ -36,10 +36,20 @@ const OUTER_LIMIT: usize = 4000;
 const EVALUATION_LIMIT: usize = 20_000;
 /// An inner loop solves its problem to this fraction of the last outer change.
 const INNER_FRACTION: f64 = 0.1;
+/// Where the plain outer step does not lower the free energy, the inner problem before it was not solved: it is solved on, in so
+/// many inner loops, to this fraction of the goal; so many times in a row. (Twice as many loops each time settle no more.)
+const DEEPER: usize = 5;
+const FINER: f64 = 0.1;
+const DEEPEST: i32 = 6;
+/// Where factors disagree by more than this, relative, after as many, the outer step is taken back and a part of it tried.
+const SOLVED: f64 = 0.1;
+const SHORTER: f64 = 0.3;
 /// Growth of the outer step while the free energy falls.
 const OUTER_GROWTH: f64 = 1.5;
 /// Rounding of the free energy, relative to the log-partitions it is made of.
 const ROUNDING: f64 = 1e-12;
+/// Rounding, in nats, beyond which it is not recorded: where variances vanish, log-partitions overflow it.
+const DIGITS: f64 = 0.1;
 /// The double loop ends when a full sweep moves the moments by less than the tolerance. Until it does, its own
 /// residual must fall to this fraction of where it was, and below this there are no digits left.
 const TIGHTER: f64 = 0.3;
@@ -77,6 +87,13 @@ pub(super) fn double_loop(
         if let ControlFlow::Break(reason) = watch.after_step(messages, residual) {
             run.out.end = FallbackEnd::Stopped(reason);
             return Ok(run.out);
+        }
+        if run.unsolved >= DEEPEST {
+            run.shortcuts.at_once();
+            if let Some(end) = run.shortcut(messages, options, watch) {
+                run.out.end = end;
+                return Ok(run.out);
+            }
         }
         if let Some(end) = run.ends() {
             run.out.end = end;
@@ -122,6 +139,8 @@ struct DoubleLoop<'t> {
     shortcuts: Shortcuts,
     /// The free energy has overflowed.
     exhausted: bool,
+    /// Times in a row that the inner problem had to be solved on.
+    unsolved: i32,
     out: FallbackReport,
 }
 
@@ -140,6 +159,7 @@ impl<'t> DoubleLoop<'t> {
             goal: None,
             shortcuts: Shortcuts::new(),
             exhausted: false,
+            unsolved: 0,
             out: FallbackReport {
                 method: "double loop",
                 steps: 0,
@@ -160,26 +180,27 @@ impl<'t> DoubleLoop<'t> {
     /// An inner loop and the outer step after it.
     fn step(&mut self, messages: &mut [Gaussian], tolerance: f64) -> Result<(), RunError> {
         let finest = 0.1 * self.goal.unwrap_or(tolerance);
-        let goal = (INNER_FRACTION * self.change).max(finest);
-        let mismatch = self.ascent.maximise(&mut self.dual, goal);
+        let fraction = FINER.powi(self.unsolved.min(DEEPEST));
+        let goal = fraction * (INNER_FRACTION * self.change).max(finest);
+        let mut mismatch = self.solve(goal, goal.max(SOLVED));
         let now = self.dual.free_energy()?;
+        // a value of the dual far from its maximum is far below it
+        let far = mismatch > SOLVED && self.energy.is_finite();
         let higher = now > self.energy + ROUNDING * self.dual.scale();
-        if !now.is_finite() {
-            self.exhausted = true;
-        }
-        if self.exhausted || higher && self.reach > 1.0 {
-            // the longer step was too long: the plain one cannot be
-            let spent = self.dual.evaluations;
-            self.dual.clone_from(&self.kept);
-            self.dual.evaluations = spent;
-            self.reach = 1.0;
+        self.exhausted |= !now.is_finite();
+        if far && !self.exhausted {
+            self.take_back();
+            self.unsolved += 1;
+            self.reach = SHORTER * self.reach.min(1.0);
+        } else if self.exhausted || higher {
+            self.take_back();
+            // a longer step was too long: the plain one cannot be where the problem before it was solved
+            if self.reach <= 1.0 && !self.exhausted {
+                mismatch = self.solve_on(FINER * goal)?;
+            }
+            self.reach = self.reach.min(1.0);
         } else {
-            self.reach *= OUTER_GROWTH;
-            self.energy = self.energy.min(now);
-            self.kept.clone_from(&self.dual);
-            self.out.free_energy.push(now);
-            self.fall
-                .note(self.dual.smallest_variance(), now - self.dual.tangent_gap());
+            self.keep(now);
         }
         self.change = self.dual.outer_step(self.reach)?;
         self.dual.messages_into(messages);
@@ -187,6 +208,55 @@ impl<'t> DoubleLoop<'t> {
         self.out.evaluations = self.dual.evaluations;
         self.out.residual = self.change.max(mismatch);
         Ok(())
+    }
+
+    /// Back to the state before the last outer step.
+    fn take_back(&mut self) {
+        let spent = self.dual.evaluations;
+        self.dual.clone_from(&self.kept);
+        self.dual.evaluations = spent;
+    }
+
+    /// The outer step was good: the next one may be longer.
+    fn keep(&mut self, now: f64) {
+        self.unsolved = 0;
+        self.reach *= OUTER_GROWTH;
+        // a rise within rounding is none, and a value of which rounding leaves nothing no value
+        let noise = ROUNDING * self.dual.scale();
+        if now <= self.energy && noise < DIGITS {
+            self.out.free_energy.push(now);
+        }
+        self.energy = self.energy.min(now);
+        self.kept.clone_from(&self.dual);
+        self.fall
+            .note(self.dual.smallest_variance(), now - self.dual.tangent_gap());
+    }
+
+    /// Inner loops until the factors agree to `goal`: the first, and a few more where they do not even agree to `enough`.
+    fn solve(&mut self, goal: f64, enough: f64) -> f64 {
+        let mut mismatch = self.ascent.maximise(&mut self.dual, goal);
+        for _ in 1..DEEPER {
+            if mismatch <= enough || self.dual.evaluations > EVALUATION_LIMIT {
+                break;
+            }
+            mismatch = self.ascent.maximise(&mut self.dual, goal);
+        }
+        mismatch
+    }
+
+    /// Solves the inner problem that was kept to a finer goal. Its value rises, and what was recorded below that was none.
+    fn solve_on(&mut self, goal: f64) -> Result<f64, RunError> {
+        self.unsolved += 1;
+        let mismatch = self.solve(goal, goal);
+        let now = self.dual.free_energy()?;
+        if now.is_finite() {
+            self.energy = now;
+            self.kept.clone_from(&self.dual);
+            let recorded = &mut self.out.free_energy;
+            while recorded.pop_if(|f| *f < now).is_some() {}
+            recorded.push(now);
+        }
+        Ok(mismatch)
     }
 
     /// Why it ends here, other than at a stationary point.
@@ -208,6 +278,12 @@ impl<'t> DoubleLoop<'t> {
             return Some(FallbackEnd::Limit {
                 bound: "evaluations",
                 reached: self.out.evaluations,
+            });
+        }
+        if self.unsolved >= DEEPEST {
+            return Some(FallbackEnd::Limit {
+                bound: "steps, where the inner problem is not solved well enough for the next one",
+                reached: self.out.steps,
             });
         }
         let exhausted = self.exhausted || self.goal.is_some_and(|goal| goal < FINEST);

@@ -7,7 +7,7 @@ use super::inner::Dual;
 use super::newton::Newton;
 use crate::algorithms::contradiction::contradicts;
 use crate::belief::{Gaussian, Message as _, Moments};
-use crate::engine::{FallbackEnd, Options, Watch};
+use crate::engine::{FallbackEnd, Options, RESTING, Watch};
 
 /// The first shortcut is tried when the residual is below this, and another when it has fallen to this fraction of where
 /// the last one failed, or after so many evaluations.
@@ -16,8 +16,6 @@ const NEARER: f64 = 0.3;
 const PATIENCE: usize = 1000;
 /// Sweeps of a shortcut.
 const SWEEPS: usize = 50;
-/// A variance that one more sweep changes by less than this, relative to itself, rests.
-const RESTING: f64 = 0.01;
 
 /// When the next shortcut is due.
 #[derive(Debug)]
@@ -32,6 +30,11 @@ impl Shortcuts {
             below: FIRST,
             after: PATIENCE,
         }
+    }
+
+    /// The next one is due.
+    pub fn at_once(&mut self) {
+        self.below = f64::INFINITY;
     }
 
     fn is_due(&self, residual: f64, evaluations: usize) -> bool {
@@ -136,7 +139,10 @@ impl DoubleLoop<'_> {
         if higher || !self.rests(messages, watch) {
             return None;
         }
-        self.out.free_energy.push(energy);
+        let recorded = self.out.free_energy.last();
+        if recorded.is_none_or(|last| energy <= *last) {
+            self.out.free_energy.push(energy);
+        }
         self.out.residual = residual;
         self.out.sweep_residual = Some(residual);
         Some(FallbackEnd::Stationary)

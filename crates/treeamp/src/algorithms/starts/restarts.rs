@@ -41,7 +41,7 @@ impl fmt::Display for Start {
 ///
 /// The fixed points that are reached are told apart up to a global sign, or phase, and the one of the largest
 /// evidence is best. A signal that is known exactly counts as larger than any number: its noiseless outputs have no finite
-/// density.
+/// density. A run whose evidence has no limit ([`RunError::WithoutLimit`]) comes last.
 #[derive(Debug, Clone)]
 pub struct Restarts<'t> {
     tree: &'t Tree,
@@ -84,7 +84,8 @@ impl RestartReport {
     }
 }
 
-/// The evidence, infinite at a fixed point where it is not defined: the density of its noiseless outputs diverges.
+/// The evidence, infinite at a fixed point where it is not defined: the density of its noiseless outputs diverges. Where it has no
+/// limit because only some variances vanish it says nothing for a fixed point, which comes last.
 fn rank(posterior: &Posterior) -> f64 {
     match posterior.log_evidence() {
         Ok(evidence) => evidence,
@@ -226,5 +227,38 @@ impl<'t> Restarts<'t> {
             }
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    /// A known signal is above every evidence, one without a limit below.
+    #[test]
+    fn evidences_without_a_limit_come_last() {
+        let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(2))
+            >> var("x")
+            >> GaussianNoise::new(0.5).unwrap()
+            >> var("y");
+        let model = model.build().unwrap();
+        let model = model.condition("y", &[1.0, -2.0]).unwrap();
+        let number = ExpectationPropagation.on(&model).unwrap();
+        let number = number.run(&mut ()).unwrap();
+        let text = String::new;
+        let mut known = number.clone();
+        known.objective = Err(RunError::NotDefined {
+            what: text(),
+            why: text(),
+        });
+        let mut none = number.clone();
+        none.objective = Err(RunError::WithoutLimit {
+            what: text(),
+            variable: text(),
+            why: text(),
+        });
+        assert!(rank(&known) > rank(&number) && rank(&number) > rank(&none));
     }
 }

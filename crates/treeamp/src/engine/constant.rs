@@ -1,0 +1,112 @@
+//! Constant steps, before the certain way of a run that steps which adapt have not settled.
+//!
+//! Sparse deconvolution with little noise swings so much at first that steps adapt to next to nothing, and stay
+//! there; from the start again with a damping of 0.6 or 0.8 it settles in a hundred sweeps, where a double loop takes thousands
+//! of evaluations, and to another fixed point. (A damping of 0.3 does the same for phase retrieval.)
+
+use std::ops::ControlFlow;
+
+use super::adaptive::Step;
+use super::run::Course;
+use super::state::State;
+use super::watch::Supervisor;
+use super::{Algorithm, Engine, Fallback, FallbackEnd, FallbackReport, Observer, Termination};
+
+/// The dampings, and what they are called in a report.
+const DAMPINGS: [(f64, &str); 3] = [
+    (0.3, "constant damping of 0.3"),
+    (0.6, "constant damping of 0.6"),
+    (0.8, "constant damping of 0.8"),
+];
+/// Sweeps with each, at most.
+const SWEEPS: usize = 200;
+
+/// What came of constant steps.
+pub(super) enum Constant<A: Algorithm> {
+    /// One of them ended the run, in this state.
+    Ended(Box<State<A>>, FallbackReport),
+    /// None did, after so many sweeps.
+    Unsettled(usize),
+}
+
+impl<A: Algorithm> Engine<'_, A> {
+    /// Starts a run that has made so many sweeps again, with constant steps.
+    pub(super) fn constant_steps(
+        &self,
+        sweeps: usize,
+        observer: &mut impl Observer<A>,
+    ) -> Constant<A> {
+        // a fallback that was asked for comes at once, and one that starts from anywhere owes nothing to sweeps
+        let tries = A::ON_DATA
+            && !A::FALLS_BACK_FROM_ANYWHERE
+            && self.options.fallback == Fallback::Automatic;
+        let mut spent = 0;
+        if !tries {
+            return Constant::Unsettled(spent);
+        }
+        for (damping, method) in DAMPINGS {
+            let step = Step::constant(1.0 - damping);
+            let Ok(course) = Course::constant(self, step, sweeps + spent) else {
+                continue;
+            };
+            let (made, end) = self.follow(course, observer);
+            spent += made;
+            if let Some((state, end, residual)) = end {
+                let report = FallbackReport {
+                    method,
+                    steps: made,
+                    evaluations: spent,
+                    residual,
+                    sweep_residual: Some(residual),
+                    free_energy: Vec::new(),
+                    descent: None,
+                    end,
+                    went_back: false,
+                };
+                return Constant::Ended(Box::new(state), report);
+            }
+        }
+        Constant::Unsettled(spent)
+    }
+
+    /// The sweeps that were made, and how they ended, if at a fixed point or by an observer.
+    #[allow(clippy::type_complexity)]
+    fn follow(
+        &self,
+        mut course: Course<'_, '_, A>,
+        observer: &mut impl Observer<A>,
+    ) -> (usize, Option<(State<A>, FallbackEnd, f64)>) {
+        for sweep in 1..=SWEEPS {
+            let step = course.step(sweep, observer);
+            let step = step.and_then(|step| match step {
+                ControlFlow::Break(end) => course.believe(end, sweep),
+                ControlFlow::Continue(()) => Ok(step),
+            });
+            let last = course.trace.last().map_or(f64::INFINITY, |r| r.residual);
+            let (end, residual) = match step {
+                Ok(ControlFlow::Continue(())) => continue,
+                Ok(ControlFlow::Break(Termination::Stopped(reason))) => {
+                    (FallbackEnd::Stopped(reason), last)
+                }
+                Ok(ControlFlow::Break(Termination::Converged {
+                    perfect_recovery: true,
+                })) => (FallbackEnd::Recovered, last),
+                Ok(ControlFlow::Break(Termination::Converged { .. })) => {
+                    let mut supervisor = Supervisor {
+                        engine: self,
+                        state: &mut course.state,
+                        observer: &mut *observer,
+                        count: sweep,
+                    };
+                    match supervisor.confirmed(self.options.tolerance) {
+                        Some(residual) => (FallbackEnd::Stationary, residual),
+                        None => continue,
+                    }
+                }
+                _ => return (sweep, None),
+            };
+            return (sweep, Some((course.state, end, residual)));
+        }
+        (SWEEPS, None)
+    }
+}
