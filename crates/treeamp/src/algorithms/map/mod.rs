@@ -9,6 +9,7 @@
 
 mod agreement;
 mod balance;
+mod descent;
 mod links;
 mod mode;
 mod pace;
@@ -16,6 +17,7 @@ mod rest;
 mod slopes;
 mod solution;
 mod splitting;
+mod steps;
 
 use super::expectation_propagation::sizes_known;
 use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
