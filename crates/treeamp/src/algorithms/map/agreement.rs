@@ -11,10 +11,9 @@ use crate::factor::Incoming;
 use crate::model::{Tree, Variable};
 
 /// They agree when they differ by less than this fraction of the sum of all energies.
-const AGREEMENT: f64 = 5e-9;
-/// Places are known to this fraction of their scale at best: ten times the residual at which the splitting has nothing left
-/// to do.
-const ROUNDING: f64 = 1e-12;
+pub(super) const AGREEMENT: f64 = 5e-9;
+/// Places are known to this fraction of their scale at best: the residual at which the splitting has nothing left to do.
+const ROUNDING: f64 = 1e-13;
 
 /// Where messages by edge have every variable.
 pub(super) fn beliefs_of(tree: &Tree, messages: &[Gaussian]) -> Vec<Vec<f64>> {

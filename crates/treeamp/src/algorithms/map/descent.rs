@@ -19,28 +19,40 @@ const KEPT: f64 = 0.5;
 /// A fall that counts, as a fraction of the energies.
 const FALL: f64 = 1e-6;
 
-/// A factor whose energy falls without bound, and its variable.
-pub(super) struct Descent {
-    pub factor: String,
-    pub variable: String,
+/// What plain steps say about the end of a run.
+pub(super) enum Verdict {
+    /// The energy of a factor falls without bound along its variable.
+    Falls { factor: String, variable: String },
+    /// They came to a lower energy.
+    Above,
+    /// Nothing.
+    Open,
 }
 
-/// A direction along which the energy falls as far as one looks, and to less than where a run ended, or on from there.
+/// Whether there is a direction along which the energy falls as far as one looks, and to less than where a run ended, or on
+/// from there.
 ///
 /// # Errors
 /// A factor that fails.
-pub(super) fn descent(tree: &Tree, ended: &[Gaussian]) -> Result<Option<Descent>, RunError> {
+pub(super) fn verdict(tree: &Tree, ended: &[Gaussian]) -> Result<Verdict, RunError> {
     let end = solution_of(tree, ended).ok();
+    let mut above = false;
     for precision in PRECISIONS {
-        if let Some(factor) = fall_at(tree, precision, end.as_ref())? {
-            return Ok(Some(named(tree, factor)));
+        if let Some(factor) = fall_at(tree, precision, end.as_ref(), &mut above)? {
+            return Ok(named(tree, factor));
         }
     }
-    Ok(None)
+    Ok(if above { Verdict::Above } else { Verdict::Open })
 }
 
-/// The factor that falls most along the way of plain steps at a precision, or from there through the end of a run.
-fn fall_at(tree: &Tree, precision: f64, end: Option<&Solution>) -> Result<Option<usize>, RunError> {
+/// The factor that falls most along the way of plain steps at a precision, or from there through the end of a run; and whether
+/// that end is above their energy.
+fn fall_at(
+    tree: &Tree,
+    precision: f64,
+    end: Option<&Solution>,
+    above: &mut bool,
+) -> Result<Option<usize>, RunError> {
     let flat = |e: &Edge| Gaussian::flat(&tree.variables()[e.variable].spec);
     let mut messages: Vec<Gaussian> = tree.edges().iter().map(flat).collect();
     let mut splitting = Splitting::new(tree, &messages);
@@ -57,6 +69,7 @@ fn fall_at(tree: &Tree, precision: f64, end: Option<&Solution>) -> Result<Option
         let (Some(here), Some(next)) = (place()?, place()?) else {
             continue;
         };
+        *above |= end.is_some_and(|e| e.is_above(here.energy()));
         let steady = Ray::new(tree, &here, &next).fall();
         let steady = steady.filter(|(_, low)| end.is_none_or(|e| e.is_above(*low)));
         let leap = || {
@@ -70,10 +83,10 @@ fn fall_at(tree: &Tree, precision: f64, end: Option<&Solution>) -> Result<Option
     Ok(None)
 }
 
-fn named(tree: &Tree, factor: usize) -> Descent {
+fn named(tree: &Tree, factor: usize) -> Verdict {
     let node = &tree.factors()[factor];
     let variable = tree.edges()[node.edges[0]].variable;
-    Descent {
+    Verdict::Falls {
         factor: node.name.clone(),
         variable: tree.variables()[variable].name.clone(),
     }

@@ -12,8 +12,8 @@
 
 use std::ops::ControlFlow;
 
-use super::agreement::{energies_agree, energy_gap};
-use super::descent::{Descent, descent};
+use super::agreement::{AGREEMENT, energies_agree, energy_gap};
+use super::descent::{Verdict, verdict};
 use super::pace::Pace;
 use super::rest::{Rest, TIGHTER};
 use super::slopes::slopes_agree;
@@ -28,7 +28,7 @@ use crate::model::{Edge, Tree};
 const LIMIT: usize = 50_000;
 /// The splitting may end at this multiple of the tolerance of the sweeps: it measures how far two factors disagree on a
 /// place, they a change from one sweep to the next.
-const COARSER: f64 = 10.0;
+const COARSER: f64 = 100.0;
 /// Where the energy of the minimiser is not yet the objective, it goes on to this fraction of the tolerance, and again, down
 /// to the rounding of a solve.
 const FINEST: f64 = 1e-13;
@@ -61,42 +61,84 @@ pub(super) fn split(
         }
     }
     let warm = messages.iter().any(|m| !m.is_flat());
-    let (mut report, leapt) = attempt(tree, messages, options, watch, false)?;
-    let unsettled = |report: &FallbackReport| matches!(report.end, FallbackEnd::Limit { .. });
-    if (leapt || unsettled(&report))
-        && let Some(Descent { factor, variable }) = descent(tree, messages)?
-    {
-        report.end = FallbackEnd::NoMinimum { factor, variable };
+    let mut best = attempt(tree, messages, options, watch, false)?;
+    if best.leapt || best.is_open() {
+        best.judge(&verdict(tree, messages)?);
     }
     // sweeps that went astray leave precisions that are of no use: once more without them, and then with ever smaller ones
     for (needed, reduces) in [(warm, false), (true, true)] {
-        if !needed || !unsettled(&report) {
+        if !needed || !(best.is_open() || best.is_coarse()) {
             continue;
         }
         let flat = |e: &Edge| Gaussian::flat(&tree.variables()[e.variable].spec);
         let mut cold: Vec<Gaussian> = tree.edges().iter().map(flat).collect();
-        let (mut next, _) = attempt(tree, &mut cold, options, watch, reduces)?;
-        next.steps += report.steps;
-        next.evaluations += report.evaluations;
-        messages.clone_from_slice(&cold);
-        report = next;
+        let mut next = attempt(tree, &mut cold, options, watch, reduces)?;
+        if next.leapt {
+            next.judge(&verdict(tree, &cold)?);
+        }
+        next.report.steps += best.report.steps;
+        next.report.evaluations += best.report.evaluations;
+        if best.is_open() || (!next.is_open() && next.gap < best.gap) {
+            messages.clone_from_slice(&cold);
+            best = next;
+        } else {
+            best.report.steps = next.report.steps;
+            best.report.evaluations = next.report.evaluations;
+        }
     }
-    Ok(report)
+    Ok(best.report)
 }
 
-/// One splitting, at the precisions of the messages, and whether its places have grown beyond all measure.
+/// How a splitting ended.
+struct Attempt {
+    report: FallbackReport,
+    /// Between energy and objective.
+    gap: f64,
+    /// Places have grown beyond all measure.
+    leapt: bool,
+}
+
+impl Attempt {
+    /// It came to a bound.
+    fn is_open(&self) -> bool {
+        matches!(self.report.end, FallbackEnd::Limit { .. })
+    }
+
+    /// Places beyond all measure are no minimiser where the energy falls without bound, or is lower elsewhere.
+    fn judge(&mut self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Falls { factor, variable } => {
+                self.report.end = FallbackEnd::NoMinimum {
+                    factor: factor.clone(),
+                    variable: variable.clone(),
+                };
+            }
+            Verdict::Above if self.report.end == FallbackEnd::Stationary => {
+                self.report.end = limit(self.report.evaluations);
+            }
+            Verdict::Above | Verdict::Open => {}
+        }
+    }
+
+    /// It is at a minimiser, but large precisions leave the objective with too few digits.
+    fn is_coarse(&self) -> bool {
+        self.report.end == FallbackEnd::Stationary && self.gap.is_finite() && self.gap > AGREEMENT
+    }
+}
+
+/// One splitting, at the precisions of the messages.
 fn attempt(
     tree: &Tree,
     messages: &mut [Gaussian],
     options: &Options,
     watch: &mut dyn Watch<Gaussian>,
     reduces: bool,
-) -> Result<(FallbackReport, bool), RunError> {
+) -> Result<Attempt, RunError> {
     let mut splitting = Splitting::new(tree, messages);
     let mut pace = Pace::new(splitting.weights(), reduces);
     let (mut rest, goal) = (Rest::default(), COARSER * options.tolerance);
     let mut tolerance = goal;
-    let (end, sweep_residual) = loop {
+    let (end, sweep_residual, gap) = loop {
         let end = splitting.run((&mut pace, &mut rest), tolerance, messages, watch)?;
         splitting.messages_into(messages)?;
         let settled = end == FallbackEnd::Stationary;
@@ -116,9 +158,9 @@ fn attempt(
             FallbackEnd::Stopped(_) => end,
             _ if is_minimiser => FallbackEnd::Stationary,
             FallbackEnd::Limit { .. } => end,
-            _ => splitting.limit(),
+            _ => limit(splitting.evaluations),
         };
-        break (end, moved);
+        break (end, moved, gap);
     };
     let report = FallbackReport {
         method: "splitting",
@@ -131,7 +173,8 @@ fn attempt(
         went_back: false,
         end,
     };
-    Ok((report, splitting.has_leapt()))
+    let leapt = splitting.has_leapt();
+    Ok(Attempt { report, gap, leapt })
 }
 
 impl Splitting<'_> {
@@ -184,13 +227,11 @@ impl Splitting<'_> {
             pace.advance(&mut self.s, (&self.gap, &self.plain), norm, slow);
         }
         self.evaluate()?;
-        Ok(self.limit())
+        Ok(limit(self.evaluations))
     }
+}
 
-    fn limit(&self) -> FallbackEnd {
-        FallbackEnd::Limit {
-            bound: "evaluations",
-            reached: self.evaluations,
-        }
-    }
+fn limit(reached: usize) -> FallbackEnd {
+    let bound = "evaluations";
+    FallbackEnd::Limit { bound, reached }
 }
