@@ -61,7 +61,13 @@ impl Solution {
     pub(super) fn change_of_energies(&self, tree: &Tree, fraction: f64) -> f64 {
         let moved = |(place, free): (&Vec<f64>, bool)| {
             let step = fraction * mean_square(place).sqrt();
-            let sign = |i: usize| if i.count_ones() % 2 == 0 { step } else { -step };
+            let sign = |i: usize| {
+                if i.count_ones().is_multiple_of(2) {
+                    step
+                } else {
+                    -step
+                }
+            };
             let all = place.iter().enumerate().map(|(i, x)| x + sign(i));
             free.then(|| all.collect())
         };
