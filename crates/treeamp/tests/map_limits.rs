@@ -140,9 +140,8 @@ fn energies_without_a_lower_bound_have_no_minimiser() {
         for delta in [0.0, 1e-4, 0.1] {
             let what = format!("{m} x {n}, {delta:e}");
             falls(&regression(tilt(1.0).iid(n), &w, delta, &y), "tilt", &what);
-            if delta > 0.0 {
-                falls(&regression(tilt(1e-6).iid(n), &w, delta, &y), "tilt", &what);
-            }
+            falls(&regression(tilt(1e-6).iid(n), &w, delta, &y), "tilt", &what);
+            // without noise this one is said to be infeasible: far away constraints have no digits left
             if m == 30 && delta > 0.0 {
                 let tree = regression(lopsided(2.0).iid(n), &w, delta, &y);
                 falls(&tree, "lopsided", &what);

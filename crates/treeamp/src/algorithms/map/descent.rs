@@ -2,8 +2,8 @@
 //! with an energy that falls along $d$ as far as one looks. Accelerated ones leap to where nothing has digits, and find that
 //! factors agree there.
 
-use super::agreement::solution_of;
-use super::solution::{Solution, undetermined};
+use super::agreement::{beliefs_of, solution_of};
+use super::solution::{Solution, believed, undetermined};
 use super::steps::Splitting;
 use crate::belief::{Gaussian, mean_square};
 use crate::error::RunError;
@@ -64,7 +64,9 @@ fn fall_at(
         let mut place = || {
             splitting.step()?;
             splitting.messages_into(&mut messages)?;
-            Ok::<_, RunError>(solution_of(tree, &messages).ok())
+            // a constraint on the other side of a penalty holds where the messages meet
+            let met = || believed(tree, &beliefs_of(tree, &messages));
+            Ok::<_, RunError>(solution_of(tree, &messages).or_else(|_| met()).ok())
         };
         let (Some(here), Some(next)) = (place()?, place()?) else {
             continue;

@@ -153,7 +153,26 @@ pub(super) fn placed(
     for f in tree.order() {
         placing.place_outputs(*f);
     }
-    let places = placing.finish();
+    solution_at(tree, placing.finish())
+}
+
+/// The solution with all variables that no channel makes of others where the messages have them together, penalties or not.
+///
+/// # Errors
+/// Constraints that do not hold together.
+pub(super) fn believed(tree: &Tree, beliefs: &[Vec<f64>]) -> Result<Solution, RunError> {
+    let own = beliefs.iter().zip(undetermined(tree));
+    let mut placing = Placing {
+        tree,
+        messages: &[],
+        beliefs,
+        places: own.map(|(x, free)| free.then(|| x.clone())).collect(),
+    };
+    tree.order().iter().for_each(|f| placing.place_outputs(*f));
+    solution_at(tree, placing.finish())
+}
+
+fn solution_at(tree: &Tree, places: Vec<Vec<f64>>) -> Result<Solution, RunError> {
     let mut energies = Vec::new();
     for (factor, energy) in energies_at(tree, &places) {
         let factor = factor.to_owned();

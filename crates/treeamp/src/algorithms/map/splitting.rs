@@ -32,6 +32,8 @@ const COARSER: f64 = 100.0;
 /// Where the energy of the minimiser is not yet the objective, it goes on to this fraction of the tolerance, and again, down
 /// to the rounding of a solve.
 const FINEST: f64 = 1e-13;
+/// There is nothing left to do at this residual.
+const DONE: f64 = 1e-12;
 /// Energy and objective that differ by more than this fraction of the energies are not at a minimiser, whatever the residual.
 const NO_MINIMISER: f64 = 1e-6;
 /// Progress is a residual below this fraction of the best.
@@ -120,9 +122,10 @@ impl Attempt {
         }
     }
 
-    /// It is at a minimiser, but large precisions leave the objective with too few digits.
+    /// It is at a minimiser, with nothing left to do, but large precisions leave the objective with too few digits.
     fn is_coarse(&self) -> bool {
-        self.report.end == FallbackEnd::Stationary && self.gap.is_finite() && self.gap > AGREEMENT
+        let done = self.report.end == FallbackEnd::Stationary && self.report.residual <= DONE;
+        done && self.gap.is_finite() && self.gap > AGREEMENT
     }
 }
 
