@@ -123,8 +123,9 @@ fn size(small: usize, full: usize) -> usize {
     }
 }
 
-/// The student is the teacher: less than one update in a thousand beyond the limit. Of 4,500 in the full version one was when this was
-/// measured, with 20,357 evaluations.
+/// The student is the teacher: at most 19,259 evaluations in the 4,500 updates of the full version when this was measured.
+/// (Of 9,000 more, from two other seeds, one was beyond the limit, with 20,880.) Three of the 4,500 differ by more than 1e-8 from what
+/// tolerances a thousand times tighter give, by 1.1e-7 at most.
 #[test]
 fn bayes_optimal_updates() {
     let laws = laws();
@@ -135,14 +136,13 @@ fn bayes_optimal_updates() {
         (laws[draw.student].clone(), None, draw)
     });
     let counts = counts(pairs);
-    let beyond: Vec<_> = counts.iter().filter(|c| c.0 > LIMIT).collect();
-    assert!(beyond.len() * 1000 <= counts.len(), "{beyond:?}");
     let (most, at) = &counts[counts.len() - 1];
-    assert!(*most <= LIMIT + LIMIT / 20, "{at}: {most} evaluations");
+    assert!(*most <= LIMIT, "{at}: {most} evaluations");
 }
 
-/// A student of its own, its evaluations and the teacher's together: one in a hundred beyond the limit. Of 1,200 in the full version 6 were
-/// when this was measured, the largest with 28,448. Students of two outputs (sign, door) are not asked at pairs of fields at all.
+/// A student of its own, its evaluations and the teacher's together: at most 19,925 in the 1,200 updates of the full version when this was
+/// measured. (Of 4,800 more, from four other seeds, two were beyond the limit, with 21,140 and 21,350.) Students of two outputs (sign, door)
+/// are not asked at pairs of fields at all.
 #[test]
 fn mismatched_updates() {
     let laws = laws();
@@ -152,11 +152,8 @@ fn mismatched_updates() {
         (laws[draw.student].clone(), Some(teacher), draw)
     });
     let counts = counts(pairs);
-    let beyond: Vec<_> = counts.iter().filter(|c| c.0 > LIMIT).collect();
-    println!("{} of {} beyond {LIMIT}", beyond.len(), counts.len());
-    assert!(beyond.len() * 100 <= counts.len(), "{beyond:?}");
     let (most, at) = &counts[counts.len() - 1];
-    assert!(*most <= LIMIT + LIMIT / 2, "{at}: {most} evaluations");
+    assert!(*most <= LIMIT, "{at}: {most} evaluations");
 }
 
 /// One field: priors facing one another, at most 2,000 evaluations of either law.

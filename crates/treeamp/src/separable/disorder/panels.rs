@@ -25,6 +25,9 @@ pub(super) const INNER: f64 = 1e-9;
 const HIDDEN: f64 = 1e-7;
 /// Panels at which refinement stops.
 const MAX_PANELS: usize = 400;
+/// Panels that are longer than a neighbour by this factor, and whose error is too large by the second, are cut next to it.
+const GRADED: f64 = 10.0;
+const FAR: f64 = 100.0;
 /// Margin of the extrapolated error.
 const SAFETY: f64 = 30.0;
 /// Factor of the square of the last pair over the mean.
@@ -186,15 +189,20 @@ impl<const K: usize> Panel<K> {
     }
 
     fn is_narrow(&self) -> bool {
-        self.hi.place - self.lo.place <= 1e-13 * (self.hi.place.abs() + self.lo.place.abs())
+        self.width() <= 1e-13 * (self.hi.place.abs() + self.lo.place.abs())
     }
 
-    /// Where to cut the panel, given the totals.
+    fn width(&self) -> f64 {
+        self.hi.place - self.lo.place
+    }
+
+    /// Where to cut the panel, given the totals and the widths of its neighbours.
     fn cuts(
         &self,
         f: &mut impl FnMut(f64) -> Sample<K>,
         total: &[f64; K],
         effort: &Effort<K>,
+        near: [f64; 2],
     ) -> Vec<f64> {
         if self.is_narrow() {
             return Vec::new();
@@ -204,10 +212,30 @@ impl<const K: usize> Panel<K> {
         {
             return around_step(f, self.lo, self.hi, j);
         }
-        if (0..K).any(|k| self.error[k] > effort.tolerance * total[k]) {
-            return vec![0.5 * (self.lo.place + self.hi.place)];
+        let beyond = |factor: f64| {
+            let tolerance = factor * effort.tolerance;
+            (0..K).any(|k| self.error[k] > tolerance * total[k])
+        };
+        if !beyond(1.0) {
+            return Vec::new();
         }
-        Vec::new()
+        vec![if beyond(FAR) {
+            self.graded(near)
+        } else {
+            0.5 * (self.lo.place + self.hi.place)
+        }]
+    }
+
+    /// The middle, or, beside a panel that is much shorter, the geometric mean of both: what happens there is on its scale.
+    fn graded(&self, [left, right]: [f64; 2]) -> f64 {
+        let width = self.width();
+        if left.min(right) * GRADED >= width {
+            0.5 * (self.lo.place + self.hi.place)
+        } else if left < right {
+            self.lo.place + (left * width).sqrt()
+        } else {
+            self.hi.place - (right * width).sqrt()
+        }
     }
 }
 
@@ -266,8 +294,10 @@ pub(super) fn integrate<const K: usize>(
             size.max(effort.floor[k])
         });
         let mut next = Vec::with_capacity(panels.len() + 8);
-        for p in &panels {
-            let cuts = p.cuts(f, &total, &effort);
+        for (i, p) in panels.iter().enumerate() {
+            let before = i.checked_sub(1).and_then(|i| panels.get(i));
+            let near = [before, panels.get(i + 1)].map(|p| p.map_or(f64::INFINITY, Panel::width));
+            let cuts = p.cuts(f, &total, &effort, near);
             if cuts.is_empty() {
                 next.push(*p);
                 continue;

@@ -7,7 +7,7 @@ use crate::scalar::Piece;
 
 /// Odds that change faster than this across a piece are sudden, and cuts are laid around the change at this distance times the
 /// inverse of the rate.
-const SUDDEN: f64 = 3.0;
+pub(super) const SUDDEN: f64 = 3.0;
 const AROUND: f64 = 8.0;
 const FAR: f64 = 25.0;
 /// Sudden changes that are rare enough for the trapezoidal rule to be tried.
@@ -48,9 +48,9 @@ pub(super) struct Rival {
 }
 
 impl Rival {
-    /// A change that the trapezoidal rule does not see.
-    pub fn is_near(&self) -> bool {
-        self.rate >= SUDDEN && self.place.abs() < NEAR
+    /// A change of at least this rate that the trapezoidal rule does not see.
+    pub fn is_near(&self, rate: f64) -> bool {
+        self.rate >= rate && self.place.abs() < NEAR
     }
 }
 

@@ -11,13 +11,13 @@
 
 use std::cell::Cell;
 
-use super::across::trapezoid;
+use super::across::{Axis, trapezoid};
 use super::breaks::Breaks;
 use super::changes::{Hypotheses, Path};
 use super::channel::{Pair, X, Z};
 use super::panels::{Effort, Sample, integrate};
 use super::piece::{Slice, Tube};
-use super::rivals::{Rival, cuts, meeting, places};
+use super::rivals::{Rival, SUDDEN, cuts, meeting, places};
 use super::segments::{HERMITE, Kind, Segment, quadratic_rule, segments};
 use super::{COUNT, D1, D2, Field, M, Q0, V};
 use crate::math::special::normal_density;
@@ -29,9 +29,13 @@ pub(super) const REACH: f64 = 9.0;
 const TAIL: f64 = 7.0;
 /// Averages across that are taken by panels once the trapezoidal rule has failed.
 const WAIT: u32 = 12;
+/// Rates from which on a student's change is followed in a variable of its own.
+const SHARP_CHANGE: f64 = 1.5;
 /// Relative error across a piece and along it, as it is estimated: variances are then within 4e-9 of those at tighter settings.
 pub(super) const TOLERANCE: f64 = 1e-8;
 const ALONG: f64 = 1.5e-8;
+/// The same along a piece of the teacher's own.
+const OWN: f64 = 2e-8;
 /// The same along a piece for the potential of a student that is not the teacher, which is large where fields are.
 const POTENTIAL: f64 = 2e-9;
 /// How much smaller they are where the input is hardly seen and most of a piece looks alike.
@@ -103,7 +107,8 @@ impl<'a> Tubes<'a> {
             student: Hypotheses::of(pair),
             tolerance: match (pair.target, pair.at[Z].m_hat * pair.tau0[Z] < CLEAR[Z]) {
                 (None, _) if !pair.bayes => [TOLERANCE, POTENTIAL],
-                (_, true) if pair.bayes => [TOLERANCE, ALONG].map(|x| FAINT * x),
+                (_, true) if pair.bayes => [TOLERANCE, OWN].map(|x| FAINT * x),
+                _ if pair.bayes => [TOLERANCE, OWN],
                 _ => [TOLERANCE, ALONG],
             },
             wait: Cell::new(0),
@@ -280,25 +285,9 @@ impl<'a> Tubes<'a> {
         if let Some(segments) = segments(&rivals) {
             return self.by_segments(tube, t, &slice, &path, (&segments, floor));
         }
-        let fastest = rivals.iter().fold(0.0, |rate: f64, r| rate.max(r.rate));
-        // where it failed for a neighbour it is not tried at once again
-        let wait = self.wait.get();
-        if wait == 0 && !rivals.iter().any(Rival::is_near) {
-            // the teacher's own rivals are only the nearest
-            let quiet = if self.pair.bayes {
-                REACH
-            } else {
-                rivals
-                    .iter()
-                    .fold(0.0, |far: f64, r| far.max(r.place.abs()))
-                    + 2.0
-            };
-            if let Some(sums) = trapezoid(sample, &floor, fastest, quiet) {
-                return sums;
-            }
-            self.wait.set(WAIT);
+        if let Some(sums) = self.by_trapezoid(sample, &floor, &rivals) {
+            return sums;
         }
-        self.wait.set(self.wait.get().saturating_sub(1));
         let effort = Effort {
             monitored: None,
             floor,
@@ -307,6 +296,38 @@ impl<'a> Tubes<'a> {
         };
         let cuts = cuts(&rivals);
         integrate(&mut |n| Sample::plain(sample(n)), &cuts, effort)
+    }
+
+    /// The same by the trapezoidal rule, in the noise or around the one change that is sharp; where it failed for a neighbour it is not
+    /// tried at once again.
+    fn by_trapezoid(
+        &self,
+        f: &mut impl FnMut(f64) -> [f64; COUNT],
+        floor: &[f64; COUNT],
+        rivals: &[Rival],
+    ) -> Option<[f64; COUNT]> {
+        let bayes = self.pair.bayes;
+        let far = |far: f64, r: &Rival| far.max(r.place.abs());
+        // the teacher's own rivals are only the nearest
+        let quiet = if bayes {
+            REACH
+        } else {
+            rivals.iter().fold(0.0, far) + 2.0
+        };
+        let mut sharp = rivals.iter().filter(|r| r.rate >= SHARP_CHANGE);
+        let one = if bayes { None } else { sharp.next() };
+        let fastest = rivals.iter().fold(0.0, |rate: f64, r| rate.max(r.rate));
+        let near = if bayes { SUDDEN } else { SHARP_CHANGE };
+        if self.wait.get() == 0 && !rivals.iter().any(|r| r.is_near(near)) {
+            let sums = trapezoid(f, floor, &Axis::plain(fastest), quiet);
+            if sums.is_some() {
+                return sums;
+            }
+            self.wait.set(WAIT);
+        }
+        self.wait.set(self.wait.get().saturating_sub(1));
+        let one = one.filter(|_| sharp.next().is_none())?;
+        trapezoid(f, floor, &Axis::around(one.place, one.rate), quiet)
     }
 
     /// The same where all that is averaged is a polynomial of degree two in the noise.
