@@ -322,6 +322,14 @@ impl FactorError {
     }
 }
 
+impl RunError {
+    /// A factor that failed, for good.
+    pub(crate) fn is_failed_factor(&self) -> bool {
+        let failed = |source: &FactorError| matches!(source, FactorError::Failed(_));
+        matches!(self, Self::Factor { source, .. } if failed(source))
+    }
+}
+
 /// A belief that a factor cannot handle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefusedBelief {
@@ -434,6 +442,16 @@ pub enum RunError {
         factor: String,
         /// Its energy.
         energy: f64,
+    },
+    /// Energies without a lower bound.
+    #[error(
+        "no minimiser: expected energies with a lower bound, got one of factor `{factor}` that falls without bound along variable `{variable}`"
+    )]
+    NoMinimum {
+        /// The factor.
+        factor: String,
+        /// Its variable.
+        variable: String,
     },
     /// A fixed point that an answer depends on was not reached.
     #[error("could not reach {what}: {termination}")]

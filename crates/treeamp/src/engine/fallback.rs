@@ -69,6 +69,13 @@ pub enum FallbackEnd {
     /// The free energy falls without bound as the variance of one variable vanishes and others do not:
     /// [`FallbackReport::descent`] is the certificate.
     Unbounded,
+    /// The energy falls without bound: there is no minimiser.
+    NoMinimum {
+        /// The factor whose energy falls.
+        factor: String,
+        /// Its variable.
+        variable: String,
+    },
     /// It reached a bound first.
     Limit {
         /// What is bounded: steps, evaluations, the accuracy of its arithmetic.
@@ -86,6 +93,10 @@ impl std::fmt::Display for FallbackEnd {
             Self::Stationary => f.write_str("stationary point"),
             Self::Recovered => f.write_str("perfect recovery"),
             Self::Unbounded => f.write_str("the free energy falls without bound"),
+            Self::NoMinimum { factor, variable } => write!(
+                f,
+                "the energy of factor `{factor}` falls without bound along variable `{variable}`"
+            ),
             Self::Limit { bound, reached } => write!(f, "bound reached: {reached} {bound}"),
             Self::Stopped(reason) => write!(f, "stopped: {reason}"),
         }
@@ -255,6 +266,8 @@ impl<A: Algorithm> Engine<'_, A> {
                 Ok(Handover::Done(Some(done)))
             }
             Err(error) if self.options.fallback == Fallback::Forced => Err(error),
+            // one that starts from anywhere would have gone on: a factor that fails there is what the sweeps stumbled over
+            Err(error) if A::FALLS_BACK_FROM_ANYWHERE && error.is_failed_factor() => Err(error),
             Err(error) => Ok(Handover::Refused(more, error)),
         }
     }
@@ -362,6 +375,13 @@ fn end_of(done: &FallbackReport, sweeps: usize) -> Termination {
             bound,
             reached: *reached,
         },
+        FallbackEnd::NoMinimum { factor, variable } => Termination::Diverging(Divergence {
+            sweep: sweeps,
+            factor: Some(factor.clone()),
+            variable: Some(variable.clone()),
+            direction: None,
+            reason: "the energy falls without bound, there is no minimiser".to_owned(),
+        }),
         FallbackEnd::Stopped(reason) => Termination::Stopped(reason.clone()),
     }
 }

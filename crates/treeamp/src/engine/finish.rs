@@ -185,8 +185,15 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 }
 
-/// A double loop that ended on its way has no evidence: its free energy is one where factors agree.
+/// A double loop that ended on its way has no evidence: its free energy is one where factors agree. An energy without a
+/// lower bound has no least value.
 fn unfinished(fallback: Option<&FallbackReport>) -> Option<RunError> {
+    if let Some(FallbackEnd::NoMinimum { factor, variable }) = fallback.map(|f| &f.end) {
+        return Some(RunError::NoMinimum {
+            factor: factor.clone(),
+            variable: variable.clone(),
+        });
+    }
     let done = fallback.filter(|f| !f.went_back && !f.free_energy.is_empty())?;
     let unfinished = matches!(done.end, FallbackEnd::Limit { .. } | FallbackEnd::Unbounded);
     unfinished.then(|| RunError::NotReached {

@@ -156,12 +156,12 @@ fn check_algorithm_beliefs<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<(
 
 fn check_beliefs(tree: &Tree) -> Result<(), RunError> {
     let mut refused = Vec::new();
+    let exact = exact_ends(tree);
     for (f, node) in tree.factors().iter().enumerate() {
         let ports = tree.port_specs(f);
-        let plain = ports.iter().all(|p| p.structure == Structure::Isotropic);
-        let exact = (0..ports.len()).filter(|p| !plain && is_exact(tree, node.edges[*p]));
+        let known = (0..ports.len()).filter(|p| exact.get(node.edges[*p]) == Some(&true));
         let checked = node.factor.check_beliefs(&ports);
-        let checked = exact.fold(checked, |ok, p| {
+        let checked = known.fold(checked, |ok, p| {
             ok.and_then(|()| node.factor.check_exact(&ports, p))
         });
         if let Err(error) = checked {
@@ -181,24 +181,55 @@ fn check_beliefs(tree: &Tree) -> Result<(), RunError> {
     Err(RunError::Belief { refused })
 }
 
-/// The variable of an edge is told exactly by another factor of its own: an observation without noise.
-fn is_exact(tree: &Tree, edge: usize) -> bool {
+/// For every edge, whether other factors tell its variable exactly: an observation without noise, or one behind channels
+/// that pass it on. Empty where all beliefs are isotropic or diagonal, which take that.
+fn exact_ends(tree: &Tree) -> Vec<bool> {
+    let simple = |s: Structure| matches!(s, Structure::Isotropic | Structure::Diagonal);
+    if tree.variables().iter().all(|v| simple(v.spec.structure)) {
+        return Vec::new();
+    }
+    let count = tree.edges().len();
+    let mut told: Vec<bool> = (0..count).map(|e| is_observed_exactly(tree, e)).collect();
+    let heard = |told: &[bool], e: usize| {
+        let edges = &tree.variables()[tree.edges()[e].variable].edges;
+        edges.iter().any(|o| *o != e && told[*o])
+    };
+    // as often as something new is told
+    loop {
+        let before = told.clone();
+        for (f, node) in tree.factors().iter().enumerate() {
+            let ports = tree.port_specs(f);
+            for (from, e) in node.edges.iter().enumerate() {
+                if !heard(&before, *e) {
+                    continue;
+                }
+                for (to, other) in node.edges.iter().enumerate() {
+                    let passes = || node.factor.passes_exact(&ports, from, to);
+                    told[*other] |= to != from && !told[*other] && passes();
+                }
+            }
+        }
+        if told == before {
+            return (0..count).map(|e| heard(&told, e)).collect();
+        }
+    }
+}
+
+/// The factor of an edge is an observation without noise.
+fn is_observed_exactly(tree: &Tree, edge: usize) -> bool {
     let variable = &tree.variables()[tree.edges()[edge].variable];
-    variable.edges.iter().filter(|o| **o != edge).any(|other| {
-        let node = &tree.factors()[tree.edges()[*other].factor];
-        let rule = node.factor.posterior().filter(|r| r.is_constant());
-        let Some(rule) = rule.filter(|_| node.edges.len() == 1) else {
-            return false;
-        };
-        // one number tells as much as a matrix
-        let spec = SignalSpec {
-            structure: Structure::Isotropic,
-            ..variable.spec.clone()
-        };
-        let (nothing, mut said) = ([Gaussian::flat(&spec)], Gaussian::flat(&spec));
-        let mut work = vec![0.0; node.factor.workspace_len(std::slice::from_ref(&spec))];
-        let sent =
-            PosteriorRule::message(rule, Incoming::new(&nothing, &[0]), 0, &mut said, &mut work);
-        sent.is_ok() && said.is_pinned()
-    })
+    let node = &tree.factors()[tree.edges()[edge].factor];
+    let rule = node.factor.posterior().filter(|r| r.is_constant());
+    let Some(rule) = rule.filter(|_| node.edges.len() == 1) else {
+        return false;
+    };
+    // one number tells as much as a matrix
+    let spec = SignalSpec {
+        structure: Structure::Isotropic,
+        ..variable.spec.clone()
+    };
+    let (nothing, mut said) = ([Gaussian::flat(&spec)], Gaussian::flat(&spec));
+    let mut work = vec![0.0; node.factor.workspace_len(std::slice::from_ref(&spec))];
+    let sent = PosteriorRule::message(rule, Incoming::new(&nothing, &[0]), 0, &mut said, &mut work);
+    sent.is_ok() && said.is_pinned()
 }

@@ -140,6 +140,12 @@ pub trait Factor: Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// What is known exactly at port `from` makes the variable at port `to` known exactly; by default it does not. The
+    /// planner follows exact observations by this.
+    fn passes_exact(&self, _ports: &[SignalSpec], _from: usize, _to: usize) -> bool {
+        false
+    }
+
     /// How many `f64` it keeps from sweep to sweep, for the signals at its ports.
     fn workspace_len(&self, _ports: &[SignalSpec]) -> usize {
         0

@@ -8,6 +8,7 @@ use crate::error::FactorError;
 use crate::factor::{ALL_STRUCTURES, FEASIBLE};
 
 mod channel;
+mod components;
 mod disorder;
 mod likelihood;
 mod parts;
@@ -16,6 +17,7 @@ mod penalty;
 mod prior;
 mod proximal;
 mod rows;
+mod softening;
 mod view;
 
 pub use channel::channel_observed;

@@ -4,43 +4,19 @@ use std::sync::Arc;
 
 use super::prior::listed;
 use super::proximal::{message_from_mode, no_mode};
+use super::softening::{IDLE, OWN, TURNS, nearly_pinned, note_fraction, width};
 use super::{Penalty, gaussian_message, law_structures};
 use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure, mean_square};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{Arity, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule};
 use crate::scalar::{ScalarView, Tilt, Tilted};
 
-/// Places in the workspace: updates in a row without an active coordinate; the active fraction $va$ at the last update, the
-/// sign of its last change, how often that has turned, and the change at the last turn.
-const IDLE: usize = 0;
-const FRACTION: usize = 1;
-const SIGN: usize = 2;
-const TURNS: usize = 3;
-const SWING: usize = 4;
-/// A change of the active fraction that counts, relative.
-const CHANGE: f64 = 1e-4;
-/// A swing below this fraction of the one before settles by itself: its turn does not count. (Recorded total variation
-/// runs and classification settle with 0.6; with 0.3 the former do not, with 0.9 one of 20 of the latter.)
-const SHRINKING: f64 = 0.6;
-/// Turns before corners are softened, the width to begin with, relative to $b$, turns after which it doubles, and its end.
-/// The mode does not depend on the width. Narrow ones are slow: half the components of a gradient in two dimensions are
-/// free, and where fewer are active, precisions grow until next to nothing moves, at the mode or not. (Twelve runs of total
-/// variation in two dimensions settle within 111 sweeps; with 1e-3, doubled after two turns, two of them not within 1000.
-/// With a patience of 24 turns they stop before the mode.)
-const PATIENCE: f64 = 8.0;
-const NARROWEST: f64 = 0.01;
-const DOUBLING: f64 = 1.0;
-const WIDEST: f64 = 0.5;
-/// Without an active coordinate, a variance falls by this with every update, and ends at this fraction of $1/a$: among Bayesian
-/// factors a pin could not be left again.
-const FALL: f64 = 0.3;
-const NEARLY_PINNED: f64 = 1e-9;
-
 /// A penalty on a signal, as a factor.
 #[derive(Debug, Clone)]
 pub struct Penalised<P> {
     law: P,
     place: Place,
+    sharp: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -57,7 +33,16 @@ pub(super) enum Place {
 
 impl<P: Penalty> Penalised<P> {
     pub(super) fn new(law: P, place: Place) -> Self {
-        Self { law, place }
+        let sharp = false;
+        Self { law, place, sharp }
+    }
+
+    /// Never softens its corners among Bayesian factors, whose messages are then those of the printed equations (TV-VAMP) in
+    /// every sweep, and need not settle: curvatures jump.
+    #[must_use]
+    pub fn sharp(mut self) -> Self {
+        self.sharp = true;
+        self
     }
 
     /// The penalty.
@@ -96,15 +81,27 @@ impl<P: Penalty> Penalised<P> {
             .filter(|_| v < f64::INFINITY)
             .or(v.is_nan().then_some(v));
         if let Some(got) = broken {
-            return Err(FactorError::Failed(format!(
-                "at precision {a:e}, expected a number from the proximal map of `{}` and its derivative, got {got}",
-                self.law.name()
-            )));
+            return Err(self.broken(a, got));
         }
         if v < f64::INFINITY {
             return Ok(v);
         }
         Err(no_mode(self.law.name(), a))
+    }
+
+    pub(super) fn nominal(&self) -> Tilt {
+        self.law.nominal(self.shape())
+    }
+
+    pub(super) fn energy_at(&self, x: &[f64]) -> f64 {
+        self.law.energy(self.shape(), x)
+    }
+
+    pub(super) fn broken(&self, a: f64, got: f64) -> FactorError {
+        FactorError::Failed(format!(
+            "at precision {a:e}, expected a number from the proximal map of `{}` and its derivative, got {got}",
+            self.law.name()
+        ))
     }
 }
 
@@ -118,8 +115,12 @@ impl<P: Penalty> Penalised<P> {
         mut adjusted: impl FnMut(f64) -> f64,
     ) -> Result<(), FactorError> {
         let constant = self.law.as_gaussian();
-        let own = constant.or_else(|| x.is_flat().then(|| self.law.nominal(self.shape())));
+        let own = constant.or_else(|| x.is_flat().then(|| self.nominal()));
         if let Some(own) = own {
+            if own.b.is_nan() {
+                // of the map at unit step and zero
+                return Err(self.broken(1.0, own.b));
+            }
             out.set_precision(own.a);
             out.linear.fill(own.b);
             return Ok(());
@@ -136,27 +137,23 @@ impl<P: Penalty> Penalised<P> {
     /// may lie across it. While the active fraction goes up and down, corners are softened, more and more.
     fn soft(&self, x: &Gaussian, v: f64, work: &mut [f64]) -> f64 {
         let a = x.precision.scalar();
-        let v = self.softened(x, v, work[TURNS]);
-        let change = v * a - work[FRACTION];
-        if change.abs() > CHANGE * work[FRACTION].max(v * a) {
-            if change * work[SIGN] < 0.0 {
-                let swing = change.abs() / work[FRACTION].max(v * a);
-                work[TURNS] += f64::from(swing > SHRINKING * work[SWING]);
-                work[SWING] = swing;
-            }
-            work[SIGN] = change.signum();
-        }
-        work[FRACTION] = v * a;
+        let v = self.softened(x, v, self.width(work));
+        note_fraction(v * a, work);
         work[IDLE] = if v == 0.0 { work[IDLE] + 1.0 } else { 0.0 };
         if v == 0.0 && a > 0.0 {
-            FALL.powf(work[IDLE]).max(NEARLY_PINNED) / a
+            nearly_pinned(a, work[IDLE])
         } else {
             v
         }
     }
 
-    fn softened(&self, x: &Gaussian, v: f64, turns: f64) -> f64 {
-        let Some(width) = width(turns) else {
+    /// The width of its corners, if they are softened.
+    pub(super) fn width(&self, work: &[f64]) -> Option<f64> {
+        width(work[TURNS]).filter(|_| !self.sharp)
+    }
+
+    fn softened(&self, x: &Gaussian, v: f64, width: Option<f64>) -> f64 {
+        let Some(width) = width else {
             return v;
         };
         let h = width * mean_square(&x.linear).sqrt();
@@ -165,12 +162,6 @@ impl<P: Penalty> Penalised<P> {
             .softened(self.shape(), x.precision.scalar(), &x.linear, h);
         soft.filter(|_| h > 0.0).unwrap_or(v)
     }
-}
-
-/// The width of corners after so many turns, if they are softened.
-fn width(turns: f64) -> Option<f64> {
-    let doubled = NARROWEST * 2_f64.powf(((turns - PATIENCE) / DOUBLING).floor());
-    (turns >= PATIENCE).then(|| doubled.min(WIDEST))
 }
 
 impl<P: Penalty> Factor for Penalised<P> {
@@ -219,19 +210,23 @@ impl<P: Penalty> Factor for Penalised<P> {
         Ok(Some(Arc::new(Self {
             law: self.law.clone(),
             place: Place::End(input.shape.clone()),
+            sharp: self.sharp,
         })))
     }
 
     fn structures(&self) -> &'static [Structure] {
         if self.law.as_gaussian().is_some() {
             law_structures::<f64>(true)
+        } else if self.law.component(1.0, 0.0).is_some() {
+            law_structures::<f64>(false)
         } else {
             &[Structure::Isotropic]
         }
     }
 
-    fn workspace_len(&self, _: &[SignalSpec]) -> usize {
-        5
+    fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
+        let diagonal = ports.iter().filter(|p| p.structure == Structure::Diagonal);
+        OWN + diagonal.map(SignalSpec::len).sum::<usize>()
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -265,6 +260,9 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         if x.structure() == Structure::Isotropic {
             return Ok(self.envelope(incoming, work)?.0);
         }
+        if self.law.as_gaussian().is_none() {
+            return self.component_potential(x);
+        }
         let mut total = gaussian_message::<f64>(x, |_| self.law.as_gaussian())?;
         total.add_assign(x);
         let spec = SignalSpec {
@@ -277,7 +275,7 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
     }
 
     fn rounded(&self, work: &[f64]) -> Option<f64> {
-        width(work[TURNS])
+        self.width(work)
     }
 
     /// Its turns are never enough.
@@ -297,6 +295,9 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         work: &mut [f64],
     ) -> Result<(), FactorError> {
         let x = incoming.get(0);
+        if x.structure() == Structure::Diagonal && self.law.as_gaussian().is_none() {
+            return self.soft_components(x, out, work);
+        }
         let mut none = 0.0;
         self.outgoing(x, out, &mut none, |v| self.soft(x, v, work))
     }
@@ -311,6 +312,9 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         let x = incoming.get(0);
         if x.structure() == Structure::Isotropic {
             return self.mode(incoming, target, out, work);
+        }
+        if self.law.as_gaussian().is_none() {
+            return self.component_moments(x, out);
         }
         let mut total = gaussian_message::<f64>(x, |_| self.law.as_gaussian())?;
         total.add_assign(x);

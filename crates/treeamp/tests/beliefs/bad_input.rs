@@ -226,3 +226,53 @@ fn very_large_beliefs_say_how_large() {
     let numbers = (1_u128 << 80) + (1 << 40);
     assert!(text.contains(&(8 * 8 * numbers).to_string()), "{text}");
 }
+
+/// The same where exactness comes through other channels, or where a matrix loses some of its input: no run begins that the
+/// first sweep would break off.
+#[test]
+fn exact_outputs_are_followed_through_channels() {
+    let chain = |matrices: &[Matrix]| {
+        let n = matrices[0].cols();
+        let mut z = normals(n, 3);
+        let mut model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n)) >> var("x0").full();
+        for (k, w) in matrices.iter().enumerate() {
+            let mut next = vec![0.0; w.rows()];
+            w.apply(&z, 1, &mut next);
+            z = next;
+            let name = format!("x{}", k + 1);
+            model = model >> Linear::new(w.clone()).unwrap() >> var(&name).full();
+        }
+        (model >> gaussian(0.0, &z)).build().unwrap()
+    };
+    let shapes = |shapes: &[usize]| {
+        let pairs = shapes.windows(2).enumerate();
+        let all = pairs.map(|(k, s)| gaussian_matrix(s[1], s[0], 10 + k as u64));
+        chain(&all.collect::<Vec<Matrix>>())
+    };
+    let refused = |tree: &Tree, variable: &str| {
+        let error = ExpectationPropagation.on(tree).unwrap_err();
+        let RunError::Belief { refused } = &error else {
+            panic!("{error}")
+        };
+        let named: Vec<&str> = refused.iter().map(|r| r.variable.as_str()).collect();
+        assert_eq!(named, [variable], "{error}");
+    };
+    refused(&shapes(&[3, 7, 3, 3]), "x1");
+    refused(&shapes(&[6, 4, 4, 4]), "x0");
+    refused(&shapes(&[6, 4, 6]), "x0");
+    let square = || gaussian_matrix(4, 4, 5);
+    let (u, v) = (normals(4, 1), normals(4, 2));
+    let one = || Matrix::from_fn(4, 4, |i, j| u[i] * v[j]).unwrap();
+    refused(&chain(&[one()]), "x0");
+    refused(&chain(&[square(), one()]), "x1");
+    refused(&chain(&[one(), square()]), "x0");
+    // what determines its input at every step is carried
+    for tree in [shapes(&[4, 4, 4]), shapes(&[3, 5, 7])] {
+        let report = run(&tree);
+        assert!(relative_gap(report.mean("x0").unwrap(), &normals(tree_len(&tree), 3)) < 1e-8);
+    }
+}
+
+fn tree_len(tree: &Tree) -> usize {
+    tree.variables()[0].spec.len()
+}

@@ -9,6 +9,7 @@ mod bad_input;
 mod branches;
 mod exact;
 mod factors;
+mod penalties;
 mod pins;
 mod rows;
 mod runs;

@@ -1,6 +1,6 @@
 //! Whether the energy of a minimiser is the Bethe objective of the messages that found it: at a fixed point both are the least
 //! energy, and off it they differ to first order where the energy has corners, and by $\|Wx - y\|^2/2\Delta$ where there is
-//! hardly any noise.
+//! hardly any noise. Where the least energy is zero, what is left of it is the rounding of places, and is compared with that.
 
 use super::solution::{Solution, placed};
 use super::{MaximumAPosteriori, rule};
@@ -11,7 +11,9 @@ use crate::factor::Incoming;
 use crate::model::{Tree, Variable};
 
 /// They agree when they differ by less than this fraction of the sum of all energies.
-const AGREEMENT: f64 = 5e-9;
+pub(super) const AGREEMENT: f64 = 5e-9;
+/// Places are known to this fraction of their scale at best: the residual at which the splitting has nothing left to do.
+const ROUNDING: f64 = 1e-13;
 
 /// Where messages by edge have every variable.
 pub(super) fn beliefs_of(tree: &Tree, messages: &[Gaussian]) -> Vec<Vec<f64>> {
@@ -36,8 +38,8 @@ pub(super) fn energies_agree(tree: &Tree, messages: &[Gaussian]) -> bool {
     energy_gap(tree, messages) <= AGREEMENT
 }
 
-/// How far the energy of the solution is from the objective, as a fraction of the sum of all energies; infinite where it
-/// is not feasible.
+/// How far the energy of the solution is from the objective, as a fraction of the sum of all energies, to which the rounding of
+/// places adds what would just agree; infinite where it is not feasible.
 pub(super) fn energy_gap(tree: &Tree, messages: &[Gaussian]) -> f64 {
     let (Ok(solution), Ok(least)) = (solution_of(tree, messages), least_energy(tree, messages))
     else {
@@ -45,8 +47,13 @@ pub(super) fn energy_gap(tree: &Tree, messages: &[Gaussian]) -> f64 {
     };
     let scale: f64 = solution.energies.iter().map(|(_, e)| e.abs()).sum();
     let gap = (solution.energy() - least).abs();
+    let rounding = solution.change_of_energies(tree, ROUNDING);
     // both are zero where all energies are
-    if gap == 0.0 { 0.0 } else { gap / scale }
+    if gap == 0.0 {
+        0.0
+    } else {
+        gap / (scale + rounding / AGREEMENT)
+    }
 }
 
 /// $-A = -\sum_f A_f - \sum_x A_x + \sum_{(f,x)} A_x$, summed from excesses.

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::MaximumAPosteriori;
-use crate::belief::{Gaussian, Message as _, Moments};
+use crate::belief::{Gaussian, Message as _, Moments, mean_square};
 use crate::engine::Report;
 use crate::error::{ModelError, RunError};
 use crate::factor::{Factor, Incoming, ProximalRule};
@@ -37,6 +37,45 @@ impl Solution {
     #[must_use]
     pub fn energy(&self) -> f64 {
         self.energies.iter().map(|(_, e)| e).sum()
+    }
+
+    pub(super) fn places(&self) -> &[Vec<f64>] {
+        &self.places
+    }
+
+    /// The energy of every factor where some variables have other places. Outputs of channels follow.
+    pub(super) fn energies_from(&self, tree: &Tree, places: Vec<Option<Vec<f64>>>) -> Vec<f64> {
+        let mut placing = Placing {
+            tree,
+            messages: &[],
+            beliefs: &self.places,
+            places,
+        };
+        tree.order().iter().for_each(|f| placing.place_outputs(*f));
+        let places = placing.finish();
+        energies_at(tree, &places).map(|(_, e)| e).collect()
+    }
+
+    /// $\sum_k|E_k(x + \delta) - E_k(x)|$, where $\delta$ is this fraction of the scale of every variable that no channel makes
+    /// of others, with signs that do not repeat.
+    pub(super) fn change_of_energies(&self, tree: &Tree, fraction: f64) -> f64 {
+        let moved = |(place, free): (&Vec<f64>, bool)| {
+            let step = fraction * mean_square(place).sqrt();
+            let sign = |i: usize| {
+                if i.count_ones().is_multiple_of(2) {
+                    step
+                } else {
+                    -step
+                }
+            };
+            let all = place.iter().enumerate().map(|(i, x)| x + sign(i));
+            free.then(|| all.collect())
+        };
+        let places = self.places.iter().zip(undetermined(tree)).map(moved);
+        let there = self.energies_from(tree, places.collect());
+        let pairs = there.iter().zip(&self.energies);
+        let changes = pairs.map(|(there, (_, here))| (there - here).abs());
+        changes.filter(|change| change.is_finite()).sum()
     }
 }
 
@@ -114,28 +153,52 @@ pub(super) fn placed(
     for f in tree.order() {
         placing.place_outputs(*f);
     }
-    let found = placing.places.into_iter().zip(beliefs);
-    let places: Vec<Vec<f64>> = found
-        .map(|(p, own)| p.unwrap_or_else(|| own.clone()))
-        .collect();
+    solution_at(tree, placing.finish())
+}
+
+/// The solution with all variables that no channel makes of others where the messages have them together, penalties or not.
+///
+/// # Errors
+/// Constraints that do not hold together.
+pub(super) fn believed(tree: &Tree, beliefs: &[Vec<f64>]) -> Result<Solution, RunError> {
+    let own = beliefs.iter().zip(undetermined(tree));
+    let mut placing = Placing {
+        tree,
+        messages: &[],
+        beliefs,
+        places: own.map(|(x, free)| free.then(|| x.clone())).collect(),
+    };
+    tree.order().iter().for_each(|f| placing.place_outputs(*f));
+    solution_at(tree, placing.finish())
+}
+
+fn solution_at(tree: &Tree, places: Vec<Vec<f64>>) -> Result<Solution, RunError> {
     let mut energies = Vec::new();
-    for node in tree.factors() {
-        let at = |e: &usize| places[tree.edges()[*e].variable].as_slice();
-        let ports: Vec<&[f64]> = node.edges.iter().map(at).collect();
-        let rule = node.factor.proximal();
-        let energy = rule.map_or(f64::NAN, |r| r.energy(&ports));
+    for (factor, energy) in energies_at(tree, &places) {
+        let factor = factor.to_owned();
         if !energy.is_finite() {
-            return Err(RunError::Infeasible {
-                factor: node.name.clone(),
-                energy,
-            });
+            return Err(RunError::Infeasible { factor, energy });
         }
-        energies.push((node.name.clone(), energy));
+        energies.push((factor, energy));
     }
     Ok(Solution {
         names: tree.variables().iter().map(|v| v.name.clone()).collect(),
         places,
         energies,
+    })
+}
+
+/// The energy of every factor, by name, at a place for every variable.
+fn energies_at<'a>(
+    tree: &'a Tree,
+    places: &'a [Vec<f64>],
+) -> impl Iterator<Item = (&'a str, f64)> + 'a {
+    tree.factors().iter().map(|node| {
+        let at = |e: &usize| places[tree.edges()[*e].variable].as_slice();
+        let ports: Vec<&[f64]> = node.edges.iter().map(at).collect();
+        let rule = node.factor.proximal();
+        let energy = rule.map_or(f64::NAN, |r| r.energy(&ports));
+        (node.name.as_str(), energy)
     })
 }
 
@@ -161,6 +224,14 @@ struct Placing<'a> {
 }
 
 impl Placing<'_> {
+    /// What was found, and the beliefs of what was not.
+    fn finish(self) -> Vec<Vec<f64>> {
+        let found = self.places.into_iter().zip(self.beliefs);
+        found
+            .map(|(p, own)| p.unwrap_or_else(|| own.clone()))
+            .collect()
+    }
+
     /// The outputs of factor `f`, whose inputs are placed.
     fn place_outputs(&mut self, f: usize) {
         let tree = self.tree;

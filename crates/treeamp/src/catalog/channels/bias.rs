@@ -85,6 +85,10 @@ impl Factor for Bias {
         Some(self)
     }
 
+    fn passes_exact(&self, _: &[SignalSpec], _: usize, _: usize) -> bool {
+        true
+    }
+
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         Some(self)
     }

@@ -109,6 +109,10 @@ impl Factor for Rotation {
         Some(self.average())
     }
 
+    fn passes_exact(&self, _: &[SignalSpec], _: usize, _: usize) -> bool {
+        true
+    }
+
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
         Some(self)
     }

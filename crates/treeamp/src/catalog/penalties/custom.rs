@@ -200,6 +200,10 @@ impl ScalarPenalty for CustomPenalty {
     }
 
     fn nominal(&self) -> Tilt {
+        let (a, b) = (f64::NAN, (self.proximal)(1.0, 0.0));
+        if b.is_nan() {
+            return Tilt { a, b };
+        }
         let scale = self.scale.or_else(|| self.found_scale());
         let a = scale.map_or(0.0, |s| 1.0 / (s * s));
         // around zero: a law that prefers another place says so once it is asked

@@ -38,7 +38,7 @@ pub use self::ensemble::LinearEnsemble;
 use self::iterative::Solve;
 use self::ladder::Iterative;
 pub use self::ladder::IterativeOptions;
-use self::structured::Structured;
+use self::structured::{Structured, has_column_rank};
 use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
@@ -286,19 +286,22 @@ impl Factor for Linear {
         }
     }
 
-    /// Fewer exact outputs than inputs leave an input with no precision in some directions and no variance in others: a
-    /// full belief has no form for that.
+    /// Fewer exact outputs than inputs, or a matrix that loses some of them, leave an input with no precision in some directions
+    /// and no variance in others: a full belief has no form for that.
     fn check_exact(&self, ports: &[SignalSpec], port: usize) -> Result<(), BeliefError> {
-        let fewer = ports[X].len() < ports[Z].len();
-        if port == X && fewer && ports[Z].structure == Structure::Full {
-            let supported =
-                "isotropic or diagonal, where its output is known exactly and has fewer numbers";
+        if port == X && ports[Z].structure == Structure::Full && !self.passes_exact(ports, X, Z) {
+            let supported = "isotropic or diagonal, where its output is known exactly and does not determine it";
             return Err(BeliefError {
                 port: Z,
                 supported: supported.to_owned(),
             });
         }
         Ok(())
+    }
+
+    /// An output determines the input where the matrix has the rank of its columns.
+    fn passes_exact(&self, ports: &[SignalSpec], _: usize, to: usize) -> bool {
+        to == X || (ports[X].len() >= ports[Z].len() && has_column_rank(self.dense_matrix()))
     }
 
     fn workspace_len(&self, ports: &[SignalSpec]) -> usize {

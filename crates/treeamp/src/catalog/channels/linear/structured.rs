@@ -35,6 +35,11 @@ pub(super) struct Structured<'a> {
     pub x: &'a Gaussian,
 }
 
+/// $W^T W$ can be inverted.
+pub(super) fn has_column_rank(w: MatRef<'_, f64>) -> bool {
+    w.nrows() >= w.ncols() && cholesky((w.transpose() * w).as_ref()).is_some()
+}
+
 fn improper(what: &str) -> FactorError {
     FactorError::Improper(format!("{what} do not make a belief"))
 }
@@ -85,9 +90,7 @@ impl Structured<'_> {
             store_vector((self.w.transpose() * b).as_ref(), vector);
             return Ok(());
         }
-        let (m, n) = (self.w.nrows(), self.w.ncols());
-        let seen = cholesky((self.w.transpose() * self.w).as_ref()).is_some();
-        if !(self.x.is_pinned() && m >= n && seen) {
+        if !(self.x.is_pinned() && has_column_rank(self.w)) {
             return Err(FactorError::Unsupported(
                 "a full belief on its input has no form for an exactly known part of its output: expected noise on the \
                  output, or an isotropic belief on its input"

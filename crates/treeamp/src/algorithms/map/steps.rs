@@ -1,0 +1,269 @@
+//! One step of a splitting: the modes of both colours, and the messages that belong to them.
+
+use super::balance::change;
+use super::links::{End, Layout, Link};
+use super::pace::Pace;
+use super::rule;
+use crate::belief::{Gaussian, Message as _, Moments, mean_square};
+use crate::error::{FactorError, RunError};
+use crate::factor::Incoming;
+use crate::model::Tree;
+
+/// A link whose squared norm is below this fraction of the whole is measured by the whole.
+const FAINT: f64 = 1e-4;
+/// Places this many times as large as in the first steps raise the question whether there is a minimum.
+const LEAP: f64 = 1e6;
+
+/// A splitting and where it is.
+pub(super) struct Splitting<'t> {
+    pub tree: &'t Tree,
+    pub layout: Layout,
+    store: Vec<Gaussian>,
+    modes: Vec<Moments>,
+    work: Vec<Vec<f64>>,
+    /// State, modes of both colours, and what the black ones saw.
+    pub s: Vec<f64>,
+    pub u: Vec<f64>,
+    pub t: Vec<f64>,
+    pub w: Vec<f64>,
+    /// The residual $w - u$, the plain step $s + w - u$, and $w$ of the step before.
+    pub gap: Vec<f64>,
+    pub plain: Vec<f64>,
+    pub before: Vec<f64>,
+    /// The largest place of every link in the first steps.
+    sizes: Vec<f64>,
+    pub evaluations: usize,
+}
+
+impl<'t> Splitting<'t> {
+    pub fn new(tree: &'t Tree, messages: &[Gaussian]) -> Self {
+        let layout = Layout::new(tree, messages);
+        let size = layout.links.iter().map(|l| l.len).sum();
+        let variable = |e: usize| &tree.variables()[tree.edges()[e].variable];
+        let edges = 0..tree.edges().len();
+        let work = (0..tree.factors().len()).map(|f| {
+            let ports = tree.port_specs(f);
+            vec![0.0; tree.factors()[f].factor.workspace_len(&ports)]
+        });
+        let seen = edges.clone().map(|e| {
+            let base = layout.base[variable(e).index].clone();
+            let flat = || Gaussian::flat(&variable(e).spec);
+            base.filter(|_| layout.carries[e]).unwrap_or_else(flat)
+        });
+        let zeros = || vec![0.0; size];
+        let mut splitting = Self {
+            store: seen.collect(),
+            modes: edges.map(|e| Moments::zeros(&variable(e).spec)).collect(),
+            work: work.collect(),
+            s: zeros(),
+            u: zeros(),
+            t: zeros(),
+            w: zeros(),
+            gap: zeros(),
+            plain: zeros(),
+            before: zeros(),
+            sizes: vec![0.0; layout.links.len()],
+            tree,
+            layout,
+            evaluations: 0,
+        };
+        splitting.start(messages);
+        splitting
+    }
+
+    /// $s = x + g/\rho$ with the slope $g$ of the red energy that the messages imply.
+    fn start(&mut self, messages: &[Gaussian]) {
+        for link in &self.layout.links {
+            let edges = &self.tree.variables()[link.variable].edges;
+            let mut total = self.store[edges[0]].clone();
+            edges.iter().for_each(|e| total.add_assign(&messages[*e]));
+            let (a, scale) = (total.precision.scalar(), total.mean_scale());
+            let known = |end: End| match end {
+                End::Factor { edge } => Some(&messages[edge]).filter(|m| !m.is_pinned()),
+                End::Variable => None,
+            };
+            // the slope of the factor that sent (a, b) is a x - b
+            let own = known(link.ends[0]).map(|m| (m, 1.0));
+            let slope = own.or_else(|| known(link.ends[1]).map(|m| (m, -1.0)));
+            for (i, s) in link.of_mut(&mut self.s).iter_mut().enumerate() {
+                let x = if a > 0.0 {
+                    total.linear[i] * scale
+                } else {
+                    0.0
+                };
+                let g = slope.map_or(0.0, |(m, sign)| {
+                    sign * (m.precision.scalar() * x - m.linear[i])
+                });
+                *s = x + g / link.rho;
+            }
+        }
+    }
+
+    /// The modes of one colour, from the state or from its reflection.
+    fn half(&mut self, side: usize) -> Result<(), RunError> {
+        let (from, to) = if side == 0 {
+            (&self.s, &mut self.u)
+        } else {
+            (&self.t, &mut self.w)
+        };
+        let layout = &self.layout;
+        for (f, node) in self.tree.factors().iter().enumerate() {
+            let link_of = |e: usize| layout.link_of[e].filter(|(_, s)| *s == side);
+            for e in &node.edges {
+                let Some((l, _)) = link_of(*e) else { continue };
+                let (link, message) = (&layout.links[l], &mut self.store[*e]);
+                message.precision.set_scalar(link.rho);
+                let parts = message.linear.iter_mut().zip(link.of(from));
+                parts.for_each(|(b, s)| *b = link.rho * s);
+                if let Some(base) = layout.base[link.variable]
+                    .as_ref()
+                    .filter(|_| layout.carries[*e])
+                {
+                    message.add_assign(base);
+                }
+            }
+            let incoming = Incoming::new(&self.store, &node.edges);
+            for (port, e) in node.edges.iter().enumerate() {
+                let Some((l, _)) = link_of(*e) else { continue };
+                let mode = &mut self.modes[*e];
+                rule(node.factor.as_ref())
+                    .and_then(|r| r.mode(incoming, port, mode, &mut self.work[f]))
+                    .map_err(|source| blame(&node.name, source))?;
+                layout.links[l].of_mut(to).copy_from_slice(&mode.mean);
+            }
+        }
+        layout.hold_together(side, from, to);
+        Ok(())
+    }
+
+    /// One evaluation of both colours. Gives $\|w - u\|_\rho$, and the largest disagreement on a link, relative to
+    /// its scale.
+    pub fn evaluate(&mut self) -> Result<(f64, f64), RunError> {
+        self.evaluations += 1;
+        self.half(0)?;
+        for ((t, u), s) in self.t.iter_mut().zip(&self.u).zip(&self.s) {
+            *t = 2.0 * u - s;
+        }
+        self.half(1)?;
+        for i in 0..self.s.len() {
+            self.gap[i] = self.w[i] - self.u[i];
+            self.plain[i] = self.s[i] + self.gap[i];
+        }
+        let scale = |link: &Link| {
+            let squares = [&self.s, &self.u, &self.w].map(|x| mean_square(link.of(x)));
+            link.weight() * squares.into_iter().fold(0.0, f64::max)
+        };
+        let total: f64 = self.layout.links.iter().map(scale).sum();
+        let (mut norm, mut worst) = (0.0, 0.0_f64);
+        for link in &self.layout.links {
+            let gap = link.weight() * mean_square(link.of(&self.gap));
+            norm += gap;
+            // 0/0 where everything is zero
+            let own = scale(link).max(FAINT * total);
+            worst = worst.max((gap / own).sqrt().max(0.0));
+        }
+        Ok((norm.sqrt(), worst))
+    }
+
+    /// The same precision on every link.
+    pub fn set_precision(&mut self, rho: f64) {
+        self.layout.links.iter_mut().for_each(|l| l.rho = rho);
+    }
+
+    /// A plain step.
+    pub fn step(&mut self) -> Result<(), RunError> {
+        self.evaluate()?;
+        self.s.copy_from_slice(&self.plain);
+        Ok(())
+    }
+
+    fn size(&self, link: &Link) -> f64 {
+        let sizes = [&self.u, &self.w].map(|x| mean_square(link.of(x)).sqrt());
+        sizes[0].max(sizes[1])
+    }
+
+    /// Takes the places of first steps down.
+    pub fn note_sizes(&mut self) {
+        let sizes: Vec<f64> = self.layout.links.iter().map(|l| self.size(l)).collect();
+        let known = self.sizes.iter_mut().zip(sizes);
+        known.for_each(|(known, size)| *known = known.max(size));
+    }
+
+    /// Places are beyond all measure of what first steps found.
+    pub fn has_leapt(&self) -> bool {
+        let mut links = self.layout.links.iter().zip(&self.sizes);
+        links.any(|(l, first)| self.size(l) > LEAP * first)
+    }
+
+    pub fn weights(&self) -> Vec<f64> {
+        let each = |l: &Link| std::iter::repeat_n(l.rho, l.len);
+        self.layout.links.iter().flat_map(each).collect()
+    }
+
+    /// Brings the relative residuals of places, $w - u$, and of slopes, $w - w_{\text{before}}$, together by a change of $\rho$
+    /// that leaves places and slopes as they are, or makes $\rho$ smaller at a standstill. Whether there was a change, and
+    /// of that kind.
+    pub fn balance(&mut self, pace: &mut Pace) -> (bool, bool) {
+        let of = |link: &Link| {
+            let seen = (link.of(&self.s), link.of(&self.u));
+            change(seen, link.of(&self.w), link.of(&self.before))
+        };
+        let changes: Vec<Option<f64>> = self.layout.links.iter().map(of).collect();
+        let reduction = pace.reduction();
+        let changed = reduction.is_some() || changes.iter().any(Option::is_some);
+        for (link, change) in self.layout.links.iter_mut().zip(changes) {
+            let change = reduction.or(change).unwrap_or(1.0);
+            link.rho *= change;
+            let s = link.of_mut(&mut self.s).iter_mut();
+            for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(link.of(&self.w))) {
+                *s = x + (new - x) / change;
+            }
+        }
+        (changed, reduction.is_some())
+    }
+
+    /// Messages with the precisions of the links, tangent to the energies at their modes; those to variables with one
+    /// factor are what that factor says.
+    pub fn messages_into(&mut self, messages: &mut [Gaussian]) -> Result<(), RunError> {
+        for (e, message) in messages.iter_mut().enumerate() {
+            let Some((l, side)) = self.layout.link_of[e] else {
+                continue;
+            };
+            let link = &self.layout.links[l];
+            let (mode, seen) = if side == 0 {
+                (link.of(&self.u), link.of(&self.s))
+            } else {
+                (link.of(&self.w), link.of(&self.t))
+            };
+            message.precision.set_scalar(link.rho);
+            let parts = message.linear.iter_mut().zip(mode.iter().zip(seen));
+            parts.for_each(|(b, (x, s))| *b = link.rho * (2.0 * x - s));
+            // the slope of what it carried is not its own
+            let base = self.layout.base[link.variable].as_ref();
+            if let Some(base) = base.filter(|b| self.layout.carries[e] && !b.is_pinned()) {
+                let a = base.precision.scalar();
+                let parts = message.linear.iter_mut().zip(mode.iter().zip(&base.linear));
+                parts.for_each(|(b, (x, own))| *b += a * x - own);
+            }
+        }
+        for (f, node) in self.tree.factors().iter().enumerate() {
+            let incoming = Incoming::new(&self.store, &node.edges);
+            for (port, e) in node.edges.iter().enumerate() {
+                if self.layout.link_of[*e].is_none() {
+                    let (out, work) = (&mut messages[*e], &mut self.work[f]);
+                    rule(node.factor.as_ref())
+                        .and_then(|r| r.mode_message(incoming, port, out, work))
+                        .map_err(|source| blame(&node.name, source))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn blame(factor: &str, source: FactorError) -> RunError {
+    RunError::Factor {
+        factor: factor.to_owned(),
+        source,
+    }
+}
