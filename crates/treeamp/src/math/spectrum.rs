@@ -72,7 +72,7 @@ impl Spectrum {
     ///
     /// # Errors
     /// No place, a negative or non-finite one, weights that are negative or add up to nothing, a ratio
-    /// that is not positive.
+    /// that is not positive or below the rank.
     pub fn from_nodes(mut nodes: Vec<(f64, f64)>, alpha: f64) -> Result<Self, ModelError> {
         check_alpha(alpha)?;
         let good = |(l, w): &(f64, f64)| *l >= 0.0 && l.is_finite() && *w >= 0.0 && w.is_finite();
@@ -85,6 +85,11 @@ impl Spectrum {
         }
         nodes.iter_mut().for_each(|n| n.1 /= total);
         let seen = nodes.iter().filter(|n| n.0 > 0.0).map(|n| n.1).sum::<f64>();
+        // M outputs cannot have a rank above M; weights of a quadrature are rounded
+        if seen > alpha * (1.0 + 1e-9) {
+            let expected = format!("positive ones of weight {alpha} at most, alpha");
+            return Err(parameter(Self::NAME, "nodes", expected, seen));
+        }
         Ok(Self {
             alpha,
             rank: seen.min(1.0),

@@ -419,6 +419,16 @@ fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
                     got: variable.spec.to_string(),
                 });
             }
+            if let Some(ratio) = spec.ratio
+                && !(ratio > 0.0 && ratio.is_finite())
+            {
+                return Err(ModelError::Parameter {
+                    module: variable.name.clone(),
+                    name: "ratio",
+                    expected: "positive and finite".to_owned(),
+                    got: ratio.to_string(),
+                });
+            }
             if spec.is_empty() {
                 return Err(ModelError::EmptyVariable {
                     variable: variable.name.clone(),

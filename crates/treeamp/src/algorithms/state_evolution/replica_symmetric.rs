@@ -16,7 +16,7 @@ use super::{Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
     Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages, MissingRule, Objective,
-    Observer, Options, Potential,
+    Observer, Options, Potential, Termination,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor, Incoming};
@@ -24,6 +24,10 @@ use crate::model::{Tree, Variable};
 
 /// Distance from the Nishimori line, relative, that is rounding: averages are good to 1e-8.
 const MATCHED: f64 = 1e-8;
+
+/// Dampings that are tried one after the other where plain sweeps do not settle, and how many sweeps are enough to say so.
+const DAMPINGS: [f64; 3] = [0.3, 0.6, 0.8];
+const LONG: usize = 100;
 
 /// The algorithm: moments of the student over data of the teacher.
 #[derive(Debug, Clone)]
@@ -268,7 +272,9 @@ impl<'t> MismatchedEvolution<'t> {
         self
     }
 
-    /// Damping of the messages (none).
+    /// Damping of the messages (adaptive: none, and where sweeps diverge, or go to and fro for 100 of them or more, again with a
+    /// constant one of 0.3, 0.6 or 0.8. The fixed point is the same, but for a student that is far from the teacher expectation
+    /// propagation may need the damping too).
     #[must_use]
     pub fn damping(mut self, damping: impl Into<Damping>) -> Self {
         self.options.damping = damping.into();
@@ -346,7 +352,20 @@ impl<'t> MismatchedEvolution<'t> {
         &self,
         observer: &mut impl Observer<ReplicaSymmetric>,
     ) -> Result<Evolution<ReplicaSymmetric>, RunError> {
-        let report = self.engine()?.run(observer)?;
+        let mut report = self.engine(&self.options)?.run(observer)?;
+        if self.options.damping == Damping::Adaptive {
+            for damping in DAMPINGS {
+                if !self.is_restless(&report.termination) {
+                    break;
+                }
+                let mut options = self.options.clone();
+                options.damping = damping.into();
+                let again = self.engine(&options)?.run(observer)?;
+                if !self.is_restless(&again.termination) {
+                    report = again;
+                }
+            }
+        }
         Ok(Evolution {
             report,
             teacher: self.algorithm.moments.clone(),
@@ -357,10 +376,19 @@ impl<'t> MismatchedEvolution<'t> {
         })
     }
 
-    fn engine(&self) -> Result<Engine<'t, ReplicaSymmetric>, RunError> {
-        check_initial(&self.options.initial)?;
+    /// A run whose sweeps go to and fro, or away, though there may be a fixed point.
+    fn is_restless(&self, end: &Termination) -> bool {
+        match end {
+            Termination::Diverging(_) => true,
+            Termination::SweepLimit => self.options.max_sweeps >= LONG,
+            _ => false,
+        }
+    }
+
+    fn engine(&self, options: &Options) -> Result<Engine<'t, ReplicaSymmetric>, RunError> {
+        check_initial(&options.initial)?;
         let engine = Engine::new(self.student, self.algorithm.clone())?;
-        let engine = engine.options(self.options.clone());
+        let engine = engine.options(options.clone());
         Ok(match &self.warm {
             Some(messages) => engine.start_from(messages.clone()),
             None => engine,
@@ -372,7 +400,7 @@ impl<'t> MismatchedEvolution<'t> {
     /// # Errors
     /// An option out of range, or a potential that cannot be computed.
     pub fn initial_free_entropy(&self) -> Result<Objective, RunError> {
-        self.engine()?.initial_objective()
+        self.engine(&self.options)?.initial_objective()
     }
 
     /// Runs it, and insists on a fixed point.

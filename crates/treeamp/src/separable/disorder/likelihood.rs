@@ -11,14 +11,17 @@ use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{
-    COUNT, Field, POTENTIAL, Point, Sums, V, circular, entropy, floors, is_same, is_symmetric,
-    recovered,
+    COUNT, Field, M, POTENTIAL, Point, Q, Sums, V, circular, entropy, floors, is_same,
+    is_symmetric, recovered,
 };
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
 use crate::math::special::normal_density;
 use crate::scalar::{Landmark, OutputMeasure, ScalarView, Symmetry, Tilt, Tilted};
+
+/// An overlap $m$ that is next to none, as a fraction of $\sqrt{q\tau_0}$.
+const UNSEEN: f64 = 1e-5;
 
 /// A teacher and a student likelihood at one field.
 struct Pair<'a> {
@@ -199,6 +202,11 @@ impl Pair<'_> {
                 *f += share * x.abs();
             }
         }
+        // the overlap of a field that does not know the signal is zero, up to rounding
+        let nothing = UNSEEN * (10.0 * floor[Q] * self.tau0).sqrt();
+        floor[M] += nothing;
+        let mut totals = floors(&self.at, self.tau0);
+        totals[M] += nothing;
         let refused = Cell::new(None);
         let sample = &mut |x: f64| {
             let (y, weight, values) = node(x, Some(floor));
@@ -213,7 +221,7 @@ impl Pair<'_> {
         };
         let effort = Effort {
             monitored: None,
-            floor: floors(&self.at, self.tau0),
+            floor: totals,
             tolerance: OUTER,
             empty: 0.0,
         };

@@ -1,6 +1,6 @@
 //! Noiseless continuous outputs: dimensions of what is unknown and of what is seen.
 //!
-//! Near perfect recovery the entropy of the measurements behaves like $(d - \sum_k\alpha_k d_k)\frac12\ln\frac1v$ with the dimension $d$
+//! Near perfect recovery of all that is unknown the entropy of the measurements behaves like $(d - \sum_k\alpha_k d_k)\frac12\ln\frac1v$ with the dimension $d$
 //! of the signal and $d_k$ of the outputs: recovery is a stable fixed point, and the true one, where the outputs
 //! outnumber the unknowns.
 
@@ -8,31 +8,44 @@ use super::super::Teacher;
 use crate::error::{FactorError, RunError};
 use crate::model::{Direction, FactorNode, Tree};
 
-/// $\sum_k\alpha_k d_k - d$ per component of the signal, exactly, or `None` when an output has noise or is
-/// discrete.
+/// $\sum_k\alpha_k d_k - d$ per component of the signal, exactly, with the dimensions of all signals that have a prior; `None` when no output is
+/// continuous and without noise, or when other outputs tell what these do not.
 pub(super) fn margin(
     tree: &Tree,
     teacher: &Teacher,
     signal: &str,
 ) -> Result<Option<f64>, RunError> {
+    let (surplus, others) = surplus(tree, teacher, signal)?;
+    Ok(surplus.filter(|margin| *margin > 0.0 || !others))
+}
+
+/// The same whatever other outputs tell, and whether there are any.
+pub(super) fn surplus(
+    tree: &Tree,
+    teacher: &Teacher,
+    signal: &str,
+) -> Result<(Option<f64>, bool), RunError> {
     let index = tree.variable(signal)?;
     let (mut seen, mut unknown) = (0.0, 0.0);
-    let mut any = false;
+    let (mut any, mut others) = (false, false);
     for (k, node) in tree.factors().iter().enumerate() {
         let variable = tree.edges()[node.edges[0]].variable;
         let is_likelihood = node.inputs == node.edges.len();
-        if is_noise(node) || (is_likelihood && node.factor.noise_entropy().is_some()) {
-            return Ok(None);
+        if is_noise(node) {
+            return Ok((None, true));
         }
-        if is_likelihood {
+        if is_likelihood && node.factor.noise_entropy().is_some() {
+            others = true;
+        } else if is_likelihood {
             any = true;
             let d = 1.0 - unknown_dimension(node, &teacher.to_factor[k])?;
             seen += capacity(tree, variable).min(size(tree, variable) * d);
-        } else if node.inputs == 0 && variable == index {
-            unknown += unknown_dimension(node, &teacher.to_factor[k])?;
+        } else if node.inputs == 0 {
+            unknown += size(tree, variable) * unknown_dimension(node, &teacher.to_factor[k])?;
         }
     }
-    Ok(any.then(|| seen / size(tree, index) - unknown))
+    let margin = (seen - unknown) / size(tree, index);
+    Ok((any.then_some(margin), others))
 }
 
 fn size(tree: &Tree, variable: usize) -> f64 {

@@ -190,6 +190,18 @@ impl FixedPoints {
     }
 }
 
+/// The signal, and all variables that have a prior: who knows the solution knows the others as well.
+fn unknowns<'a>(tree: &'a Tree, signal: &'a str) -> Vec<&'a str> {
+    let sources = tree.factors().iter().filter(|node| node.inputs == 0);
+    let names = sources.flat_map(|node| {
+        let variable = |e: &usize| tree.variables()[tree.edges()[*e].variable].name.as_str();
+        node.edges.iter().map(variable)
+    });
+    let mut names: Vec<&str> = names.filter(|name| *name != signal).collect();
+    names.push(signal);
+    names
+}
+
 /// How a threshold is sought.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Search {

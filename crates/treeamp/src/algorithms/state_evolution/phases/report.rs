@@ -1,8 +1,8 @@
 //! The fixed points at one point of a phase diagram, and which phase it is in.
 
 use super::super::{BayesOptimal, Evolution, heuristics};
-use super::FixedPoints;
 use super::dimension::margin;
+use super::{FixedPoints, unknowns};
 use crate::error::RunError;
 use crate::model::Tree;
 
@@ -66,8 +66,8 @@ pub fn phase_report_at(
     points: &FixedPoints,
 ) -> Result<PhaseReport, RunError> {
     let (low, high) = (
-        points.uninformed(tree, &[signal])?,
-        points.informed(tree, &[signal])?,
+        points.uninformed(tree, &unknowns(tree, signal))?,
+        points.informed(tree, &unknowns(tree, signal))?,
     );
     let tau0 = low.overlaps(signal)?.tau0;
     // the coefficient of ln(1/v): outputs against unknowns

@@ -5,8 +5,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use super::super::{BayesOptimal, StateEvolution};
 use super::curve::Curve;
-use super::dimension::margin;
-use super::{Family, FixedPoints, Phase, Search, closed, phase_report_at};
+use super::dimension::{margin, surplus};
+use super::{Family, FixedPoints, Phase, Search, closed, phase_report_at, unknowns};
 use crate::belief::OverlapFields;
 use crate::engine::SweepView;
 use crate::error::RunError;
@@ -58,7 +58,7 @@ fn either_way(
     let error = |alpha: f64| -> Result<f64, RunError> {
         let tree = family(alpha)?;
         let theory = StateEvolution::new(&tree)?.max_sweeps(BRIEF);
-        let theory = theory.starting_with(&[signal], search.points.push)?;
+        let theory = theory.starting_with(&unknowns(&tree, signal), search.points.push)?;
         let o = theory.run()?.overlaps(signal)?;
         Ok(o.mse() / o.tau0)
     };
@@ -124,7 +124,7 @@ fn overlaps(
     };
     let mut theory = StateEvolution::new(tree)?.max_sweeps(sweeps).tolerance(0.0);
     if knowledge > 0.0 {
-        theory = theory.starting_with(&[signal], knowledge)?;
+        theory = theory.starting_with(&unknowns(tree, signal), knowledge)?;
     }
     theory.observed_by(&mut watch)?;
     Ok(overlaps)
@@ -193,8 +193,8 @@ fn agree(tree: &Tree, signal: &str, points: &FixedPoints) -> Result<bool, RunErr
     if let Some(curve) = curve(tree, signal)? {
         return Ok(curve.agrees());
     }
-    let low = points.uninformed(tree, &[signal])?;
-    let high = points.informed(tree, &[signal])?;
+    let low = points.uninformed(tree, &unknowns(tree, signal))?;
+    let high = points.informed(tree, &unknowns(tree, signal))?;
     let tau0 = low.overlaps(signal)?.tau0;
     Ok(points.same(low.mse(signal)?, high.mse(signal)?, tau0))
 }
@@ -213,16 +213,21 @@ pub fn algorithmic_threshold(
     search: Search,
 ) -> Result<f64, RunError> {
     either_way(family, signal, &search, &|family| {
-        let above = |alpha: f64| {
-            let tree = family(alpha)?;
-            match closed::recovers(&tree, signal)? {
-                Some(recovers) => Ok(recovers),
-                None => agree(&tree, signal, &search.points),
-            }
-        };
-        let guess = guess(family, signal, search, Curve::algorithmic)?;
-        search.around(guess, "the algorithmic threshold", above)
+        disappearance(family, signal, search)
     })
+}
+
+/// [`algorithmic_threshold`] of a family that grows easier with its parameter.
+fn disappearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
+    let above = |alpha: f64| {
+        let tree = family(alpha)?;
+        match closed::recovers(&tree, signal)? {
+            Some(recovers) => Ok(recovers),
+            None => agree(&tree, signal, &search.points),
+        }
+    };
+    let guess = guess(family, signal, search, Curve::algorithmic)?;
+    search.around(guess, "the algorithmic threshold", above)
 }
 
 /// A threshold read off the curve of the largest ratio, for families that vary the ratio alone.
@@ -266,7 +271,7 @@ fn appearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, 
         let recovered = if let Some(recovers) = closed::recovers(&tree, signal)? {
             recovers
         } else {
-            let low = points.uninformed(&tree, &[signal])?;
+            let low = points.uninformed(&tree, &unknowns(&tree, signal))?;
             points.recovers(low.mse(signal)?, low.overlaps(signal)?.tau0)
         };
         if margin > 0.0 {
@@ -304,13 +309,35 @@ pub fn information_threshold(
     search: Search,
 ) -> Result<f64, RunError> {
     either_way(family, signal, &search, &|family| {
-        search.bisect("the information-theoretic threshold", |alpha| {
+        let determined = |alpha: f64| {
             let tree = family(alpha)?;
             let teacher = StateEvolution::new(&tree)?.teacher().clone();
-            if let Some(margin) = margin(&tree, &teacher, signal)? {
-                return Ok(margin > 0.0);
+            if let (Some(surplus), _) = surplus(&tree, &teacher, signal)? {
+                return Ok(surplus > 0.0);
             }
             Ok(phase_report_at(&tree, signal, &search.points)?.phase != Phase::Impossible)
-        })
+        };
+        let what = "the information-theoretic threshold";
+        let missed = match search.bisect(what, determined) {
+            Err(missed @ RunError::NoTransition { .. }) => missed,
+            found => return found,
+        };
+        // where two fixed points exist only in a narrow range, that range is where to look
+        let ends = (
+            appearance(family, signal, search),
+            disappearance(family, signal, search),
+        );
+        let (Ok(from), Ok(to)) = ends else {
+            return Err(missed);
+        };
+        let narrow = Search {
+            low: (from - search.tolerance).max(search.low),
+            high: (to + search.tolerance).min(search.high),
+            ..search
+        };
+        match narrow.bisect(what, determined) {
+            Err(RunError::NoTransition { .. } | RunError::Option { .. }) => Err(missed),
+            found => found,
+        }
     })
 }
