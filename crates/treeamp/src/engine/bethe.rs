@@ -30,6 +30,17 @@ pub struct Objective {
 }
 
 impl Objective {
+    /// The largest of the terms, by which their sum is rounded; `None` where one is infinite.
+    pub(super) fn size(&self) -> Option<f64> {
+        let terms = self
+            .factors
+            .iter()
+            .chain(&self.variables)
+            .chain(&self.edges);
+        let size = terms.fold(0.0, |size: f64, t| size.max(t.excess.abs()));
+        size.is_finite().then_some(size)
+    }
+
     pub(super) fn new(
         factors: Vec<Term>,
         variables: Vec<Term>,

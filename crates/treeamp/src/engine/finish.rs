@@ -14,6 +14,9 @@ use crate::error::RunError;
 use crate::factor::Incoming;
 use crate::model::Direction;
 
+/// An objective whose rounding may exceed this fraction of it is none.
+const ROUNDED: f64 = 1e-3;
+
 impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn report(
         &self,
@@ -181,7 +184,19 @@ impl<A: Algorithm> Engine<'_, A> {
             });
         }
         let error = square_error.sqrt();
-        Ok(Objective::new(factors, variables, edges, error))
+        let objective = Objective::new(factors, variables, edges, error);
+        match objective.size() {
+            Some(size) if size * f64::EPSILON > ROUNDED * objective.total.abs().max(1.0) => {
+                Err(RunError::NotDefined {
+                    what: "the objective".to_owned(),
+                    why: format!(
+                        "its terms are as large as {size:.1e}, and rounding leaves next to nothing of their sum, {:.1e}",
+                        objective.total
+                    ),
+                })
+            }
+            _ => Ok(objective),
+        }
     }
 }
 

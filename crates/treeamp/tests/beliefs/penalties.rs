@@ -95,6 +95,39 @@ fn diagonal_beliefs_find_the_lasso() {
     }
 }
 
+/// A precision for each component holds those that are not active with precisions that grow: where rounding leaves nothing of the evidence it
+/// is refused, and else it does not depend on the unit of the data but by $m\ln c$.
+#[test]
+fn evidences_of_diagonal_beliefs_have_digits_or_are_refused() {
+    let (rows, cols) = (40, 60);
+    let w = gaussian_matrix(rows, cols, 0);
+    let mut y = vec![0.0; rows];
+    w.apply(&normals(cols, 1), 1, &mut y);
+    for strength in [0.1, 1.0, 5.0] {
+        let evidence = |unit: f64| {
+            let y: Vec<f64> = y.iter().map(|y| y * unit).collect();
+            let tree = (source(L1::new(strength / unit).unwrap().iid(cols))
+                >> var("x").belief(Structure::Diagonal)
+                >> Linear::new(w.clone()).unwrap()
+                >> var("z")
+                >> gaussian(0.1 * unit * unit, &y))
+            .build()
+            .unwrap();
+            let report = run(&tree);
+            let density = rows as f64 * unit.ln();
+            report.log_evidence().ok().map(|e| e + density)
+        };
+        let found: Vec<f64> = [1.0, 10.0, 1e-3].into_iter().filter_map(evidence).collect();
+        for x in &found {
+            let gap = (x - found[0]).abs();
+            assert!(
+                gap < 2e-3 * found[0].abs().max(1.0),
+                "{strength}: {found:?}"
+            );
+        }
+    }
+}
+
 /// A group has no prox by formula where its members have precisions of their own.
 #[test]
 fn groups_refuse_diagonal_beliefs_by_name() {
