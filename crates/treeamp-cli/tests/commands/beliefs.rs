@@ -83,7 +83,7 @@ fn beliefs_that_are_refused() {
         .replace("BELIEF", "full");
     let [blocks, unknown] = ["block(3)", "blok(2)"].map(|b| ROWS.replace("BELIEF", b));
     let penalty = "[[factor]]\nkind = \"l1\"\nsize = 4\noutput = \"x\"\n[[factor]]\nkind = \"gaussian_noise\"\n\
-         input = \"x\"\noutput = \"y\"\n[observe]\ny = \"y.csv\"\n[variables.x]\nbelief = \"diagonal\"\n";
+         input = \"x\"\noutput = \"y\"\n[observe]\ny = \"y.csv\"\n[variables.x]\nbelief = \"full\"\n";
     folder.file("y.csv", "1\n2\n3\n4\n");
     for (model, complaint) in [
         (
@@ -107,7 +107,7 @@ fn beliefs_that_are_refused() {
         ),
         (
             penalty.to_owned(),
-            "factor `l1` does not support diagonal beliefs on variable `x`: expected one of isotropic",
+            "factor `l1` does not support full beliefs on variable `x`: expected one of isotropic, diagonal",
         ),
     ] {
         let model = folder.file("m.toml", &model);
