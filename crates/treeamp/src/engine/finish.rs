@@ -187,9 +187,10 @@ impl<A: Algorithm> Engine<'_, A> {
         let objective = Objective::new(factors, variables, edges, error);
         match objective.size() {
             Some(size) if size * f64::EPSILON > ROUNDED * objective.total.abs().max(1.0) => {
-                Err(RunError::NotDefined {
-                    what: "the objective".to_owned(),
-                    why: format!(
+                // not one that is not defined, which is infinite: restarts rank this one last
+                Err(RunError::NotReached {
+                    what: "any digit of the objective".to_owned(),
+                    termination: format!(
                         "its terms are as large as {size:.1e}, and rounding leaves next to nothing of their sum, {:.1e}",
                         objective.total
                     ),
