@@ -304,9 +304,12 @@ fn a_penalty_without_an_active_coordinate_pins_its_variable() {
             let (x, _) = minimised(&tree, fallback, "above the critical strength");
             assert!(x.iter().all(|x| *x == 0.0), "{excess} {fallback:?}");
         }
-        let engine = MaximumAPosteriori.on(&tree).unwrap();
-        let report = engine.fallback(Fallback::Forbidden).run(&mut ()).unwrap();
-        assert_eq!(report.marginal("x").unwrap().curvature, 0.0);
+        for fallback in [Fallback::Automatic, Fallback::Forced, Fallback::Forbidden] {
+            let engine = MaximumAPosteriori.on(&tree).unwrap();
+            let report = engine.fallback(fallback).run(&mut ()).unwrap();
+            assert_eq!(report.marginal("x").unwrap().curvature, 0.0);
+            assert!(report.minimiser("x").unwrap().iter().all(|x| *x == 0.0));
+        }
     }
     let strength = 0.999 * critical;
     let reference = coordinate_descent(&w, &y, 0.01, soft(strength));

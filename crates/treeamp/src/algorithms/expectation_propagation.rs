@@ -3,13 +3,14 @@
 
 use num_complex::Complex;
 
+use super::map::among_gaussians::{has_minimiser, not_optimal, settle};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 use crate::engine::{
     Algorithm, Engine, FallbackReport, Marginal, Message, MissingRule, Options, Potential, Report,
     Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
-use crate::factor::{Factor, Incoming, PosteriorRule, ProximalRule};
+use crate::factor::{Factor, Incoming, PosteriorRule};
 use crate::model::{Tree, Variable};
 
 /// Expectation propagation.
@@ -269,9 +270,22 @@ impl Algorithm for ExpectationPropagation {
         super::contradiction::contradicts(tree, marginals)
     }
 
-    /// The log-partition of a penalty is that of a Laplace approximation, whose variances are not its derivatives.
+    /// A mean that is not optimal for a penalty: where precisions have grown, nothing moves any more.
+    fn doubts(&self, tree: &Tree, messages: &[Gaussian]) -> bool {
+        not_optimal(tree, messages).is_some()
+    }
+
+    fn refutes(&self, tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
+        not_optimal(tree, messages)
+    }
+
+    /// The log-partition of a penalty is that of a Laplace approximation, whose variances are not its derivatives. Among Gaussian
+    /// factors a splitting finds its mean all the same.
     fn uncertain(&self, tree: &Tree) -> Option<RunError> {
-        let penalty = |f: &dyn Factor| f.proximal().is_some_and(ProximalRule::is_penalty);
+        if has_minimiser(tree) {
+            return None;
+        }
+        let penalty = |f: &dyn Factor| f.posterior().is_some_and(PosteriorRule::is_laplace);
         let mut factors = tree.factors().iter();
         let laplace = factors.find(|n| penalty(n.factor.as_ref()));
         let laplace = laplace.map(|n| RunError::NotDefined {
@@ -293,6 +307,9 @@ impl Algorithm for ExpectationPropagation {
     ) -> Result<FallbackReport, RunError> {
         if let Some(error) = self.uncertain(tree) {
             return Err(error);
+        }
+        if has_minimiser(tree) {
+            return settle(tree, messages, options, watch);
         }
         super::double_loop::double_loop(tree, messages, options, watch)
     }

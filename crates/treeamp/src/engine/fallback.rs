@@ -246,7 +246,13 @@ impl<A: Algorithm> Engine<'_, A> {
         if !self.hands_over(state, sweeps, termination) {
             return Ok(Handover::Done(more));
         }
-        let spent = match self.constant_steps(sweeps, observer) {
+        // constant steps would come to the same rest as the sweeps whose end is doubted
+        let constant = if termination.is_converged() {
+            Constant::Unsettled(0)
+        } else {
+            self.constant_steps(sweeps, observer)
+        };
+        let spent = match constant {
             Constant::Ended(ended, done) => {
                 *state = *ended;
                 *termination = end_of(&done, sweeps);

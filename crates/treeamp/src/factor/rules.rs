@@ -55,6 +55,11 @@ pub trait PosteriorRule: Send + Sync {
         let _ = work;
     }
 
+    /// Its moments are a mode and its curvature: that of a penalty.
+    fn is_laplace(&self) -> bool {
+        false
+    }
+
     /// Its messages do not depend on the incoming ones.
     fn is_constant(&self) -> bool {
         false

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::belief::SignalSpec;
+use crate::belief::{SignalSpec, Structure};
 use crate::error::ModelError;
 use crate::factor::Factor;
 
@@ -136,6 +136,15 @@ impl Tree {
         self.edges.iter().position(|e| {
             self.factors[e.factor].name == factor && self.variables[e.variable].name == variable
         })
+    }
+
+    /// The same tree with isotropic beliefs.
+    pub(crate) fn isotropic(&self) -> Self {
+        let mut tree = self.clone();
+        for variable in &mut tree.variables {
+            variable.spec.structure = Structure::Isotropic;
+        }
+        tree
     }
 
     /// The factors at a variable that produce it.

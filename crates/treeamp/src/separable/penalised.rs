@@ -287,6 +287,10 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         self.law.as_gaussian().is_some()
     }
 
+    fn is_laplace(&self) -> bool {
+        self.law.as_gaussian().is_none()
+    }
+
     fn message(
         &self,
         incoming: Incoming<'_, Gaussian>,

@@ -37,6 +37,84 @@ fn chains_of_dense_channels_are_exact() {
     }
 }
 
+/// The joint Gaussian of $x\sim\mathcal N(m, v)$ and $y = Hx + \mathcal N(0, \Delta)$ from the singular values of
+/// $(H/\sqrt\Delta;\ 1/\sqrt v) = USV^T$, which errs by their condition and not by its square:
+/// $\Sigma = VS^{-2}V^T$, and the misfit of the evidence is what is left of a least squares problem.
+fn stable_joint((m, v): (f64, f64), h: &Mat<f64>, delta: f64, y: &[f64]) -> Joint {
+    let (rows, n) = (h.nrows(), h.ncols());
+    let stacked = Mat::from_fn(rows + n, n, |i, j| {
+        if i < rows {
+            h[(i, j)] / delta.sqrt()
+        } else {
+            f64::from(u8::from(i - rows == j)) / v.sqrt()
+        }
+    });
+    let target = Mat::from_fn(rows + n, 1, |i, _| {
+        if i < rows {
+            y[i] / delta.sqrt()
+        } else {
+            m / v.sqrt()
+        }
+    });
+    let svd = stacked.thin_svd().unwrap();
+    let (u, s, w) = (svd.U(), svd.S().column_vector(), svd.V());
+    let seen = u.transpose() * &target;
+    let mean = (0..n).map(|i| (0..n).map(|k| w[(i, k)] * seen[(k, 0)] / s[k]).sum());
+    let mean: Vec<f64> = mean.collect();
+    let entry = |i: usize, j: usize| (0..n).map(|k| w[(i, k)] * w[(j, k)] / (s[k] * s[k])).sum();
+    let left = |i: usize| {
+        let fit: f64 = (0..n).map(|j| stacked[(i, j)] * mean[j]).sum();
+        (target[(i, 0)] - fit).powi(2)
+    };
+    let misfit: f64 = (0..rows + n).map(left).sum();
+    // ln det(Δ + v H Hᵀ) = ln det Δ + ln det v + 2 Σ ln s
+    let volume = rows as f64 * (std::f64::consts::TAU * delta).ln() + n as f64 * v.ln();
+    let logs: f64 = s.iter().map(|s| 2.0 * s.ln()).sum();
+    Joint {
+        mean,
+        covariance: Mat::from_fn(n, n, entry),
+        evidence: -0.5 * (misfit + volume + logs),
+    }
+}
+
+/// Chains of three, four and five dense channels of every aspect. What a later channel says about an earlier variable is nearly
+/// singular after three square ones: an evidence that inverts it loses its digits.
+#[test]
+fn evidences_of_long_chains_are_exact() {
+    let shapes: [&[usize]; 8] = [
+        &[10, 10, 10, 10],
+        &[6, 8, 8, 6],
+        &[4, 30, 4, 30],
+        &[10, 10, 10, 10, 10],
+        &[20, 10, 20, 10, 20],
+        &[6, 3, 8, 3, 9],
+        &[10, 10, 10, 10, 10, 10],
+        &[4, 30, 4, 30, 4, 30],
+    ];
+    for (sizes, seed) in shapes.iter().flat_map(|s| (0..5).map(move |seed| (*s, seed))) {
+        let (n, m) = (sizes[0], sizes[sizes.len() - 1]);
+        let y = normals(m, seed + 50);
+        let mut model = source(GaussianPrior::new(0.3, 1.4).unwrap().iid(n)) >> var("x0").full();
+        let mut maps = vec![Mat::<f64>::identity(n, n)];
+        for (i, pair) in sizes.windows(2).enumerate() {
+            let w = gaussian_matrix(pair[1], pair[0], 1000 * seed + i as u64);
+            maps.push(mat(&w) * &maps[i]);
+            let next = var(&format!("x{}", i + 1)).full();
+            model = model >> Linear::new(w).unwrap() >> next;
+        }
+        for delta in [0.01, 0.1] {
+            let tree = (model.clone() >> gaussian(delta, &y)).build().unwrap();
+            let report = run(&tree);
+            let last = &maps[maps.len() - 1];
+            let exact = stable_joint((0.3, 1.4), last, delta, &y);
+            for (i, map) in maps.iter().enumerate() {
+                exact.check(&report, &format!("x{i}"), map);
+            }
+            exact.check_evidence(&report);
+        }
+    }
+}
+
 /// A tree with a branch, noise inside, a bias, and channels of every aspect.
 #[test]
 fn trees_of_dense_channels_are_exact() {

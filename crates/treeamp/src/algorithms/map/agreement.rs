@@ -12,6 +12,8 @@ use crate::model::{Tree, Variable};
 
 /// They agree when they differ by less than this fraction of the sum of all energies.
 pub(super) const AGREEMENT: f64 = 5e-9;
+/// A run that is said to have converged has its objective to this fraction.
+const PROMISED: f64 = 1e-8;
 /// Places are known to this fraction of their scale at best: the residual at which the splitting has nothing left to do.
 const ROUNDING: f64 = 1e-13;
 
@@ -36,6 +38,17 @@ pub(super) fn solution_of(tree: &Tree, messages: &[Gaussian]) -> Result<Solution
 /// The energy of the solution is the objective. An infeasible one agrees with nothing.
 pub(super) fn energies_agree(tree: &Tree, messages: &[Gaussian]) -> bool {
     energy_gap(tree, messages) <= AGREEMENT
+}
+
+/// What is left to say of a run at rest whose energy is not the objective to the accuracy that is promised.
+pub(super) fn disagreement(tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
+    let gap = energy_gap(tree, messages);
+    (!(gap <= PROMISED)).then(|| RunError::NotReached {
+        what: "a minimiser".to_owned(),
+        termination: format!(
+            "messages are at rest, but the energy where they have it differs from their objective by {gap:.1e} of the energies"
+        ),
+    })
 }
 
 /// How far the energy of the solution is from the objective, as a fraction of the sum of all energies, to which the rounding of

@@ -8,11 +8,13 @@
 //! variance, and no uncertainty.
 
 mod agreement;
+pub(super) mod among_gaussians;
 mod balance;
 mod descent;
 mod links;
 mod mode;
 mod pace;
+mod pins;
 mod rest;
 mod slopes;
 mod solution;
@@ -20,7 +22,7 @@ mod splitting;
 mod steps;
 
 use super::expectation_propagation::sizes_known;
-use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
+use crate::belief::{Gaussian, Message as _, SignalSpec, Structure};
 use crate::engine::{
     Algorithm, Engine, FallbackReport, MissingRule, Options, Potential, Report, Watch,
 };
@@ -54,15 +56,15 @@ pub struct MaximumAPosteriori;
 pub type Minimum = Report<MaximumAPosteriori>;
 
 impl MaximumAPosteriori {
-    /// Plans it on a tree. Its tolerance is $10^{-10}$: where columns are nearly alike sweeps are slow, and places are some thousand
-    /// times as far from the minimiser as one of them goes.
+    /// Plans it on a tree. Its tolerance is $10^{-12}$: where columns are nearly alike, or of scales that differ by orders of magnitude,
+    /// sweeps are slow, and places are up to $10^5$ times as far from the minimiser as one of them goes.
     ///
     /// # Errors
     /// Factors without a mode, all of them at once; unsupported beliefs.
     pub fn on(self, tree: &Tree) -> Result<Engine<'_, Self>, RunError> {
         sizes_known(tree)?;
         let options = Options {
-            tolerance: 1e-10,
+            tolerance: 1e-12,
             ..Options::default()
         };
         Engine::with_options(tree, self, options)
@@ -163,13 +165,17 @@ impl Algorithm for MaximumAPosteriori {
     /// A penalty without an active coordinate pins its variable, and what it is then told no longer counts: whether it is
     /// right, the splitting finds out. It also goes on where the energy of the minimiser is not yet the objective, and where slopes do not cancel.
     fn doubts(&self, tree: &Tree, messages: &[Gaussian]) -> bool {
-        idle(tree, messages)
+        pins::idle(tree, messages)
             || !agreement::energies_agree(tree, messages)
             || !slopes::slopes_agree(tree, messages)
     }
 
+    /// Places that have no energy, or one that is not the objective, or slopes that do not cancel.
     fn refutes(&self, tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
-        agreement::solution_of(tree, messages).err()
+        let refuted = agreement::solution_of(tree, messages).err();
+        let disagrees = || agreement::disagreement(tree, messages);
+        let refuted = refuted.or_else(disagrees);
+        refuted.or_else(|| slopes::disagreement(tree, messages))
     }
 
     fn fall_back(
@@ -216,23 +222,6 @@ impl Algorithm for MaximumAPosteriori {
     }
 }
 
-/// A penalty has no active coordinate.
-fn idle(tree: &Tree, messages: &[Gaussian]) -> bool {
-    tree.edges().iter().enumerate().any(|(e, edge)| {
-        let factor = tree.factors()[edge.factor].factor.as_ref();
-        let Some(rule) = factor.proximal().filter(|r| r.is_penalty()) else {
-            return false;
-        };
-        let variable = &tree.variables()[edge.variable];
-        let mut store = [Gaussian::flat(&variable.spec)];
-        let others = variable.edges.iter().filter(|o| **o != e);
-        others.for_each(|o| store[0].add_assign(&messages[*o]));
-        let mut mode = Moments::zeros(&variable.spec);
-        let mut work = vec![0.0; factor.workspace_len(std::slice::from_ref(&variable.spec))];
-        let found = rule.mode(Incoming::new(&store, &[0]), 0, &mut mode, &mut work);
-        found.is_err() || mode.average_variance() == 0.0
-    })
-}
 
 fn rule(factor: &dyn Factor) -> Result<&dyn ProximalRule, FactorError> {
     factor

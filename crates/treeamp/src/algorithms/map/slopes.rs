@@ -2,11 +2,14 @@
 //!
 //! With large precisions factors agree on places whatever their slopes are: sweeps whose precisions run away stop moving
 //! anywhere. What slopes leave over, $g = \sum_k \nabla E_k(x_k^*)$, could lower the energy by $\|g\|\,\|x\|$ at most on the way
-//! along the scale of the signal.
+//! along the scale of the signal; for what a channel makes of it, along what that makes of a signal of its scale with other signs: the gradient of
+//! an image may be zero, and is not as soon as the image moves.
 
+use super::agreement::beliefs_of;
 use super::rule;
+use super::solution::scrambled;
 use crate::belief::{Gaussian, Message as _, Moments};
-use crate::error::FactorError;
+use crate::error::{FactorError, RunError};
 use crate::factor::{Incoming, PosteriorRule};
 use crate::model::{Tree, Variable};
 
@@ -15,55 +18,101 @@ use crate::model::{Tree, Variable};
 const AGREEMENT: f64 = 1e-6;
 /// $b - ax$ rounds to this fraction of $ax$.
 const ROUNDING: f64 = 1e-13;
+/// Slopes whose rounding is more than this fraction of the energies say nothing: they may be any.
+const RESOLVED: f64 = 1e-3;
 
 /// The slopes of all factors cancel.
 pub(super) fn slopes_agree(tree: &Tree, messages: &[Gaussian]) -> bool {
-    slope_gap(tree, messages).is_ok_and(|gap| gap <= AGREEMENT)
+    Gap::of(tree, messages).is_ok_and(|gap| gap.left <= AGREEMENT && gap.rounding <= RESOLVED)
 }
 
-/// $\sum_x\|g_x\|\,\|x\|$ over the energies at the modes and $\frac12 a\|x\|^2$ of constant messages.
-///
-/// # Errors
-/// A factor without a mode.
-fn slope_gap(tree: &Tree, messages: &[Gaussian]) -> Result<f64, FactorError> {
-    let (mut gap, mut scale) = (0.0, 0.0);
-    let modes = modes(tree, messages)?;
-    for variable in tree.variables() {
-        let cavities = variable
-            .edges
-            .iter()
-            .map(|e| cavity(variable, messages, *e));
-        let cavities: Vec<Gaussian> = cavities.collect();
-        let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
-        let (mut left, mut rounding, mut size) = (vec![0.0; variable.spec.len()], 0.0, 0.0_f64);
-        for (e, cavity) in variable.edges.iter().zip(&cavities) {
-            let (a, mode) = (cavity.precision.scalar(), &modes[*e].mean);
-            let parts = left.iter_mut().zip(cavity.linear.iter().zip(mode));
-            parts.for_each(|(g, (b, x))| *g += b - a * x);
-            rounding += ROUNDING * a.abs() * square(mode).sqrt();
-            size = size.max(square(mode));
-            let factor = &tree.factors()[tree.edges()[*e].factor].factor;
-            if factor.posterior().is_some_and(PosteriorRule::is_constant) {
-                scale += 0.5 * messages[*e].precision.scalar().abs() * square(mode);
+/// What is left to say of a run at rest whose slopes do not cancel.
+pub(super) fn disagreement(tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
+    // without a mode there is nothing to compare
+    let Gap { left, rounding } = Gap::of(tree, messages).ok()?;
+    let why = if !(left <= AGREEMENT) {
+        format!("slopes that do not cancel could lower the energy by {left:.1e} of it")
+    } else if !(rounding <= RESOLVED) {
+        "precisions have grown until slopes are lost in rounding".to_owned()
+    } else {
+        return None;
+    };
+    Some(RunError::NotReached {
+        what: "a minimiser".to_owned(),
+        termination: format!("messages are at rest, but {why}"),
+    })
+}
+
+/// What slopes leave over, and what their rounding could hide, as fractions of the energies.
+struct Gap {
+    left: f64,
+    rounding: f64,
+}
+
+impl Gap {
+    /// $\sum_x\|g_x\|\,\|x\|$ over the energies at the modes and $\frac12 a\|x\|^2$ of constant messages.
+    ///
+    /// # Errors
+    /// A factor without a mode.
+    fn of(tree: &Tree, messages: &[Gaussian]) -> Result<Self, FactorError> {
+        let modes = modes(tree, messages)?;
+        let (mut left, mut rounding) = (0.0, 0.0);
+        for (variable, reach) in tree.variables().iter().zip(reaches(tree, messages)) {
+            let cavities = variable.edges.iter();
+            let cavities = cavities.map(|e| cavity(variable, messages, *e));
+            let cavities: Vec<Gaussian> = cavities.collect();
+            // an exact place has any slope
+            if cavities.iter().any(Gaussian::is_pinned) {
+                continue;
             }
+            let (mut slope, mut hidden, mut size) = (vec![0.0; variable.spec.len()], 0.0, reach);
+            for (e, cavity) in variable.edges.iter().zip(&cavities) {
+                let (a, mode) = (cavity.precision.scalar(), &modes[*e].mean);
+                let parts = slope.iter_mut().zip(cavity.linear.iter().zip(mode));
+                parts.for_each(|(g, (b, x))| *g += b - a * x);
+                hidden += ROUNDING * a.abs() * square(mode).sqrt();
+                size = size.max(square(mode));
+            }
+            left += (square(&slope).sqrt() - hidden).max(0.0) * size.sqrt();
+            rounding += hidden * size.sqrt();
         }
-        // an exact place has any slope
-        if !cavities.iter().any(Gaussian::is_pinned) {
-            gap += (square(&left).sqrt() - rounding).max(0.0) * size.sqrt();
-        }
+        let scale = scale(tree, messages, &modes)?;
+        // both are zero where everything is
+        let fraction = |x: f64| if x == 0.0 { 0.0 } else { x / scale };
+        Ok(Self {
+            left: fraction(left),
+            rounding: fraction(rounding),
+        })
     }
+}
+
+fn square(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum()
+}
+
+/// The energies at the modes and $\frac12 a\|x\|^2$ of constant messages.
+fn scale(tree: &Tree, messages: &[Gaussian], modes: &[Moments]) -> Result<f64, FactorError> {
+    let mut scale = 0.0;
     for node in tree.factors() {
-        let places: Vec<&[f64]> = node
-            .edges
-            .iter()
-            .map(|e| modes[*e].mean.as_slice())
-            .collect();
-        let energy = rule(node.factor.as_ref())?.energy(&places);
+        let places = node.edges.iter().map(|e| modes[*e].mean.as_slice());
+        let energy = rule(node.factor.as_ref())?.energy(&places.collect::<Vec<_>>());
         // a constraint that modes leave by a rounding has no energy to compare with
         scale += Some(energy.abs()).filter(|e| e.is_finite()).unwrap_or(0.0);
+        let rule = node.factor.posterior();
+        if rule.is_some_and(PosteriorRule::is_constant) {
+            let quadratic = |e: &usize| messages[*e].precision.scalar().abs() * square(&modes[*e].mean);
+            scale += 0.5 * node.edges.iter().map(quadratic).sum::<f64>();
+        }
     }
-    // both are zero where everything is
-    Ok(if gap == 0.0 { 0.0 } else { gap / scale })
+    Ok(scale)
+}
+
+/// How far every variable may go, squared: as far as channels bring it when signals change the signs of half their components.
+fn reaches(tree: &Tree, messages: &[Gaussian]) -> Vec<f64> {
+    let beliefs = beliefs_of(tree, messages);
+    let moved = scrambled(tree, &beliefs);
+    let squares = moved.iter().map(|x| square(x));
+    squares.map(|s| if s.is_finite() { s } else { 0.0 }).collect()
 }
 
 fn cavity(variable: &Variable, messages: &[Gaussian], edge: usize) -> Gaussian {

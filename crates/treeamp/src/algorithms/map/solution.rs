@@ -61,14 +61,7 @@ impl Solution {
     pub(super) fn change_of_energies(&self, tree: &Tree, fraction: f64) -> f64 {
         let moved = |(place, free): (&Vec<f64>, bool)| {
             let step = fraction * mean_square(place).sqrt();
-            let sign = |i: usize| {
-                if i.count_ones().is_multiple_of(2) {
-                    step
-                } else {
-                    -step
-                }
-            };
-            let all = place.iter().enumerate().map(|(i, x)| x + sign(i));
+            let all = place.iter().enumerate().map(|(i, x)| x + step * sign(i));
             free.then(|| all.collect())
         };
         let places = self.places.iter().zip(undetermined(tree)).map(moved);
@@ -170,6 +163,31 @@ pub(super) fn believed(tree: &Tree, beliefs: &[Vec<f64>]) -> Result<Solution, Ru
     };
     tree.order().iter().for_each(|f| placing.place_outputs(*f));
     solution_at(tree, placing.finish())
+}
+
+/// Where channels bring everything when the variables that none of them makes change the signs of half their components.
+pub(super) fn scrambled(tree: &Tree, beliefs: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let own = |(x, free): (&Vec<f64>, bool)| {
+        let signs = x.iter().enumerate().map(|(i, x)| sign(i) * x);
+        free.then(|| signs.collect())
+    };
+    let mut placing = Placing {
+        tree,
+        messages: &[],
+        beliefs,
+        places: beliefs.iter().zip(undetermined(tree)).map(own).collect(),
+    };
+    tree.order().iter().for_each(|f| placing.place_outputs(*f));
+    placing.finish()
+}
+
+/// Signs that do not repeat.
+fn sign(i: usize) -> f64 {
+    if i.count_ones().is_multiple_of(2) {
+        1.0
+    } else {
+        -1.0
+    }
 }
 
 fn solution_at(tree: &Tree, places: Vec<Vec<f64>>) -> Result<Solution, RunError> {

@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use super::agreement::{AGREEMENT, energies_agree, energy_gap};
 use super::descent::{Verdict, verdict};
 use super::pace::Pace;
+use super::pins::pin;
 use super::rest::{Rest, TIGHTER};
 use super::slopes::slopes_agree;
 use super::steps::Splitting;
@@ -87,6 +88,9 @@ pub(super) fn split(
             best.report.steps = next.report.steps;
             best.report.evaluations = next.report.evaluations;
         }
+    }
+    if best.report.end == FallbackEnd::Stationary {
+        pin(tree, messages);
     }
     Ok(best.report)
 }
