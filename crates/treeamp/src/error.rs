@@ -11,13 +11,20 @@ pub fn parameter(
     expected: impl Into<String>,
     got: impl std::fmt::Display,
 ) -> ModelError {
+    let got = got.to_string();
+    // -1e-300 is three hundred zeros
+    let long = got.len() > LONGEST;
+    let short = got.parse::<f64>().ok().filter(|_| long);
     ModelError::Parameter {
         module: module.to_owned(),
         name,
         expected: expected.into(),
-        got: got.to_string(),
+        got: short.map_or(got, |x| format!("{x:e}")),
     }
 }
+
+/// Digits of a number that are shown as they are.
+const LONGEST: usize = 24;
 
 /// A model that cannot be built, conditioned or sampled.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -86,6 +93,23 @@ pub enum ModelError {
         got: f64,
         /// A better one.
         better: f64,
+    },
+    /// A proximal map that is that of no convex energy.
+    #[error(
+        "penalty `{penalty}`: its proximal map at step {step} must rise by between 0 and {} from point {from} to {to}, got {rise}: expected a convex energy, or `not_convex`",
+        to - from
+    )]
+    NotConvex {
+        /// The penalty.
+        penalty: String,
+        /// The step $t$.
+        step: f64,
+        /// A point $u$.
+        from: f64,
+        /// The next one.
+        to: f64,
+        /// What the map rises by.
+        rise: f64,
     },
     /// A proximal map that leads where the energy is infinite.
     #[error(

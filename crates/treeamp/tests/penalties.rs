@@ -304,6 +304,22 @@ fn a_penalty_of_ones_own_is_checked_on_request() {
     }
 }
 
+/// Hard thresholds jump, and the map of $-x^2/4$ rises faster than its argument: neither is that of a convex energy, and both pass as
+/// what they are. Numbers of many digits are shown with an exponent.
+#[test]
+fn energies_that_are_not_convex_must_say_so() {
+    let cut = |t: f64, u: f64| if u * u > 2.0 * t { u } else { 0.0 };
+    let slope = |t: f64, u: f64| f64::from(u * u > 2.0 * t);
+    let count = |x: f64| f64::from(x != 0.0);
+    let hard = CustomPenalty::new("l0", cut, slope, count);
+    let error = hard.check().unwrap_err();
+    assert!(matches!(error, ModelError::NotConvex { .. }), "{error}");
+    assert!(error.to_string().contains("`l0`"), "{error}");
+    hard.not_convex().check().unwrap();
+    let error = L1::new(-1e-300).unwrap_err().to_string();
+    assert!(error.contains("-1e-300"), "{error}");
+}
+
 /// Kinks at a scale of 1e-3 or 100: one reach does not see them all.
 #[test]
 fn a_check_looks_at_several_scales_or_at_a_given_one() {

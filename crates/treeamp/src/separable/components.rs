@@ -3,7 +3,7 @@
 use super::Penalty;
 use super::penalised::Penalised;
 use super::proximal::no_mode;
-use super::softening::{OWN, nearly_pinned, note_fraction};
+use super::softening::{OWN, TURNS, nearly_pinned, note_fraction, width};
 use crate::belief::{Gaussian, Moments, mean_square};
 use crate::error::FactorError;
 use crate::factor::message_from_moments;
@@ -52,7 +52,7 @@ impl<P: Penalty> Penalised<P> {
             out.linear.fill(own.b);
             return Ok(());
         }
-        let fraction = self.component_message(x, out, idle, self.width(turning))?;
+        let fraction = self.component_message(x, out, idle, width(turning[TURNS]))?;
         note_fraction(fraction, turning);
         Ok(())
     }

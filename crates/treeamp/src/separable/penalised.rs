@@ -16,7 +16,6 @@ use crate::scalar::{ScalarView, Tilt, Tilted};
 pub struct Penalised<P> {
     law: P,
     place: Place,
-    sharp: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -33,16 +32,7 @@ pub(super) enum Place {
 
 impl<P: Penalty> Penalised<P> {
     pub(super) fn new(law: P, place: Place) -> Self {
-        let sharp = false;
-        Self { law, place, sharp }
-    }
-
-    /// Never softens its corners among Bayesian factors, whose messages are then those of the printed equations (TV-VAMP) in
-    /// every sweep, and need not settle: curvatures jump.
-    #[must_use]
-    pub fn sharp(mut self) -> Self {
-        self.sharp = true;
-        self
+        Self { law, place }
     }
 
     /// The penalty.
@@ -137,7 +127,7 @@ impl<P: Penalty> Penalised<P> {
     /// may lie across it. While the active fraction goes up and down, corners are softened, more and more.
     fn soft(&self, x: &Gaussian, v: f64, work: &mut [f64]) -> f64 {
         let a = x.precision.scalar();
-        let v = self.softened(x, v, self.width(work));
+        let v = self.softened(x, v, width(work[TURNS]));
         note_fraction(v * a, work);
         work[IDLE] = if v == 0.0 { work[IDLE] + 1.0 } else { 0.0 };
         if v == 0.0 && a > 0.0 {
@@ -145,11 +135,6 @@ impl<P: Penalty> Penalised<P> {
         } else {
             v
         }
-    }
-
-    /// The width of its corners, if they are softened.
-    pub(super) fn width(&self, work: &[f64]) -> Option<f64> {
-        width(work[TURNS]).filter(|_| !self.sharp)
     }
 
     fn softened(&self, x: &Gaussian, v: f64, width: Option<f64>) -> f64 {
@@ -210,7 +195,6 @@ impl<P: Penalty> Factor for Penalised<P> {
         Ok(Some(Arc::new(Self {
             law: self.law.clone(),
             place: Place::End(input.shape.clone()),
-            sharp: self.sharp,
         })))
     }
 
@@ -275,7 +259,7 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
     }
 
     fn rounded(&self, work: &[f64]) -> Option<f64> {
-        self.width(work)
+        width(work[TURNS])
     }
 
     /// Its turns are never enough.

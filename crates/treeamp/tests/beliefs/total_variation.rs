@@ -177,9 +177,9 @@ fn full_beliefs_on_x_make_tv_vamp() {
     }
 }
 
-/// The same in two dimensions, with the group penalty of an image's gradient whose corners stay sharp, as in the printed
-/// equations: for denoising and for a blur. By default they are softened after eight turns of the active fraction, so that the
-/// run settles.
+/// The same in two dimensions, with the group penalty of an image's gradient: for denoising and for a blur. Where damping is given, here none,
+/// corners stay sharp, as in the printed equations; else they are softened after eight turns of the active fraction, so that the run
+/// settles.
 #[test]
 fn full_beliefs_on_an_image_make_tv_vamp() {
     let (shape, n) = ([4, 6], 24);
@@ -202,7 +202,7 @@ fn full_beliefs_on_an_image_make_tv_vamp() {
                 >> var("x").full()
                 >> ((named("K", Linear::of(operator))
                     >> var("z")
-                    >> L21::new(strength).unwrap().at_end().sharp())
+                    >> L21::new(strength).unwrap().at_end())
                     + (named("A", Linear::of(kernel(side))) >> var("a") >> gaussian(delta, &y))))
             .build()
             .unwrap();

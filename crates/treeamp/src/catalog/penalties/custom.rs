@@ -103,18 +103,20 @@ impl CustomPenalty {
     /// [`check_within`](Self::check_within) 0.01, 1, 10 and 1000.
     ///
     /// # Errors
-    /// [`ModelError::Derivative`], [`ModelError::Proximal`] or [`ModelError::ProximalEnergy`] at the first place of disagreement.
+    /// [`ModelError::Derivative`], [`ModelError::Proximal`], [`ModelError::ProximalEnergy`] or [`ModelError::NotConvex`] at the first place
+    /// of disagreement.
     pub fn check(&self) -> Result<(), ModelError> {
         REACHES.iter().try_for_each(|r| self.check_within(*r))
     }
 
     /// Compares the derivative with differences of the proximal map, and the proximal map with its neighbours in
     /// energy, at steps from 0.01 to 100 and points up to `reach` from zero, at a resolution of $10^{-5}$ of that. Where two
-    /// differences of different widths disagree the map has a corner, and nothing is compared.
+    /// differences of different widths disagree the map has a corner, and nothing is compared. Unless the energy is said
+    /// [not to be convex](Self::not_convex), the map must rise from point to point, by no more than they are apart.
     ///
     /// # Errors
-    /// A reach that is not positive and finite; [`ModelError::Derivative`], [`ModelError::Proximal`] or [`ModelError::ProximalEnergy`] at the first place
-    /// of disagreement.
+    /// A reach that is not positive and finite; [`ModelError::Derivative`], [`ModelError::Proximal`], [`ModelError::ProximalEnergy`] or [`ModelError::NotConvex`]
+    /// at the first place of disagreement.
     pub fn check_within(&self, reach: f64) -> Result<(), ModelError> {
         if !(reach > 0.0 && reach.is_finite()) {
             let expected = "positive and finite";
@@ -126,9 +128,27 @@ impl CustomPenalty {
                 let point = reach * (2.0 * (k as f64 + 0.37) / POINTS as f64 - 1.0);
                 self.check_derivative(step, point, WIDTH * reach)?;
                 self.check_energy(step, point, NEIGHBOUR * reach)?;
+                self.check_monotone(step, point, 2.0 * reach / POINTS as f64)?;
             }
         }
         Ok(())
+    }
+
+    /// The proximal map of a convex energy rises, by no more than its argument does: a jump is that of one that is not convex.
+    fn check_monotone(&self, step: f64, point: f64, width: f64) -> Result<(), ModelError> {
+        let (low, high) = ((self.proximal)(step, point), (self.proximal)(step, point + width));
+        let rise = high - low;
+        let slack = TOLERANCE * width + 1e-13 * low.abs().max(high.abs());
+        if !self.convex || (-slack..=width + slack).contains(&rise) {
+            return Ok(());
+        }
+        Err(ModelError::NotConvex {
+            penalty: self.name.to_string(),
+            step,
+            from: point,
+            to: point + width,
+            rise,
+        })
     }
 
     fn check_derivative(&self, step: f64, point: f64, width: f64) -> Result<(), ModelError> {
