@@ -145,10 +145,23 @@ fn a_forced_double_loop_needs_log_partitions() {
     assert!(plain.termination.is_converged());
 }
 
+/// A Bayesian output of a signal with a penalty.
+fn penalised_sign() -> Tree {
+    let model = source(L1::new(1.0).unwrap().iid(20))
+        >> var("x")
+        >> Linear::new(common::gaussian_matrix(30, 20, 5)).unwrap()
+        >> var("z")
+        >> PiecewiseLinear::sign()
+        >> var("y");
+    let y = common::normals(30, 6);
+    let signs: Vec<f64> = y.iter().map(|y| y.signum()).collect();
+    model.build().unwrap().condition("y", &signs).unwrap()
+}
+
 /// A penalty has no log-partition either.
 #[test]
 fn a_forced_double_loop_refuses_a_penalty() {
-    let posterior = suite::case("total variation", 0).posterior;
+    let posterior = penalised_sign();
     let engine = ExpectationPropagation.on(&posterior).unwrap();
     let error = engine.fallback(Fallback::Forced).run(&mut ()).unwrap_err();
     assert!(matches!(error, RunError::NotDefined { .. }));
@@ -157,6 +170,34 @@ fn a_forced_double_loop_refuses_a_penalty() {
         text.contains("factor `l1` is a penalty, which has no log-partition"),
         "{text}"
     );
+}
+
+/// Among Gaussian factors the means are the minimiser, which a splitting finds, and its precisions are those of a fixed point.
+#[test]
+fn a_penalty_among_gaussian_factors_is_split() {
+    let posterior = suite::case("total variation", 0).posterior;
+    let engine = ExpectationPropagation.on(&posterior).unwrap();
+    let report = engine.fallback(Fallback::Forced).run(&mut ()).unwrap();
+    assert!(report.termination.is_converged(), "{}", report.termination);
+    let done = report.fallback.as_ref().unwrap();
+    assert_eq!(
+        (done.method, &done.end),
+        ("splitting", &FallbackEnd::Stationary)
+    );
+    // the tolerance of sweeps
+    assert!(
+        done.sweep_residual.unwrap() < 1e-6,
+        "{:?}",
+        done.sweep_residual
+    );
+    let minimum = MaximumAPosteriori
+        .on(&posterior)
+        .unwrap()
+        .run(&mut ())
+        .unwrap();
+    let best = minimum.solution(&posterior).unwrap();
+    let gap = common::relative_gap(report.mean("x").unwrap(), best.place("x").unwrap());
+    assert!(gap < 1e-6, "{gap:e}");
 }
 
 /// Stops a run in the third step of its fallback, and keeps what it saw last.
@@ -363,7 +404,7 @@ fn a_run_without_a_fallback_says_why() {
     let model = model.build().unwrap();
     let y = model.sample(5).unwrap();
     let full = model.condition("y", y.get("y").unwrap()).unwrap();
-    let penalised = suite::case("total variation", 0).posterior;
+    let penalised = penalised_sign();
     let expected = ["variable `x` has full beliefs", "factor `l1` is a penalty"];
     for (tree, why) in [&full, &penalised].into_iter().zip(expected) {
         // no residual is below zero

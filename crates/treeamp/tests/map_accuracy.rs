@@ -163,7 +163,10 @@ fn a_rest_whose_energy_is_not_the_objective_is_no_minimiser() {
         let engine = MaximumAPosteriori.on(&tree).unwrap();
         let report = engine.fallback(Fallback::Forbidden).run(&mut ()).unwrap();
         let text = report.termination.to_string();
-        assert!(text.contains("could not reach a minimiser"), "{m} x {n}: {text}");
+        assert!(
+            text.contains("could not reach a minimiser"),
+            "{m} x {n}: {text}"
+        );
         let energy = report.least_energy().unwrap_err();
         assert!(matches!(energy, RunError::NotReached { .. }), "{energy}");
         assert!(report.solution(&tree).is_err());

@@ -91,7 +91,10 @@ fn evidences_of_long_chains_are_exact() {
         &[10, 10, 10, 10, 10, 10],
         &[4, 30, 4, 30, 4, 30],
     ];
-    for (sizes, seed) in shapes.iter().flat_map(|s| (0..5).map(move |seed| (*s, seed))) {
+    for (sizes, seed) in shapes
+        .iter()
+        .flat_map(|s| (0..5).map(move |seed| (*s, seed)))
+    {
         let (n, m) = (sizes[0], sizes[sizes.len() - 1]);
         let y = normals(m, seed + 50);
         let mut model = source(GaussianPrior::new(0.3, 1.4).unwrap().iid(n)) >> var("x0").full();

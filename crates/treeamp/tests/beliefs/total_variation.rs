@@ -238,11 +238,23 @@ fn dual_method(k: &Mat<f64>, y: &[f64], delta: f64, strength: f64) -> Vec<f64> {
         let now = value(&place(&next));
         let again = now > lowest;
         lowest = now;
-        let faster = if again { 1.0 } else { 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt()) };
-        let carry = if again { 0.0 } else { (momentum - 1.0) / faster };
+        let faster = if again {
+            1.0
+        } else {
+            0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt())
+        };
+        let carry = if again {
+            0.0
+        } else {
+            (momentum - 1.0) / faster
+        };
         let gaps = next.iter().zip(&p).map(|(x, old)| (x - old).abs());
         let rest = gaps.fold(0.0, f64::max) < 1e-13 * strength;
-        q = next.iter().zip(&p).map(|(x, old)| x + carry * (x - old)).collect();
+        q = next
+            .iter()
+            .zip(&p)
+            .map(|(x, old)| x + carry * (x - old))
+            .collect();
         (p, momentum) = (next, faster);
         if rest {
             break;
@@ -279,7 +291,11 @@ fn strong_penalties_settle_at_the_minimiser() {
             let best = dual_method(&k, &y, delta, strength);
             let what = format!("{shape:?} {boundary:?} {strength} {seed}");
             let report = run(&model(Structure::Full));
-            assert!(report.termination.is_converged(), "{what}: {}", report.termination);
+            assert!(
+                report.termination.is_converged(),
+                "{what}: {}",
+                report.termination
+            );
             let gap = relative_gap(report.mean("x").unwrap(), &best);
             // sweeps settle to 1e-6
             assert!(gap < 1e-5, "{what}: {gap:.1e} from the minimiser");
@@ -298,7 +314,10 @@ fn a_rest_that_is_no_minimiser_is_said_to_be_none() {
     let (n, delta, shape) = (24, 0.1, [4, 6]);
     let (_, k) = gradient(&shape, Boundary::Neumann);
     let mut refuted = 0;
-    for (strength, seed) in [15.0, 20.0].iter().flat_map(|s| (0..4).map(move |i| (*s, i))) {
+    for (strength, seed) in [15.0, 20.0]
+        .iter()
+        .flat_map(|s| (0..4).map(move |i| (*s, i)))
+    {
         let y = normals(n, 5 + seed);
         let tree = (source(Quadratic::free().shaped(shape))
             >> var("x").full()
@@ -314,7 +333,11 @@ fn a_rest_that_is_no_minimiser_is_said_to_be_none() {
             let best = dual_method(&k, &y, delta, strength);
             let gap = relative_gap(report.mean("x").unwrap(), &best);
             assert!(gap < 1e-5, "{strength} {seed}: {gap:.1e}");
-        } else if report.termination.to_string().contains("could not reach a fixed point") {
+        } else if report
+            .termination
+            .to_string()
+            .contains("could not reach a fixed point")
+        {
             refuted += 1;
         }
     }

@@ -331,7 +331,12 @@ impl<'t> Around<'t> {
         Ok(())
     }
 
-    fn send(&mut self, f: usize, port: usize, messages: &mut [Gaussian]) -> Result<(), FactorError> {
+    fn send(
+        &mut self,
+        f: usize,
+        port: usize,
+        messages: &mut [Gaussian],
+    ) -> Result<(), FactorError> {
         let node = &self.tree.factors()[f];
         let cavities = node.edges.iter().map(|e| cavity(self.tree, messages, *e));
         let cavities: Vec<Gaussian> = cavities.collect();
@@ -339,13 +344,19 @@ impl<'t> Around<'t> {
         let none = || FactorError::Unsupported("no expectation propagation rule".to_owned());
         let rule = node.factor.posterior().ok_or_else(none)?;
         let out = &mut messages[node.edges[port]];
-        rule.message(Incoming::new(&cavities, &ports), port, out, &mut self.work[f])
+        rule.message(
+            Incoming::new(&cavities, &ports),
+            port,
+            out,
+            &mut self.work[f],
+        )
     }
 
     /// Brings precisions to agree with curvatures, $a = 1/v - a_{\text{cavity}}$, at places and slopes that stay. Where that has no end,
     /// they stay as they are.
     fn refine(&mut self, messages: &mut [Gaussian]) {
-        let alone = |h: &Tangent| variable(self.tree, h.edge).spec.structure != Structure::Isotropic;
+        let alone =
+            |h: &Tangent| variable(self.tree, h.edge).spec.structure != Structure::Isotropic;
         if self.held.iter().any(alone) {
             return;
         }
@@ -392,9 +403,14 @@ impl<'t> Around<'t> {
         let mut mode = Moments::zeros(&spec);
         let (store, ports) = ([at], [0]);
         let work = &mut self.work[f];
-        rule.mode(Incoming::new(&store, &ports), 0, &mut mode, work).ok()?;
+        rule.mode(Incoming::new(&store, &ports), 0, &mut mode, work)
+            .ok()?;
         let v = mode.average_variance();
-        let next = if v > 0.0 { 1.0 / v - a } else { (GROWTH * held.precision).min(bound) };
+        let next = if v > 0.0 {
+            1.0 / v - a
+        } else {
+            (GROWTH * held.precision).min(bound)
+        };
         (next > 0.0 && next.is_finite()).then_some(next)
     }
 }

@@ -222,7 +222,6 @@ impl Algorithm for MaximumAPosteriori {
     }
 }
 
-
 fn rule(factor: &dyn Factor) -> Result<&dyn ProximalRule, FactorError> {
     factor
         .proximal()

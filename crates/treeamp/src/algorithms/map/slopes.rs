@@ -100,7 +100,8 @@ fn scale(tree: &Tree, messages: &[Gaussian], modes: &[Moments]) -> Result<f64, F
         scale += Some(energy.abs()).filter(|e| e.is_finite()).unwrap_or(0.0);
         let rule = node.factor.posterior();
         if rule.is_some_and(PosteriorRule::is_constant) {
-            let quadratic = |e: &usize| messages[*e].precision.scalar().abs() * square(&modes[*e].mean);
+            let quadratic =
+                |e: &usize| messages[*e].precision.scalar().abs() * square(&modes[*e].mean);
             scale += 0.5 * node.edges.iter().map(quadratic).sum::<f64>();
         }
     }
@@ -112,7 +113,9 @@ fn reaches(tree: &Tree, messages: &[Gaussian]) -> Vec<f64> {
     let beliefs = beliefs_of(tree, messages);
     let moved = scrambled(tree, &beliefs);
     let squares = moved.iter().map(|x| square(x));
-    squares.map(|s| if s.is_finite() { s } else { 0.0 }).collect()
+    squares
+        .map(|s| if s.is_finite() { s } else { 0.0 })
+        .collect()
 }
 
 fn cavity(variable: &Variable, messages: &[Gaussian], edge: usize) -> Gaussian {

@@ -136,7 +136,10 @@ impl CustomPenalty {
 
     /// The proximal map of a convex energy rises, by no more than its argument does: a jump is that of one that is not convex.
     fn check_monotone(&self, step: f64, point: f64, width: f64) -> Result<(), ModelError> {
-        let (low, high) = ((self.proximal)(step, point), (self.proximal)(step, point + width));
+        let (low, high) = (
+            (self.proximal)(step, point),
+            (self.proximal)(step, point + width),
+        );
         let rise = high - low;
         let slack = TOLERANCE * width + 1e-13 * low.abs().max(high.abs());
         if !self.convex || (-slack..=width + slack).contains(&rise) {
