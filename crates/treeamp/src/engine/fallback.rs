@@ -29,8 +29,8 @@ pub enum Fallback {
     /// fallen to half of what it was in the 50 before; and when it has not settled after
     /// [`max_sweeps`](super::Options::max_sweeps), if that is at least 100: a shorter run just ends. The run first starts
     /// again with constant dampings of 0.3, 0.6 and 0.8, of at most 200 sweeps each, and if none settles it the fallback takes over
-    /// from where the first sweeps had led. Where there is no certain way (a penalty among Bayesian factors, beliefs that are
-    /// neither isotropic nor diagonal), sweeps go on before that, for up to five times as many, and
+    /// from where the first sweeps had led. Where there is no certain way (a penalty beside factors that are not Gaussian, beliefs that
+    /// are neither isotropic nor diagonal without one), sweeps go on before that, for up to five times as many, and
     /// [`Report::no_fallback`](super::Report::no_fallback) says why.
     #[default]
     Automatic,

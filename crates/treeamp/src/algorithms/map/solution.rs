@@ -74,7 +74,9 @@ impl Solution {
 
 impl Report<MaximumAPosteriori> {
     /// The minimiser of the tree that was run on. A variable with a penalty is where that penalty has its mode: zeros of a
-    /// sparse signal are zeros, and constraints hold. The output of a channel without noise is computed from its inputs.
+    /// sparse signal are zeros, and constraints hold. The output of a channel without noise is computed from its inputs,
+    /// also where it has a penalty of its own: differences of an image that are zero are so up to the rounding of its pixels, and exactly
+    /// zero in [`minimiser`](Self::minimiser) where none of them is active.
     ///
     /// # Errors
     /// A run that did not converge, another tree, or constraints that do not hold together.

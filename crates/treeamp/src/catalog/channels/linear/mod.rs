@@ -266,6 +266,7 @@ impl Factor for Linear {
         }
     }
 
+    /// No blocks: noise, biases, sums, duplicates and reshapes pass them on.
     fn structures(&self) -> &'static [Structure] {
         &[Structure::Isotropic, Structure::Diagonal, Structure::Full]
     }
