@@ -3,7 +3,8 @@
 
 use num_complex::Complex;
 
-use super::map::among_gaussians::{has_minimiser, not_optimal, settle};
+use super::map::among_gaussians::settle;
+use super::map::optimality::{has_minimiser, not_optimal};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 use crate::engine::{
     Algorithm, Engine, FallbackReport, Marginal, Message, MissingRule, Options, Potential, Report,

@@ -13,6 +13,7 @@ mod balance;
 mod descent;
 mod links;
 mod mode;
+pub(super) mod optimality;
 mod pace;
 mod pins;
 mod rest;
