@@ -56,7 +56,9 @@ impl ReplicaSymmetric {
     ) -> Result<Option<OverlapFields>, FactorError> {
         let on_line = |(f, t): (&OverlapFields, &f64)| {
             let scale = f.m_hat.abs() + t.abs();
-            let aligned = f.m_hat == f.q_hat || (f.m_hat - f.q_hat).abs() <= MATCHED * scale;
+            // infinite fields are aligned, though they have no difference
+            let aligned =
+                f.m_hat.total_cmp(&f.q_hat).is_eq() || (f.m_hat - f.q_hat).abs() <= MATCHED * scale;
             aligned && (f.tau_hat - t).abs() <= MATCHED * scale
         };
         let same = std::ptr::addr_eq(factor, Arc::as_ptr(&self.teachers[node]));
