@@ -29,7 +29,11 @@ use crate::model::{Edge, Tree};
 const LIMIT: usize = 50_000;
 /// The splitting may end at this multiple of the tolerance of the sweeps: it measures how far two factors disagree on a
 /// place, they a change from one sweep to the next.
-const COARSER: f64 = 100.0;
+const COARSER: f64 = 1e4;
+/// Where that took no more than so many evaluations, it goes on to this fraction: places may still be far along the weakest of
+/// columns whose scales differ.
+const CHEAP: usize = 1000;
+const POLISH: f64 = 0.01;
 /// Where the energy of the minimiser is not yet the objective, it goes on to this fraction of the tolerance, and again, down
 /// to the rounding of a solve.
 const FINEST: f64 = 1e-13;
@@ -144,7 +148,7 @@ fn attempt(
     let mut splitting = Splitting::new(tree, messages);
     let mut pace = Pace::new(splitting.weights(), reduces);
     let (mut rest, goal) = (Rest::default(), COARSER * options.tolerance);
-    let mut tolerance = goal;
+    let (mut tolerance, mut polished) = (goal, false);
     let (end, sweep_residual, gap) = loop {
         let end = splitting.run((&mut pace, &mut rest), tolerance, messages, watch)?;
         splitting.messages_into(messages)?;
@@ -152,6 +156,10 @@ fn attempt(
         let agree = || energies_agree(tree, messages) && slopes_agree(tree, messages);
         if settled && tolerance >= FINEST && !agree() {
             tolerance *= TIGHTER;
+            continue;
+        }
+        if settled && !polished && splitting.evaluations <= CHEAP {
+            (tolerance, polished) = (tolerance.min(POLISH * goal), true);
             continue;
         }
         // a small residual next to an energy that is not the objective, or to slopes that do not cancel, is no minimiser; one that
