@@ -18,22 +18,22 @@ use crate::model::{Tree, Variable};
 const AGREEMENT: f64 = 1e-6;
 /// $b - ax$ rounds to this fraction of $ax$.
 const ROUNDING: f64 = 1e-13;
-/// Slopes whose rounding is more than this fraction of the energies say nothing: they may be any.
+/// Slopes that may be more than this fraction of the energies, with their rounding and along all that places may become, say nothing.
 const RESOLVED: f64 = 1e-3;
 
 /// The slopes of all factors cancel.
 pub(super) fn slopes_agree(tree: &Tree, messages: &[Gaussian]) -> bool {
-    Gap::of(tree, messages).is_ok_and(|gap| gap.left <= AGREEMENT && gap.rounding <= RESOLVED)
+    Gap::of(tree, messages).is_ok_and(|gap| gap.left <= AGREEMENT && gap.hidden <= RESOLVED)
 }
 
 /// What is left to say of a run at rest whose slopes do not cancel.
 pub(super) fn disagreement(tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
     // without a mode there is nothing to compare
-    let Gap { left, rounding } = Gap::of(tree, messages).ok()?;
+    let Gap { left, hidden } = Gap::of(tree, messages).ok()?;
     let why = if !(left <= AGREEMENT) {
         format!("slopes that do not cancel could lower the energy by {left:.1e} of it")
-    } else if !(rounding <= RESOLVED) {
-        "precisions have grown until slopes are lost in rounding".to_owned()
+    } else if !(hidden <= RESOLVED) {
+        "precisions have grown until slopes are lost beside them".to_owned()
     } else {
         return None;
     };
@@ -43,10 +43,11 @@ pub(super) fn disagreement(tree: &Tree, messages: &[Gaussian]) -> Option<RunErro
     })
 }
 
-/// What slopes leave over, and what their rounding could hide, as fractions of the energies.
+/// What slopes leave over along the places, and what they and their rounding could hide along all that places may become, as fractions
+/// of the energies.
 struct Gap {
     left: f64,
-    rounding: f64,
+    hidden: f64,
 }
 
 impl Gap {
@@ -56,7 +57,7 @@ impl Gap {
     /// A factor without a mode.
     fn of(tree: &Tree, messages: &[Gaussian]) -> Result<Self, FactorError> {
         let modes = modes(tree, messages)?;
-        let (mut left, mut rounding) = (0.0, 0.0);
+        let (mut left, mut far) = (0.0, 0.0);
         for (variable, reach) in tree.variables().iter().zip(reaches(tree, messages)) {
             let cavities = variable.edges.iter();
             let cavities = cavities.map(|e| cavity(variable, messages, *e));
@@ -65,23 +66,25 @@ impl Gap {
             if cavities.iter().any(Gaussian::is_pinned) {
                 continue;
             }
-            let (mut slope, mut hidden, mut size) = (vec![0.0; variable.spec.len()], 0.0, reach);
+            let (mut slope, mut rounding, mut size) =
+                (vec![0.0; variable.spec.len()], 0.0, 0.0_f64);
             for (e, cavity) in variable.edges.iter().zip(&cavities) {
                 let (a, mode) = (cavity.precision.scalar(), &modes[*e].mean);
                 let parts = slope.iter_mut().zip(cavity.linear.iter().zip(mode));
                 parts.for_each(|(g, (b, x))| *g += b - a * x);
-                hidden += ROUNDING * a.abs() * square(mode).sqrt();
+                rounding += ROUNDING * a.abs() * square(mode).sqrt();
                 size = size.max(square(mode));
             }
-            left += (square(&slope).sqrt() - hidden).max(0.0) * size.sqrt();
-            rounding += hidden * size.sqrt();
+            let over = (square(&slope).sqrt() - rounding).max(0.0);
+            left += over * size.sqrt();
+            far += (over + rounding) * size.max(reach).sqrt();
         }
         let scale = scale(tree, messages, &modes)?;
         // both are zero where everything is
         let fraction = |x: f64| if x == 0.0 { 0.0 } else { x / scale };
         Ok(Self {
             left: fraction(left),
-            rounding: fraction(rounding),
+            hidden: fraction(far),
         })
     }
 }
