@@ -5,6 +5,7 @@
 //! where there is none: $r > \sup_s s\,\mathrm{mmse}(s)$.
 
 use crate::belief::OverlapFields;
+use crate::catalog::channels::GaussianNoise;
 use crate::error::RunError;
 use crate::factor::{Averaged, Factor};
 use crate::model::{FactorNode, Tree};
@@ -88,7 +89,7 @@ pub(super) fn recovers(tree: &Tree, signal: &str) -> Result<Option<bool>, RunErr
         prior,
         linear,
         output,
-        noise: None,
+        noise: Noise::None,
     }) = chain(tree, index)
     else {
         return Ok(None);
@@ -115,8 +116,18 @@ pub(super) struct Chain<'t> {
     pub linear: &'t FactorNode,
     /// A likelihood, or an activation seen through noise.
     pub output: &'t FactorNode,
-    /// The variance of that noise.
-    pub noise: Option<f64>,
+    /// The noise beside it.
+    pub noise: Noise,
+}
+
+/// Gaussian noise beside an output, and its variance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Noise {
+    None,
+    /// Added to what goes into a likelihood.
+    Before(f64),
+    /// Added to what comes out of an activation.
+    After(f64),
 }
 
 /// The factors of prior, signal, channel, output, with or without noise of its own behind it.
@@ -142,16 +153,24 @@ pub(super) fn chain(tree: &Tree, signal: usize) -> Option<Chain<'_>> {
             prior,
             linear,
             output,
-            noise: None,
+            noise: Noise::None,
         });
     }
-    let output = behind(z, 2)?;
-    let last = behind(variable(output, 1), 1)?;
-    let (_, noise) = last.factor.scalar().and_then(ScalarView::gaussian)?;
-    (noise > 0.0).then_some(Chain {
+    let channel = behind(z, 2)?;
+    let last = behind(variable(channel, 1), 1)?;
+    let law = last.factor.scalar().and_then(ScalarView::gaussian);
+    let (output, noise) = match law.filter(|(_, delta)| *delta > 0.0) {
+        Some((_, delta)) => (channel, Noise::After(delta)),
+        None if channel.factor.name() == GaussianNoise::NAME => {
+            let delta = channel.factor.gaussian_average()?.least_noise()?;
+            (last, Noise::Before(delta))
+        }
+        None => return None,
+    };
+    Some(Chain {
         prior,
         linear,
         output,
-        noise: Some(noise),
+        noise,
     })
 }

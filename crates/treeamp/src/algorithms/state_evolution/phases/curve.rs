@@ -4,13 +4,14 @@
 //! the output hears a precision $1/V$ and leaves the variance $v_z$, and sends back $s = \alpha\,(V - v_z)/V^2$. So every $s$ is a fixed
 //! point at one ratio, $\alpha(s) = sV^2/(V - v_z)$. The uninformed start climbs to the first $s$ with $\alpha(s) \ge \alpha$, and the
 //! informed one comes down to the last with $\alpha(s) \le \alpha$: they agree unless $\alpha(s)$ crosses $\alpha$ on its way down.
-//! The output may be an activation and Gaussian noise: what is heard of the activation is $1/\Delta$ then, whatever it sends.
+//! The output may be an activation and Gaussian noise: what is heard of the activation is $1/\Delta$ then, whatever it sends. Or noise and a
+//! likelihood: it hears of $z + \sqrt\Delta\,\xi$ with the variance $V + \Delta$, and what it sends back loses $\Delta$.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::super::alike::is_alike;
-use super::closed::{Chain, chain};
+use super::closed::{Chain, Noise, chain};
 use crate::belief::OverlapFields;
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor};
@@ -39,8 +40,7 @@ pub(super) struct Curve {
 struct Laws {
     prior: Arc<dyn Factor>,
     output: Arc<dyn Factor>,
-    /// The precision $1/\Delta$ at which the output is heard, where it is an activation.
-    heard: Option<f64>,
+    noise: Noise,
     tau0: f64,
 }
 
@@ -110,14 +110,14 @@ impl Laws {
         let laws = Self {
             prior: Arc::clone(&prior.factor),
             output: Arc::clone(&output.factor),
-            heard: noise.map(|delta| 1.0 / delta),
+            noise,
             tau0,
         };
         Ok(Some((laws, ratio)))
     }
 
     fn are(&self, others: &Self) -> bool {
-        self.heard == others.heard
+        self.noise == others.noise
             && is_alike(self.prior.as_ref(), others.prior.as_ref())
             && is_alike(self.output.as_ref(), others.output.as_ref())
     }
@@ -156,19 +156,29 @@ impl Laws {
         if v < KNOWN * tau0 {
             return Ok(None);
         }
-        let told = field((1.0 / v - 1.0 / tau0).max(0.0), 1.0 / tau0);
+        let told = |v: f64, tau0: f64| field((1.0 / v - 1.0 / tau0).max(0.0), 1.0 / tau0);
         let output = self.output.as_ref();
-        let left = match self.heard {
-            None => Self::variance(output, &[told], &[1.0 / tau0])?,
-            Some(heard) => Self::variance(output, &[told, field(heard, 0.0)], &[1.0 / tau0, 0.0])?,
+        // s = α (V - v_z)/V², of which 1 - v_z/V
+        let learnt = match self.noise {
+            Noise::None => 1.0 - Self::variance(output, &[told(v, tau0)], &[1.0 / tau0])? / v,
+            Noise::After(delta) => {
+                let fields = [told(v, tau0), field(1.0 / delta, 0.0)];
+                1.0 - Self::variance(output, &fields, &[1.0 / tau0, 0.0])? / v
+            }
+            Noise::Before(delta) => {
+                let (wide, tau0) = (v + delta, tau0 + delta);
+                let left = Self::variance(output, &[told(wide, tau0)], &[1.0 / tau0])?;
+                (1.0 - left / wide) * (v / wide)
+            }
         };
-        Ok(Some(s * v / (1.0 - left / v)))
+        Ok(Some(s * v / learnt))
     }
 
     /// The limit of large $s$ for an output that tells numbers: unknowns over outputs.
     fn limit(&self) -> Option<f64> {
         let seen = 1.0 - Self::unknown(self.output.as_ref(), 1.0 / self.tau0);
-        (self.heard.is_none() && seen > 0.0).then(|| Self::unknown(self.prior.as_ref(), 0.0) / seen)
+        (self.noise == Noise::None && seen > 0.0)
+            .then(|| Self::unknown(self.prior.as_ref(), 0.0) / seen)
     }
 
     /// The extremum of `sign` times the height between two places.

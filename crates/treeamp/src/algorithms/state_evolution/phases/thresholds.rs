@@ -179,20 +179,21 @@ fn symmetric(tree: &Tree, signal: &str) -> Result<(), RunError> {
     })
 }
 
-/// The errors of the uninformed and of the informed fixed point are the same.
+/// The errors of the uninformed and of the informed fixed point are the same, and that of the former if it was iterated.
 fn agree(
     tree: &Tree,
     signal: &str,
     points: &FixedPoints,
     curves: &Curves,
-) -> Result<bool, RunError> {
+) -> Result<(bool, Option<f64>), RunError> {
     if let Some(curve) = curves.of(tree, signal)? {
-        return Ok(curve.agrees());
+        return Ok((curve.agrees(), None));
     }
     let low = points.uninformed(tree, &unknowns(tree, signal))?;
     let high = points.informed(tree, &unknowns(tree, signal))?;
     let tau0 = low.overlaps(signal)?.tau0;
-    Ok(points.same(low.mse(signal)?, high.mse(signal)?, tau0))
+    let error = low.mse(signal)?;
+    Ok((points.same(error, high.mse(signal)?, tau0), Some(error)))
 }
 
 /// The uninformed start recovers the signal.
@@ -238,7 +239,7 @@ fn disappearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f6
         let tree = family(alpha)?;
         let teacher = StateEvolution::new(&tree)?.teacher().clone();
         match margin(&tree, &teacher, signal)? {
-            Some(_) => recovers(&tree, signal, points, &curves),
+            Some(_) => Ok((recovers(&tree, signal, points, &curves)?, None)),
             None => agree(&tree, signal, points, &curves),
         }
     };
@@ -285,12 +286,17 @@ fn appearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, 
         let tree = family(alpha)?;
         let teacher = StateEvolution::new(&tree)?.teacher().clone();
         let Some(margin) = margin(&tree, &teacher, signal)? else {
-            return Ok(!agree(&tree, signal, points, &curves)?);
+            let (one, error) = agree(&tree, signal, points, &curves)?;
+            return Ok((!one, error));
         };
         if recovers(&tree, signal, points, &curves)? {
-            return Ok(false);
+            return Ok((false, None));
         }
-        Ok(margin > 0.0 || !agree(&tree, signal, points, &curves)?)
+        if margin > 0.0 {
+            return Ok((true, None));
+        }
+        let (one, error) = agree(&tree, signal, points, &curves)?;
+        Ok((!one, error))
     };
     let what = "the informed threshold";
     let guess = guess(family, signal, search, &curves, Curve::informed)?;
@@ -304,7 +310,7 @@ fn appearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, 
         }) => Err(RunError::NotDefined {
             what: what.to_owned(),
             why: format!(
-                "the uninformed and the informed start lead to one fixed point at every ratio between {low} and {high}"
+                "the uninformed and the informed start lead to one fixed point at all ratios that were looked at between {low} and {high}"
             ),
         }),
         found => found,
