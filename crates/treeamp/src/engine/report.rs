@@ -1,5 +1,6 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
+use super::end::AGAINST;
 use super::{Algorithm, EdgeMessage, FallbackReport, Objective};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
@@ -71,6 +72,24 @@ pub struct Divergence {
     pub direction: Option<Direction>,
     /// What was seen.
     pub reason: String,
+}
+
+impl Divergence {
+    /// Certain of a signal that this factor contradicts.
+    pub(super) fn against(factor: String, sweep: usize) -> Self {
+        Self {
+            sweep,
+            factor: Some(factor),
+            variable: None,
+            direction: None,
+            reason: AGAINST.to_owned(),
+        }
+    }
+
+    /// It was.
+    pub(super) fn is_against(&self) -> bool {
+        self.reason == AGAINST
+    }
 }
 
 impl std::fmt::Display for Divergence {
