@@ -17,6 +17,8 @@ const MORE: usize = 5;
 /// The bound of a fallback that comes to be certain of a signal which a factor contradicts: it begins once more, after the
 /// first sweeps.
 pub(crate) const CONTRADICTED: &str = "steps, certain of a signal that a factor contradicts";
+/// One that comes to any other bound within so many evaluations does, too.
+const SOON: usize = 5000;
 /// Variances below this fraction of the second moment leave no doubt about a signal.
 const CERTAIN: f64 = 1e-12;
 /// What sweeps beyond those that were asked for are called.
@@ -317,7 +319,7 @@ impl<A: Algorithm> Engine<'_, A> {
             self.algorithm
                 .fall_back(self.tree, &mut messages, &self.options, &mut supervisor);
         if let Ok(first) = &done
-            && matches!(first.end, FallbackEnd::Limit { bound, .. } if bound == CONTRADICTED)
+            && first.came_to_nothing()
             && self.options.fallback == Fallback::Automatic
             && let Some(other) = self.after_first_sweeps()?
         {
@@ -343,6 +345,14 @@ impl<A: Algorithm> Engine<'_, A> {
 }
 
 impl FallbackReport {
+    /// It was certain of what a factor contradicts, or soon had no way to go on: from elsewhere there may be one.
+    fn came_to_nothing(&self) -> bool {
+        match self.end {
+            FallbackEnd::Limit { bound, .. } => bound == CONTRADICTED || self.evaluations < SOON,
+            _ => false,
+        }
+    }
+
     /// It reached a bound first, and a full sweep moves more than it did before.
     fn is_worse_than(&self, before: Option<f64>) -> bool {
         let bound = matches!(self.end, FallbackEnd::Limit { .. });

@@ -97,11 +97,11 @@ fn a_converged_perceptron_is_at_rest() {
         assert!(excess[excess.len() / 2] < 0.5, "{n}: {excess:?}");
         assert!(20 * refused <= seeds, "{n}: {refused}");
         // the others say at which bound they are
-        assert!(10 * settled >= 9 * seeds, "{n}: {settled}");
+        assert!(20 * settled >= 19 * seeds, "{n}: {settled}");
     }
 }
 
-/// The runs that stopped while they passed near certainty: suite and others.
+/// The runs that stopped while they passed near certainty, of the suite and others. All of them settle elsewhere.
 #[test]
 fn certainty_that_passes_is_no_end() {
     let cases = [("perceptron", 5), ("symmetric door", 0)].map(|(name, seed)| {
@@ -123,10 +123,11 @@ fn certainty_that_passes_is_no_end() {
             "{name}: {} after {} sweeps",
             report.termination, report.sweeps
         );
-        if report.termination.is_converged() {
-            let moves = moves(&tree, &report, 3);
-            assert!(moves.iter().all(|r| *r < 1e-5), "{name}: {moves:?}");
-        }
+        assert!(report.termination.is_converged(), "{name}");
+        // plain sweeps may leave a fixed point that damping holds, by a few times as much in each
+        let small = report.variance("x").unwrap() < 1e-4;
+        let moves = moves(&tree, &report, if small { 5 } else { 1 });
+        assert!(moves.iter().all(|r| *r < 1e-5), "{name}: {moves:?}");
     }
 }
 
@@ -160,10 +161,12 @@ fn contradictory_outputs_have_no_certain_signal() {
                 assert!(divergence.factor.is_some() && divergence.reason.contains("contradicts"));
                 named += 1;
             }
-            let starts = treeamp::algorithms::Restarts::new(&tree).plain();
-            assert!(starts.run().unwrap().fixed_points.is_empty());
         }
     }
+    let dense = GaussianPrior::new(0.0, 1.0).unwrap();
+    let tree = relu(dense.iid(150), 2);
+    let starts = treeamp::algorithms::Restarts::new(&tree).plain();
+    assert!(starts.run().unwrap().fixed_points.is_empty());
     assert!(named >= 2, "{named}");
 }
 
@@ -193,8 +196,8 @@ fn certainty_beside_noise_is_an_answer() {
 #[test]
 fn a_run_that_went_back_has_no_evidence() {
     let mut back = 0;
-    for seed in [2015, 2017, 2024] {
-        let (tree, _) = perceptron(20, 40, seed);
+    for seed in 0..4 {
+        let tree = relu(GaussianPrior::new(0.0, 1.0).unwrap().iid(150), seed);
         let report = run(&tree, Damping::default());
         let Some(done) = report.fallback.as_ref().filter(|f| f.went_back) else {
             continue;
