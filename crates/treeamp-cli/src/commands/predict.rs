@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use treeamp::algorithms::state_evolution::mutual_information;
-use treeamp::algorithms::state_evolution::phases::{FixedPoint, Phase, PhaseReport, phase_report};
+use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
 use treeamp_lab::experiment::{Forecast, predict, theory};
 
 use super::run::How;
@@ -109,7 +109,7 @@ fn as_text(
     };
     let mut lines = vec![(at_table, said(&forecast.entropy))];
     if let (Some(Ok(report)), Ok(_)) = (phase, &forecast.entropy) {
-        let told = match allowed(report).entropy {
+        let told = match report.allowed().entropy {
             Some(x) => short(x) + " nats per component",
             None => "diverges: the data determine the signal".to_owned(),
         };
@@ -119,12 +119,18 @@ fn as_text(
     match phase {
         None => {}
         Some(Err(reason)) => lines.push((&of, format!("unknown: {reason}"))),
-        Some(Ok(report)) => lines.extend([
-            (of.as_str(), format!("{:?}", report.phase).to_lowercase()),
-            ("error without knowledge", short(report.uninformed.mse)),
-            ("error from the solution", short(report.informed.mse)),
-            ("error the data allow", short(report.mmse)),
-        ]),
+        Some(Ok(report)) => {
+            lines.extend([
+                (of.as_str(), format!("{:?}", report.phase).to_lowercase()),
+                ("error without knowledge", short(report.uninformed.mse)),
+            ]);
+            let between = report.between.iter().map(|p| short(p.mse));
+            lines.extend(between.map(|mse| ("error from some knowledge", mse)));
+            lines.extend([
+                ("error from the solution", short(report.informed.mse)),
+                ("error the data allow", short(report.mmse)),
+            ]);
+        }
     }
     if is_symmetric_point(forecast, signal, phase) {
         let told = "the table is at the symmetric point, which runs leave: their errors are those below it";
@@ -135,15 +141,6 @@ fn as_text(
     lines.push(("ended", forecast.termination.to_string()));
     let header = ["variable", "error", "variance", "second moment"];
     table(&header, &rows) + "\n" + &pairs(&lines)
-}
-
-/// The fixed point that the data allow.
-fn allowed(report: &PhaseReport) -> &FixedPoint {
-    if report.phase == Phase::Impossible {
-        &report.uninformed
-    } else {
-        &report.informed
-    }
 }
 
 /// The iteration from nothing rests at a point that the slightest knowledge leads away from, as even outputs have it.
@@ -181,8 +178,9 @@ fn as_json(
             "phase": format!("{:?}", report.phase).to_lowercase(),
             "uninformed_mse": number(report.uninformed.mse),
             "informed_mse": number(report.informed.mse),
+            "between_mse": report.between.iter().map(|p| number(p.mse)).collect::<Vec<_>>(),
             "mmse": number(report.mmse),
-            "entropy": allowed(report).entropy.map(number),
+            "entropy": report.allowed().entropy.map(number),
         }),
     };
     // what is null has a reason

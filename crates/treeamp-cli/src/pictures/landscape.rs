@@ -25,6 +25,11 @@ pub fn figure(title: &str, signal: &str, places: &[Place], report: &PhaseReport)
         let series = Series::marks("reached without knowledge of the solution", [point]);
         panel = panel.series(series.ink(Ink::Orange).mark(Mark::Circle).size(9.0));
     }
+    let between: Vec<_> = report.between.iter().filter_map(place).collect();
+    if !between.is_empty() {
+        let series = Series::marks("reached from some knowledge of it", between);
+        panel = panel.series(series.ink(Ink::Orange).mark(Mark::Dot).size(6.0));
+    }
     if let Some(point) = place(&report.informed) {
         let series = Series::marks("reached from the solution", [point]);
         panel = panel.series(series.ink(Ink::Black).mark(Mark::Dot).size(6.0));

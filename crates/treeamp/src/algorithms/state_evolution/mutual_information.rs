@@ -9,11 +9,59 @@ use super::evolution::noiseless_output;
 use super::phases::FixedPoints;
 use super::teacher::not_a_bayesian_network;
 use super::theory::least_noise;
+use super::{BayesOptimal, Evolution};
 use crate::error::RunError;
 use crate::model::Tree;
 
 /// Noise, relative to its signal, next to which [`CERTAIN`] is certain.
 const FAR_BELOW: f64 = 1e-14;
+/// Entropies of the measurements at the fixed points of a tree.
+struct Entropies {
+    uninformed: f64,
+    /// The smallest, which is the true one.
+    least: f64,
+    start: Start,
+}
+
+impl Entropies {
+    /// And the uninformed fixed point.
+    fn of(
+        tree: &Tree,
+        variable: &str,
+        names: &[&str],
+        points: &FixedPoints,
+    ) -> Result<(Self, Evolution<BayesOptimal>), RunError> {
+        let low = points.uninformed(tree, names)?;
+        let high = points.informed(tree, names)?;
+        let entropy = low.information(tree)?.entropy;
+        let one = names.iter().try_fold(true, |one, name| {
+            let (x, y) = (low.mse(name)?, high.mse(name)?);
+            Ok::<_, RunError>(one && points.same(x, y, low.overlaps(name)?.tau0))
+        })?;
+        let mut entropies = Self {
+            uninformed: entropy,
+            least: entropy,
+            start: if one {
+                Start::Either
+            } else {
+                Start::Uninformed
+            },
+        };
+        if one {
+            return Ok((entropies, low));
+        }
+        let between = points.between(tree, names, variable, [&low, &high])?;
+        let starts = between.iter().map(|point| (Start::Between, point));
+        for (start, point) in starts.chain([(Start::Informed, &high)]) {
+            let entropy = point.information(tree)?.entropy;
+            if entropy < entropies.least {
+                (entropies.start, entropies.least) = (start, entropy);
+            }
+        }
+        Ok((entropies, low))
+    }
+}
+
 /// The precision, in units of $1/\tau_0$, that averages over both ends of a channel can follow.
 const FOLLOWED: f64 = 1e17;
 
@@ -24,6 +72,8 @@ pub enum Start {
     Either,
     /// From next to nothing: what expectation propagation attains.
     Uninformed,
+    /// From some knowledge: the data determine a part of what expectation propagation does not find.
+    Between,
     /// From the solution: the data determine what expectation propagation does not find.
     Informed,
 }
@@ -65,37 +115,17 @@ pub fn mutual_information_at(
     let index = tree.variable(variable)?;
     check_defined(tree)?;
     let names: Vec<&str> = tree.variables().iter().map(|v| v.name.as_str()).collect();
-    let low = points.uninformed(tree, &names)?;
-    let high = points.informed(tree, &names)?;
-    let (uninformed, informed) = (low.information(tree)?, high.information(tree)?);
-    let one = names.iter().try_fold(true, |one, name| {
-        let (x, y) = (low.mse(name)?, high.mse(name)?);
-        Ok::<_, RunError>(one && points.same(x, y, low.overlaps(name)?.tau0))
-    })?;
-    let start = if one {
-        Start::Either
-    } else if informed.entropy < uninformed.entropy {
-        Start::Informed
-    } else {
-        Start::Uninformed
-    };
+    let (measured, low) = Entropies::of(tree, variable, &names, points)?;
     let precision = pinning(tree, least_noise(tree, &low.teacher).unwrap_or(1.0));
     let seen = tree.with_pseudo_observation(variable, low.teacher.tau0[index] / precision)?;
     let alone = seen.without_observations(variable)?;
-    let entropy = |tree: &Tree| -> Result<f64, RunError> {
-        let low = points.uninformed(tree, &names)?.information(tree)?.entropy;
-        let high = points.informed(tree, &names)?.information(tree)?.entropy;
-        Ok(low.min(high))
-    };
+    let entropy =
+        |tree: &Tree| Ok::<_, RunError>(Entropies::of(tree, variable, &names, points)?.0.least);
     let given = entropy(&seen)? - entropy(&alone)?;
-    let true_entropy = match start {
-        Start::Informed => informed.entropy,
-        Start::Either | Start::Uninformed => uninformed.entropy,
-    };
     Ok(MutualInformation {
-        value: true_entropy - given,
-        start,
-        attained: uninformed.entropy - given,
+        value: measured.least - given,
+        start: measured.start,
+        attained: measured.uninformed - given,
     })
 }
 

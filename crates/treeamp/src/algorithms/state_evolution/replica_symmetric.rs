@@ -12,7 +12,7 @@ use super::evolution::noiseless_output;
 use super::heuristic::heuristics;
 use super::teacher::{not_a_bayesian_network, not_reached, requires, rule, weights};
 use super::theory::{INFORMED, active, check_initial, check_start, least_noise};
-use super::{Evolution, Prediction, Teacher};
+use super::{BayesOptimal, Conjugate, Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
     Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages, MissingRule, Objective,
@@ -39,28 +39,44 @@ pub struct ReplicaSymmetric {
     variable_weights: Vec<f64>,
     /// Edges by factor and port.
     edges: Vec<Vec<usize>>,
+    /// The averages of factors that teacher and student share.
+    optimal: BayesOptimal,
 }
 
 impl ReplicaSymmetric {
-    /// Puts the fields of a factor that teacher and student share back on the Nishimori line, $\hat m = \hat q$ and $\hat\tau = \hat\tau_0$, if they
-    /// are there but for rounding; says so. The line maps to itself, and where it is not stable rounding would grow.
-    fn settle(&self, node: usize, factor: &dyn Factor, fields: &mut [OverlapFields]) -> bool {
-        let tau0_hat = &self.moments.to_factor[node];
+    /// What a factor that teacher and student share sends where its fields are on the Nishimori line, $\hat m = \hat q$ and
+    /// $\hat\tau = \hat\tau_0$, but for rounding: as Bayes-optimal averages have it. The line maps to itself, and where it is not
+    /// stable rounding would grow.
+    fn matched(
+        &self,
+        node: usize,
+        factor: &dyn Factor,
+        incoming: Incoming<'_, OverlapFields>,
+        target: usize,
+    ) -> Result<Option<OverlapFields>, FactorError> {
         let on_line = |(f, t): (&OverlapFields, &f64)| {
             let scale = f.m_hat.abs() + t.abs();
-            f.a().is_finite()
-                && (f.m_hat - f.q_hat).abs() <= MATCHED * scale
-                && (f.tau_hat - t).abs() <= MATCHED * scale
+            // infinite fields are aligned, though they have no difference
+            let aligned =
+                f.m_hat.total_cmp(&f.q_hat).is_eq() || (f.m_hat - f.q_hat).abs() <= MATCHED * scale;
+            aligned && (f.tau_hat - t).abs() <= MATCHED * scale
         };
         let same = std::ptr::addr_eq(factor, Arc::as_ptr(&self.teachers[node]));
-        if !same || !fields.iter().zip(tau0_hat).all(on_line) {
-            return false;
+        let mut fields = incoming.iter().zip(&self.moments.to_factor[node]);
+        if !same || !fields.all(on_line) {
+            return Ok(None);
         }
-        for (f, t) in fields.iter_mut().zip(tau0_hat) {
-            f.q_hat = f.m_hat;
-            f.tau_hat = *t;
-        }
-        true
+        let fields: Vec<Conjugate> = incoming.iter().map(|f| Conjugate(f.m_hat)).collect();
+        let ports: Vec<usize> = (0..fields.len()).collect();
+        let mut out = Conjugate(0.0);
+        let incoming = Incoming::new(&fields, &ports);
+        self.optimal
+            .update(node, factor, incoming, target, &mut out, &mut [])?;
+        Ok(Some(OverlapFields {
+            m_hat: out.0,
+            q_hat: out.0,
+            tau_hat: self.moments.to_variable[self.edges[node][target]],
+        }))
     }
 }
 
@@ -109,8 +125,11 @@ impl Algorithm for ReplicaSymmetric {
         out: &mut OverlapFields,
         _: &mut [f64],
     ) -> Result<(), FactorError> {
-        let mut fields: Vec<OverlapFields> = incoming.iter().copied().collect();
-        let matched = self.settle(node, factor, &mut fields);
+        if let Some(field) = self.matched(node, factor, incoming, target)? {
+            *out = field;
+            return Ok(());
+        }
+        let fields: Vec<OverlapFields> = incoming.iter().copied().collect();
         let at = Averaged {
             fields: &fields,
             tau0_hat: &self.moments.to_factor[node],
@@ -130,10 +149,6 @@ impl Algorithm for ReplicaSymmetric {
         out.m_hat = a * o.m / o.tau0 - own.m_hat;
         out.q_hat = a * a * o.err - own.q_hat;
         out.tau_hat = extrinsic - out.q_hat;
-        if matched {
-            out.q_hat = out.m_hat;
-            out.tau_hat = self.moments.to_variable[self.edges[node][target]];
-        }
         Ok(())
     }
 
@@ -230,8 +245,10 @@ impl<'t> MismatchedEvolution<'t> {
             rule.is_some_and(|r| !r.is_law())
         });
         let (factor_weights, variable_weights) = weights(student);
+        let moments = Teacher::new(teacher)?;
         let algorithm = ReplicaSymmetric {
-            moments: Teacher::new(teacher)?,
+            optimal: BayesOptimal::new(student, moments.clone()),
+            moments,
             teachers: faced(teacher, student),
             factor_weights,
             variable_weights,

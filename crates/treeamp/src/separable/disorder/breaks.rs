@@ -51,6 +51,7 @@ pub(super) struct Breaks {
     features: Vec<Feature>,
     corners: Vec<f64>,
     component_cuts: &'static [f64],
+    step_cuts: &'static [f64],
     low: f64,
     high: f64,
 }
@@ -62,8 +63,25 @@ impl Breaks {
             features: Vec::new(),
             corners: Vec::new(),
             component_cuts: FULL,
+            step_cuts: STEP,
             low: f64::INFINITY,
             high: f64::NEG_INFINITY,
+        }
+    }
+
+    /// For an average over one field of a student that is not the teacher: features of both, of which many do not count.
+    pub fn mismatched() -> Self {
+        Self {
+            step_cuts: EDGE,
+            ..Self::new()
+        }
+    }
+
+    /// The same at one output of several, whose field has the tails of a Gaussian.
+    pub fn output() -> Self {
+        Self {
+            component_cuts: NOISE,
+            ..Self::mismatched()
         }
     }
 
@@ -71,6 +89,7 @@ impl Breaks {
     pub fn nested() -> Self {
         Self {
             component_cuts: NESTED,
+            step_cuts: EDGE,
             ..Self::new()
         }
     }
@@ -144,8 +163,7 @@ impl Breaks {
 
     /// A change of form at a place, within a width.
     pub fn around(&mut self, place: f64, width: f64) {
-        let nested = self.component_cuts == NESTED;
-        self.push(place, width, if nested { EDGE } else { STEP });
+        self.push(place, width, self.step_cuts);
     }
 
     /// A knee of the channel seen through a field: nearly a corner where the output is large.

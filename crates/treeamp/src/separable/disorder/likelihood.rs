@@ -11,29 +11,40 @@ use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{
-    COUNT, Field, M, POTENTIAL, Point, Q, Sums, V, circular, entropy, floors, is_same,
+    COUNT, D1, D2, Field, M, POTENTIAL, Point, Q, Sums, V, circular, entropy, floors, is_same,
     is_symmetric, recovered,
 };
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
 use crate::math::special::normal_density;
-use crate::scalar::{Landmark, OutputMeasure, ScalarView, Symmetry, Tilt, Tilted};
+use crate::scalar::{Landmark, OutputMeasure, Parity, ScalarView, Symmetry, Tilt, Tilted};
 
 /// An overlap $m$ that is next to none, as a fraction of $\sqrt{q\tau_0}$.
 const UNSEEN: f64 = 1e-5;
 
+/// Relative error of inner averages that tell which of them matter.
+const ROUGH: f64 = 1e-2;
+/// Deviations of the noise up to which the student must be a Gaussian for a rule of three points, and how nearly.
+pub(super) const REACH: f64 = 8.0;
+const STRAIGHT: f64 = 1e-11;
+
 /// A teacher and a student likelihood at one field.
-struct Pair<'a> {
-    student: &'a dyn ScalarView,
-    teacher: &'a dyn ScalarView,
-    at: Field,
-    tau0: f64,
+pub(super) struct Pair<'a> {
+    pub student: &'a dyn ScalarView,
+    pub teacher: &'a dyn ScalarView,
+    pub at: Field,
+    pub tau0: f64,
 }
 
 impl Pair<'_> {
     fn tilted(view: &dyn ScalarView, y: f64, z: Tilt) -> Tilted {
         view.likelihood(y, z).unwrap_or(Tilted::divergent(0.0))
+    }
+
+    fn both(&self, parity: Parity) -> bool {
+        let laws = [self.student, self.teacher];
+        laws.iter().all(|law| law.parity() == Some(parity))
     }
 
     /// The student can explain this output.
@@ -69,6 +80,7 @@ impl Pair<'_> {
             log_z0: log_gaussian(self.at.tau0_hat),
             tau0: self.tau0,
             whole: false,
+            even: self.both(Parity::Even),
         };
         Ok(line.average())
     }
@@ -104,7 +116,11 @@ impl Pair<'_> {
         if width == 0.0 {
             return point(centre).weighted(1.0, k);
         }
-        let Some(floor) = floor.filter(|_| !self.student.quadratic(y)) else {
+        let (floor, tolerance) = match floor {
+            Some(floor) => (floor, INNER),
+            None => (floors(&self.at, self.tau0), ROUGH),
+        };
+        if self.student.quadratic(y) || is_straight(point, (centre, width), &floor) {
             // everything is a polynomial of degree two: three points of Gauss-Hermite are exact
             let mut sums = Sums::zero();
             let far = 3.0_f64.sqrt() * width;
@@ -112,10 +128,15 @@ impl Pair<'_> {
             sums.add(&point(centre - far).weighted(1.0 / 6.0, k));
             sums.add(&point(centre + far).weighted(1.0 / 6.0, k));
             return sums.0;
-        };
+        }
         let mut breaks = Breaks::nested();
         breaks.component(centre, width);
         breaks.student(&self.student.landmarks(Some(y)), self.at.a);
+        // an even student whose field knows nothing: fields of one sign, twice, but for what is odd
+        let even = centre == 0.0 && self.student.parity() == Some(Parity::Even);
+        if even {
+            breaks.clip(0.0, f64::INFINITY);
+        }
         let sample = &mut |b: f64| {
             let p = point(b);
             let weight = normal_density((b - centre) / width) / width;
@@ -134,10 +155,15 @@ impl Pair<'_> {
                 }; 2],
             ),
             floor,
-            tolerance: INNER,
+            tolerance,
             empty: 0.0,
         };
-        integrate(sample, &breaks.sorted(), effort)
+        let mut sums = integrate(sample, &breaks.sorted(), effort);
+        if even {
+            sums = sums.map(|x| 2.0 * x);
+            (sums[M], sums[D1]) = (0.0, 0.0);
+        }
+        sums
     }
 
     /// A stretch of the $z$-axis where the output has a density.
@@ -161,6 +187,8 @@ impl Pair<'_> {
                 breaks.around(mark.place, fine);
             }
         }
+        self.changes(&mut breaks, low, high);
+        self.forks(&mut breaks, low, high, corners);
         let node = |z: f64, floor: Option<[f64; COUNT]>| {
             let y = self.teacher.map(z).unwrap_or(f64::NAN);
             let field = (at.m_hat * z, at.q_hat.sqrt());
@@ -280,8 +308,11 @@ impl Pair<'_> {
                 ));
             }
             OutputMeasure::Finite(ys) => {
-                for y in ys {
-                    sums.add(&self.atom(y)?);
+                // outputs of one sign, twice
+                let odd = self.both(Parity::Odd);
+                for y in ys.into_iter().filter(|y| !odd || *y >= 0.0) {
+                    let twice = if odd && y > 0.0 { 2.0 } else { 1.0 };
+                    sums.add(&self.atom(y)?.map(|x| twice * x));
                 }
             }
             OutputMeasure::PushForward {
@@ -319,6 +350,24 @@ impl Pair<'_> {
         }
         Ok(sums)
     }
+}
+
+/// All through the noise the student is a Gaussian: its mean, which is monotone, rises by just what a constant variance makes it
+/// rise.
+fn is_straight(
+    point: &dyn Fn(f64) -> Point,
+    (centre, width): (f64, f64),
+    floor: &[f64; COUNT],
+) -> bool {
+    let p = point(centre);
+    let rise = REACH * width * p.v;
+    let variance = STRAIGHT * (p.v + floor[V]);
+    // what the mean may be off, for averages of squares of differences and of itself
+    let mean = STRAIGHT * floor[D2].min(floor[Q]).sqrt() + 1e-15 * (p.r.abs() + rise);
+    [-1.0, 1.0].iter().all(|side| {
+        let far = point(centre + side * REACH * width);
+        (far.v - p.v).abs() <= variance && (far.r - p.r - side * rise).abs() <= mean
+    })
 }
 
 /// $\tau_0 = 1/\hat\tau_0$ of the input.

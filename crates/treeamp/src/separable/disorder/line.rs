@@ -1,7 +1,7 @@
 //! The average over one field: a prior, or a likelihood at one output.
 
 use super::breaks::Breaks;
-use super::panels::{Effort, MISMATCHED, Monitor, SINGLE, Sample, integrate};
+use super::panels::{Effort, MISMATCHED, Monitor, OUTER, SINGLE, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, V, V0, floors};
 use crate::scalar::{Landmark, Tilt, Tilted};
 
@@ -39,6 +39,8 @@ pub(super) struct Line<'a> {
     pub tau0: f64,
     /// The average has mass one: it is not one output of several.
     pub whole: bool,
+    /// Both laws are even: fields of one sign count twice.
+    pub even: bool,
 }
 
 /// $D + e^{-D} - 1$.
@@ -141,13 +143,22 @@ impl Line<'_> {
 
     fn breaks(&self) -> Vec<f64> {
         let at = &self.at;
-        let mut breaks = Breaks::new();
+        let mut breaks = match (at.bayes, self.whole) {
+            (true, _) => Breaks::new(),
+            (false, true) => Breaks::mismatched(),
+            (false, false) => Breaks::output(),
+        };
         breaks.teacher(self.teacher.marks, at.m_hat, at.q_hat);
         breaks.student(self.student.marks, at.a);
         self.corners.iter().for_each(|b| breaks.corner(*b));
-        // the tails of a law need not be Gaussian
-        let unit = at.q_hat.sqrt().max(at.m_hat.abs() * self.tau0.sqrt());
-        breaks.extend(|b| self.weight(b) * unit < NEGLIGIBLE);
+        if at.bayes || self.whole {
+            // the tails of a law need not be Gaussian
+            let unit = at.q_hat.sqrt().max(at.m_hat.abs() * self.tau0.sqrt());
+            breaks.extend(|b| self.weight(b) * unit < NEGLIGIBLE);
+        }
+        if self.even {
+            breaks.clip(0.0, f64::INFINITY);
+        }
         breaks.sorted()
     }
 
@@ -174,7 +185,11 @@ impl Line<'_> {
                 },
             ]),
             floor: floors(&self.at, self.tau0),
-            tolerance: if self.at.bayes { SINGLE } else { MISMATCHED },
+            tolerance: match (self.at.bayes, self.whole) {
+                (true, _) => SINGLE,
+                (false, true) => MISMATCHED,
+                (false, false) => OUTER,
+            },
             empty: 0.0,
         }
     }
@@ -215,6 +230,9 @@ impl Line<'_> {
             }
         };
         let mut sums = integrate(sample, &self.breaks(), self.effort());
+        if self.even {
+            sums = sums.map(|x| 2.0 * x);
+        }
         if faint {
             sums[POTENTIAL] += self.log_z0;
         }

@@ -24,6 +24,7 @@ mod channel_rule;
 mod circular;
 mod circular_channel;
 mod entropy;
+mod forks;
 mod gaussian;
 mod known_input;
 mod lattice;

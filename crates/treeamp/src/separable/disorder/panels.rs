@@ -79,7 +79,7 @@ pub(super) struct Effort<const K: usize> {
     pub floor: [f64; K],
     /// Relative error.
     pub tolerance: f64,
-    /// Panels whose ends and middle weigh less than this fraction of the heaviest break are empty.
+    /// Panels whose ends and middle weigh no more than this fraction of the heaviest break are empty.
     pub empty: f64,
 }
 
@@ -125,8 +125,8 @@ struct Panel<const K: usize> {
 
 /// What a panel need not do.
 struct Limits<const K: usize> {
-    /// Weight below which it is empty.
-    empty: f64,
+    /// The weight up to which it is empty, if weights are known.
+    empty: Option<f64>,
     /// Integrands whose error counts.
     needed: [bool; K],
     /// The size of the terms of the monitors.
@@ -149,7 +149,7 @@ impl<const K: usize> Panel<K> {
         let rule = rule16();
         let width = hi.place - lo.place;
         let mut panel = Self::empty(lo, hi);
-        let light = |weight: f64| weight < limits.empty;
+        let light = |weight: f64| limits.empty.is_some_and(|empty| weight <= empty);
         if light(lo.weight) && light(hi.weight) && light(f(lo.place + 0.5 * width).weight) {
             return panel;
         }
@@ -279,8 +279,10 @@ pub(super) fn integrate<const K: usize>(
     };
     let ends: Vec<End> = breaks.iter().map(|b| end(f, *b)).collect();
     let heaviest = ends.iter().fold(0.0_f64, |w, end| w.max(end.weight));
+    // without monitors nothing is known of the weights
+    let weighed = effort.monitored.is_some();
     let limits = Limits {
-        empty: effort.empty * heaviest,
+        empty: weighed.then_some(effort.empty * heaviest),
         needed: effort.floor.map(f64::is_finite),
         scale: effort.monitored.map_or([0.0; 2], |m| m.map(|m| m.scale)),
     };

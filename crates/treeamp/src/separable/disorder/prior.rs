@@ -53,6 +53,7 @@ fn with_line<T>(
         log_z0: t0.log_z,
         tau0,
         whole: true,
+        even: false,
     };
     Ok(f(&line))
 }

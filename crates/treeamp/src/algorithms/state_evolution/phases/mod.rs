@@ -1,10 +1,11 @@
 //! Thresholds and phases of a family of models indexed by a ratio $\alpha$.
 //!
 //! Bayes-optimal state evolution is monotone, so its uninformed and informed starts lead to the
-//! extreme fixed points. They coincide outside the hard phase; inside it the one with the smaller
-//! entropy of the measurements is what the data allow, and the uninformed one is what expectation
-//! propagation attains.
+//! extreme fixed points. They coincide outside the hard phase; inside it the one with the smallest
+//! entropy of the measurements, of these two and of those between them, is what the data allow, and the uninformed one is what
+//! expectation propagation attains.
 
+mod between;
 mod closed;
 mod curve;
 mod dimension;

@@ -13,7 +13,7 @@ pub enum Phase {
     Easy,
     /// A better fixed point has the smaller entropy, and expectation propagation does not find it.
     Hard,
-    /// The signal cannot be recovered: a better fixed point has the larger entropy, or noiseless
+    /// The signal cannot be recovered: better fixed points have larger entropies, or noiseless
     /// outputs are fewer than the unknowns.
     Impossible,
 }
@@ -36,9 +36,11 @@ pub struct FixedPoint {
 pub struct PhaseReport {
     /// What expectation propagation attains.
     pub uninformed: FixedPoint,
+    /// Stable ones between the two, those with the largest errors first.
+    pub between: Vec<FixedPoint>,
     /// What is reached from the solution.
     pub informed: FixedPoint,
-    /// The error the data allow: that of the fixed point with the smaller entropy.
+    /// The error the data allow: that of the fixed point with the smallest entropy.
     pub mmse: f64,
     /// The phase.
     pub phase: Phase,
@@ -46,7 +48,7 @@ pub struct PhaseReport {
     pub heuristics: Vec<String>,
 }
 
-/// Both fixed points at one point, their entropies, and the phase, with the defaults of
+/// The fixed points at one point, their entropies, and the phase, with the defaults of
 /// [`FixedPoints`].
 ///
 /// # Errors
@@ -55,7 +57,7 @@ pub fn phase_report(tree: &Tree, signal: &str) -> Result<PhaseReport, RunError> 
     phase_report_at(tree, signal, &FixedPoints::default())
 }
 
-/// Both fixed points at one point, reached as told, their entropies, and the phase.
+/// The fixed points at one point, reached as told, their entropies, and the phase.
 ///
 /// # Errors
 /// An option out of range, an unknown signal, a factor without a rule, a fixed point that is not
@@ -86,31 +88,61 @@ pub fn phase_report_at(
             evolution,
         })
     };
+    let between = points.between(tree, &unknowns(tree, signal), signal, [&low, &high])?;
+    let between = between.into_iter().map(point).collect::<Result<_, _>>()?;
     let (uninformed, informed) = (point(low)?, point(high)?);
-    let one = points.same(uninformed.mse, informed.mse, tau0);
-    let recovered = points.recovers(uninformed.mse, tau0);
-    let informed_wins = match (informed.entropy, uninformed.entropy) {
-        (Some(i), Some(u)) => i < u,
-        _ => margin.is_some_and(|m| m > 0.0),
-    };
-    let phase = match margin {
-        Some(m) if m < 0.0 && one => Phase::Impossible,
-        // recovery is possible, even where its basin is too small for the informed start
-        Some(m) if m > 0.0 && !recovered => Phase::Hard,
-        _ if one => Phase::Easy,
-        _ if informed_wins => Phase::Hard,
-        _ => Phase::Impossible,
-    };
-    let mmse = match phase {
-        Phase::Impossible => uninformed.mse,
-        Phase::Hard if margin.is_some() => 0.0,
-        _ => informed.mse,
-    };
-    Ok(PhaseReport {
+    let mut report = PhaseReport {
+        mmse: uninformed.mse,
         uninformed,
+        between,
         informed,
-        mmse,
-        phase,
+        phase: Phase::Easy,
         heuristics: heuristics(tree),
-    })
+    };
+    let one = points.same(report.uninformed.mse, report.informed.mse, tau0);
+    let recovered = points.recovers(report.uninformed.mse, tau0);
+    let best = report.best(margin);
+    let (phase, mmse) = match margin {
+        // recovery is possible, even where its basin is too small for the informed start
+        Some(m) if m > 0.0 && !recovered => (Phase::Hard, 0.0),
+        Some(m) if m < 0.0 && one => (Phase::Impossible, report.uninformed.mse),
+        _ if one => (Phase::Easy, report.informed.mse),
+        _ if best.mse < report.uninformed.mse => (Phase::Hard, best.mse),
+        _ => (Phase::Impossible, report.uninformed.mse),
+    };
+    (report.phase, report.mmse) = (phase, mmse);
+    Ok(report)
+}
+
+impl PhaseReport {
+    /// The fixed point that the data allow.
+    #[must_use]
+    pub fn allowed(&self) -> &FixedPoint {
+        if self.phase == Phase::Impossible {
+            return &self.uninformed;
+        }
+        let mut between = self.between.iter();
+        between
+            .find(|point| point.mse.total_cmp(&self.mmse).is_eq())
+            .unwrap_or(&self.informed)
+    }
+
+    /// The fixed point with the smallest entropy. One that diverges is the smallest where outputs outnumber the unknowns, and
+    /// else the largest.
+    fn best(&self, margin: Option<f64>) -> &FixedPoint {
+        let diverging = if margin.is_some_and(|m| m > 0.0) {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        };
+        let entropy = |point: &FixedPoint| point.entropy.unwrap_or(diverging);
+        let others = self.between.iter().chain([&self.informed]);
+        others.fold(&self.uninformed, |best, other| {
+            if entropy(other) < entropy(best) {
+                other
+            } else {
+                best
+            }
+        })
+    }
 }

@@ -1,0 +1,125 @@
+//! Stable fixed points between the uninformed and the informed one.
+//!
+//! State evolution is monotone, so nothing lies outside the two extreme fixed points, but between them there may be more
+//! (a signal whose values lie in groups has one that knows the groups, and one that knows the values). They are
+//! looked for from starts with a knowledge between those of the extremes. Of two runs that pass the same error in the same direction
+//! the second goes where the first one went, and need not be followed there.
+
+use std::ops::ControlFlow;
+
+use super::super::{BayesOptimal, Evolution, StateEvolution};
+use super::FixedPoints;
+use crate::engine::SweepView;
+use crate::error::RunError;
+use crate::model::Tree;
+
+/// Starts per factor of ten in the knowledge, and at most this many.
+const PER_DECADE: f64 = 1.0;
+const MOST: f64 = 10.0;
+/// Errors nearer than this, relative, to a known fixed point have it as their end.
+const NEARBY: f64 = 1e-2;
+/// Sweeps of a start that show it rather than where it leads.
+const FIRST: usize = 3;
+
+/// Errors between two fixed points that a run has passed on its way.
+struct Passed {
+    from: f64,
+    to: f64,
+}
+
+impl Passed {
+    /// Passes this error in this direction.
+    fn by(&self, before: f64, now: f64) -> bool {
+        let within = now <= self.from.max(self.to) && now >= self.from.min(self.to);
+        within && (now - before) * (self.to - self.from) > 0.0
+    }
+}
+
+impl FixedPoints {
+    /// The fixed points between two that differ, those with the largest errors of `signal` first. Nothing is said of a start that
+    /// does not settle: it may be the edge between two of them.
+    pub(in super::super) fn between(
+        &self,
+        tree: &Tree,
+        signals: &[&str],
+        signal: &str,
+        [low, high]: [&Evolution<BayesOptimal>; 2],
+    ) -> Result<Vec<Evolution<BayesOptimal>>, RunError> {
+        let (worst, best) = (low.mse(signal)?, high.mse(signal)?);
+        let tau0 = low.overlaps(signal)?.tau0;
+        if self.same(worst, best, tau0) {
+            return Ok(Vec::new());
+        }
+        let least = (tau0 / worst).max(self.push).ln();
+        let most = (tau0 / best).min(self.informed).ln();
+        let decades = (most - least).max(0.0) / std::f64::consts::LN_10;
+        let starts = (PER_DECADE * decades).ceil().clamp(2.0, MOST);
+        let mut known = vec![worst, best];
+        let (mut passed, mut found) = (Vec::new(), Vec::new());
+        let mut k = 0.5;
+        while k < starts {
+            let knowledge = (least + (most - least) * k / starts).exp();
+            k += 1.0;
+            let mut course = Course::new(signal, &known, &passed);
+            let evolution = StateEvolution::new(tree)?
+                .max_sweeps(self.max_sweeps)
+                .tolerance(self.tolerance)
+                .starting_with(signals, knowledge)?
+                .observed_by(&mut |view: &SweepView<'_, BayesOptimal>| course.watch(view))?;
+            passed.extend(course.passed());
+            if evolution.is_converged() {
+                let mse = evolution.mse(signal)?;
+                if !known.iter().any(|other| self.same(mse, *other, tau0)) {
+                    known.push(mse);
+                    found.push((mse, evolution));
+                }
+            }
+        }
+        found.sort_by(|x, y| y.0.total_cmp(&x.0));
+        Ok(found.into_iter().map(|(_, evolution)| evolution).collect())
+    }
+}
+
+/// A run that is followed until it is known where it goes.
+struct Course<'a> {
+    signal: &'a str,
+    known: &'a [f64],
+    passed: &'a [Passed],
+    errors: Vec<f64>,
+}
+
+impl<'a> Course<'a> {
+    fn new(signal: &'a str, known: &'a [f64], passed: &'a [Passed]) -> Self {
+        Self {
+            signal,
+            known,
+            passed,
+            errors: Vec::new(),
+        }
+    }
+
+    fn watch(&mut self, view: &SweepView<'_, BayesOptimal>) -> ControlFlow<String> {
+        let before = self.errors.last().copied();
+        let now = view.marginal(self.signal).map_or(f64::NAN, |p| p.0.mse());
+        self.errors.push(now);
+        let Some(before) = before.filter(|_| view.sweep > FIRST) else {
+            return ControlFlow::Continue(());
+        };
+        // on its way to it, so near that nothing else is between
+        let arrives = |known: &f64| {
+            (now - known).abs() < NEARBY * known.max(now)
+                && (now - known).abs() < (before - known).abs()
+        };
+        if self.known.iter().any(arrives) || self.passed.iter().any(|p| p.by(before, now)) {
+            return ControlFlow::Break("its end is known".to_owned());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// What it has passed since its first sweeps.
+    fn passed(&self) -> Option<Passed> {
+        let from = *self.errors.get(FIRST)?;
+        let to = *self.errors.last()?;
+        Some(Passed { from, to })
+    }
+}
