@@ -10,7 +10,8 @@ use crate::model::{Direction, Tree};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Termination {
-    /// The residual fell below the tolerance, or every variable is recovered exactly.
+    /// The residual fell below the tolerance, or every variable is recovered exactly. On data, a run that is all but certain has
+    /// stayed there for a few sweeps, and no factor contradicts it.
     Converged {
         /// Every variance fell below a fraction of the signal's second moment (1e-14, or far below the least
         /// noise in theory), and on data the means are at rest and no factor contradicts them: perfect recovery. (There may be other
