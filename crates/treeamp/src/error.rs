@@ -546,7 +546,9 @@ pub enum RunError {
 
 fn outside(low: f64, high: f64, holds: bool) -> String {
     if holds {
-        format!("there is none between {low} and {high}")
+        format!(
+            "there is none between {low} and {high}: what begins at it holds there already (it may lie below the range)"
+        )
     } else {
         format!("it lies above the range, {high}")
     }

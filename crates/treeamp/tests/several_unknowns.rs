@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use treeamp::algorithms::state_evolution::phases::{
-    Phase, Search, algorithmic_threshold, information_threshold, informed_threshold, phase_report,
+    Family, Phase, Search, algorithmic_threshold, information_threshold, informed_threshold,
+    phase_report,
 };
 use treeamp::prelude::*;
 
@@ -137,4 +138,59 @@ fn ratios_and_ranks() {
         matches!(&error, ModelError::Parameter { name: "nodes", .. }),
         "{error}"
     );
+}
+
+/// Hard phases that are narrow next to the range that is searched: noise before a sign, and a matrix whose curve has no formula.
+#[test]
+fn narrow_hard_phases_of_noisy_outputs() {
+    let perceptron = |alpha: f64| -> Result<Tree, RunError> {
+        let model = source(Binary::new(0.5)?.limit())
+            >> var("x")
+            >> LinearEnsemble::gaussian(alpha)?
+            >> var("z")
+            >> GaussianNoise::new(0.01)?
+            >> var("w")
+            >> PiecewiseLinear::sign()
+            >> var("y");
+        Ok(model.build()?.expect("y")?)
+    };
+    let orthogonal = |alpha: f64| -> Result<Tree, RunError> {
+        let model = sparse(0.1)?
+            >> var("x")
+            >> LinearEnsemble::orthogonal(alpha)?
+            >> var("z")
+            >> GaussianNoise::new(1e-4)?
+            >> var("y");
+        Ok(model.build()?.expect("y")?)
+    };
+    let cases: [(&Family<'_>, [f64; 2], [f64; 2]); 2] = [
+        (&perceptron, [0.1, 20.0], [1.4, 1.7]),
+        (&orthogonal, [0.02, 3.0], [0.1, 0.3]),
+    ];
+    for (family, wide, near) in cases {
+        let thresholds = |[low, high]: [f64; 2]| {
+            let search = Search::between(low, high).tolerance(1e-3);
+            [
+                informed_threshold(family, "x", search).unwrap(),
+                information_threshold(family, "x", search).unwrap(),
+                algorithmic_threshold(family, "x", search).unwrap(),
+            ]
+        };
+        let (found, expected) = (thresholds(wide), thresholds(near));
+        assert!(found[0] < found[1] && found[1] < found[2], "{found:?}");
+        for (x, y) in found.iter().zip(expected) {
+            // both are to 1e-3
+            assert!((x - y).abs() < 2e-3, "{found:?} {expected:?}");
+        }
+    }
+    // the fixed points themselves, inside the window and on both sides of it
+    let phase = |alpha: f64| {
+        phase_report(&perceptron(alpha).unwrap(), "x")
+            .unwrap()
+            .phase
+    };
+    assert_eq!(phase(1.40), Phase::Easy);
+    assert_eq!(phase(1.50), Phase::Impossible);
+    assert_eq!(phase(1.56), Phase::Hard);
+    assert_eq!(phase(1.62), Phase::Easy);
 }

@@ -404,3 +404,41 @@ fn pairs_that_do_not_fit_are_refused() {
     let text = ExpectationPropagation.on(&tree).unwrap_err().to_string();
     assert!(text.contains("limit"), "{text}");
 }
+
+/// Ridge regression on a row-orthogonal matrix: $q$ of what the output tells is zero up to rounding. With eigenvalues $\alpha$ times one and the others
+/// zero, the seen part of the signal is shrunk by $1/(1 + \Delta)$.
+#[test]
+fn ridge_regression_with_orthogonal_rows() {
+    let tree = |alpha: f64, delta: f64| {
+        let model = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())
+            >> var("x")
+            >> LinearEnsemble::orthogonal(alpha).unwrap()
+            >> var("z")
+            >> GaussianNoise::new(delta).unwrap()
+            >> var("y");
+        model.build().unwrap().expect("y").unwrap()
+    };
+    for (noise, own) in [(0.2, 0.05), (0.1, 1e-5), (0.1, 1e-6), (1e-3, 1.0)] {
+        for k in 1..20 {
+            let alpha = 0.05 * f64::from(k);
+            let (teacher, student) = (tree(alpha, noise), tree(alpha, own));
+            let found = MismatchedEvolution::new(&teacher, &student).unwrap();
+            let found = found.fixed_point().unwrap().mse("x").unwrap();
+            let shrunk = 1.0 / (1.0 + own);
+            let seen = (1.0 - shrunk).powi(2) + shrunk * shrunk * noise;
+            let expected = (1.0 - alpha) + alpha * seen;
+            assert!(
+                (found - expected).abs() < 1e-8,
+                "{alpha} {noise} {own}: {found} {expected}"
+            );
+        }
+    }
+    let (teacher, student) = (tree(0.5, 0.0), tree(0.5, 0.1));
+    let found = MismatchedEvolution::new(&teacher, &student).unwrap();
+    let found = found.fixed_point().unwrap();
+    let text = found.divergences(&teacher, &student).unwrap_err();
+    assert!(
+        text.to_string().contains("noiseless output of the teacher"),
+        "{text}"
+    );
+}

@@ -288,3 +288,63 @@ fn phase_retrieval_algorithmic_threshold() {
     println!("phase retrieval: algorithmic {algorithmic:.8}");
     assert!((algorithmic - 1.1285).abs() < 1e-4, "{algorithmic}");
 }
+
+/// Noiseless outputs without a hard phase: the signal is recovered as soon as the numbers that are seen outnumber it, and that is the threshold.
+#[test]
+fn continuous_transitions_have_a_threshold() {
+    let family = |alpha: f64| -> Result<Tree, RunError> {
+        let model = source(GaussianPrior::new(0.0, 1.0)?.limit())
+            >> var("x")
+            >> LinearEnsemble::gaussian(alpha)?
+            >> var("z")
+            >> PiecewiseLinear::relu()
+            >> var("y");
+        Ok(model.build()?.expect("y")?)
+    };
+    // half of the outputs are zero
+    let found = algorithmic_threshold(&family, "x", Search::between(0.3, 6.0)).unwrap();
+    assert!((found - 2.0).abs() < 1e-4, "{found}");
+    let recovered = |alpha: f64| {
+        let tree = family(alpha).unwrap();
+        let predicted = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+        predicted.mse("x").unwrap()
+    };
+    assert!(recovered(2.1) < 1e-7);
+    assert!(recovered(1.9) > 1e-3);
+}
+
+/// An activation seen through noise has a curve as well: the noisy hard phase of a sparse signal, as fixed points have it.
+#[test]
+fn activations_behind_noise_agree_with_iteration() {
+    let family = |alpha: f64| -> Result<Tree, RunError> {
+        let model = source(GaussBernoulli::new(0.1, 0.0, 1.0)?.limit())
+            >> var("x")
+            >> LinearEnsemble::gaussian(alpha)?
+            >> var("z")
+            >> PiecewiseLinear::leaky_relu(0.5)?
+            >> var("h")
+            >> GaussianNoise::new(1e-6)?
+            >> var("y");
+        Ok(model.build()?.expect("y")?)
+    };
+    let search = Search::between(0.05, 0.6);
+    let edges = [
+        informed_threshold(&family, "x", search).unwrap(),
+        algorithmic_threshold(&family, "x", search).unwrap(),
+    ];
+    assert!(edges[0] < edges[1]);
+    let differ = |alpha: f64| {
+        let tree = family(alpha).unwrap();
+        let at = |knowledge: f64| {
+            let theory = StateEvolution::new(&tree).unwrap().max_sweeps(20_000);
+            let theory = theory.starting_with(&["x"], knowledge).unwrap();
+            theory.fixed_point().unwrap().mse("x").unwrap()
+        };
+        at(0.0) > 1.01 * at(1e8)
+    };
+    // iterations a hundredth away from either edge
+    for (edge, inside) in [(edges[0], 1.0), (edges[1], -1.0)] {
+        assert!(differ(edge + 0.01 * inside), "{edge}");
+        assert!(!differ(edge - 0.01 * inside), "{edge}");
+    }
+}

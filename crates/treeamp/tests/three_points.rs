@@ -76,3 +76,34 @@ fn the_first_threshold_is_that_of_the_groups() {
     // slopes of the heights in alpha are about 1 to 4: the search's 1e-4, and the distance to the nearest place
     assert!((highest(true) - highest(false)).abs() < 2e-3);
 }
+
+/// Signs of signs: with many outputs the hidden signs are known, and a signal of as many behind them is that of a perceptron at ratio one, which is
+/// impossible. Recovery has the entropy of the signal, whatever the averages next to certainty leave of their digits.
+#[test]
+fn recovery_behind_a_hidden_layer_has_the_entropy_of_the_signal() {
+    let two = |alpha: f64, hidden: f64| -> Result<Tree, RunError> {
+        let model = source(Binary::new(0.5)?.limit())
+            >> var("x")
+            >> LinearEnsemble::gaussian(hidden)?
+            >> var("u")
+            >> PiecewiseLinear::sign()
+            >> var("h")
+            >> LinearEnsemble::gaussian(alpha)?
+            >> var("z")
+            >> PiecewiseLinear::sign()
+            >> var("y");
+        Ok(model.build()?.expect("y")?)
+    };
+    for alpha in [0.5, 0.97, 1.1, 3.0] {
+        let report = phase_report(&two(alpha, 1.0).unwrap(), "x").unwrap();
+        let entropy = report.informed.entropy.unwrap();
+        // fields of recovered signals are finite, and averages are good to 1e-8
+        assert!((entropy - 2.0_f64.ln()).abs() < 1e-6, "{alpha}: {entropy}");
+        assert_eq!(report.phase, Phase::Impossible, "{alpha}");
+    }
+    // from the perceptron's own threshold on, where hidden signs are known
+    assert_eq!(
+        phase_report(&two(3.0, 1.3).unwrap(), "x").unwrap().phase,
+        Phase::Hard
+    );
+}

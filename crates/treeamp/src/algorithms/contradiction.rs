@@ -1,21 +1,35 @@
 //! Whether a signal that a run is certain of agrees with every factor.
 //!
-//! A factor under Gaussian messages of variance $\epsilon\tau$ at given means has the probability, or the density,
-//! $e^{A_f}$. As $\epsilon$ falls it rises, or stays, where the factor allows the means; where it does not, it falls as
-//! $e^{-d^2/2\epsilon\tau}$ with the distance $d$ from what it allows.
+//! A factor under Gaussian messages of variance $w\tau$ at given means has the probability, or the density,
+//! $e^{A_f}$. As $w$ falls it rises, or stays, where the factor allows the means; where it does not, it falls as
+//! $e^{-d^2/2w\tau}$ with the distance $d$ from what it allows. Means that are known to $v$ only may be that far from where they
+//! are allowed, and a noise of about $v$ may explain more: there the fall does not go on as $1/w$ from far above $v$ to far below.
 
 use crate::belief::{Gaussian, Moments};
 use crate::factor::Incoming;
 use crate::model::Tree;
 
-/// The two widths: far above the rounding of a mean, whose square is 1e-30, and far below what tells signals apart.
-const WIDTHS: [f64; 2] = [1e-8, 1e-10];
-/// A fall by this many nats is a contradiction; a component at an edge loses none.
+/// The widest: far above the rounding of a mean, whose square is 1e-30, and far below what tells signals apart. But no closer to
+/// the variance than that, all relative to the second moment.
+const WIDEST: f64 = 1e-8;
+const ABOVE: f64 = 1e3;
+/// From one width to the next.
+const NARROWER: f64 = 0.01;
+/// The third width is this fraction of the variance, but no less than that.
+const BELOW: f64 = 0.1;
+const FINEST: f64 = 1e-18;
+/// A fall by this many nats between the first two widths is a contradiction; a component at an edge loses none.
 const FALL: f64 = 3.0;
+/// And it must grow to so many times itself between the last two, which are $10^4$ times narrower.
+const GROWTH: f64 = 30.0;
 
 /// The first factor that does not allow these means. One whose log-partition is not to be had there does not count.
 pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<String> {
-    let narrow = WIDTHS.map(|width| -> Vec<Gaussian> {
+    let fractions = marginals.iter().map(fraction);
+    let known = fractions.fold(0.0, f64::max);
+    let (wide, thin) = (WIDEST.max(ABOVE * known), FINEST.max(BELOW * known));
+    let widths = [wide, NARROWER * wide, thin, NARROWER * thin];
+    let narrow = widths.map(|width| -> Vec<Gaussian> {
         let edges = tree.edges().iter();
         edges
             .map(|e| belief(tree, e.variable, &marginals[e.variable], width))
@@ -31,13 +45,24 @@ pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<String> 
             rule.excess(Incoming::new(messages, &node.edges), &mut work)
                 .ok()
         };
-        match (value(&narrow[0]), value(&narrow[1])) {
-            (Some(wide), Some(thin)) => thin < wide - FALL || thin == f64::NEG_INFINITY,
-            _ => false,
-        }
+        let mut fall = |wide: usize| Some(value(&narrow[wide])? - value(&narrow[wide + 1])?);
+        let Some(first) = fall(0).filter(|fall| *fall > FALL) else {
+            return false;
+        };
+        first == f64::INFINITY || fall(2).is_none_or(|fall| !(fall <= GROWTH * first))
     };
     let found = (0..tree.factors().len()).find(against)?;
     Some(tree.factors()[found].name.clone())
+}
+
+/// The variance relative to the second moment.
+fn fraction(known: &Moments) -> f64 {
+    let tau = known.second_moment();
+    if tau > 0.0 {
+        known.average_variance() / tau
+    } else {
+        0.0
+    }
 }
 
 /// A Gaussian of this variance, relative to the second moment, at the means.

@@ -91,7 +91,8 @@ impl Report<ExpectationPropagation> {
     /// When a factor cannot compute its log-partition; [`RunError::NotDefined`] where variances vanish and it does not
     /// settle, but grows with every sweep: noiseless continuous outputs of a signal that is known exactly, whose density
     /// is infinite. It is never $-\infty$ there. [`RunError::WithoutLimit`] where some variances vanish and others do not, or
-    /// the signal itself does, and the number would depend on the tolerance.
+    /// the signal itself does, and the number would depend on the tolerance. [`RunError::NotReached`] of a run that diverged, or
+    /// whose fallback came to its bound: the state that it holds is no fixed point.
     pub fn log_evidence(&self) -> Result<f64, RunError> {
         self.objective
             .as_ref()

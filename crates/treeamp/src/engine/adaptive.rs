@@ -37,6 +37,10 @@ const SMALLEST: f64 = 0.01;
 pub(super) const STRETCH: usize = 50;
 const NO_PROGRESS: f64 = 0.5;
 const ESCAPE: f64 = 4.0;
+/// It creeps down where all of them are below that, the largest is not above that of the stretch before, and the least is this
+/// much below its.
+const CREEPING: f64 = 0.01;
+const LOWER: f64 = 0.98;
 
 /// The step size and what it is judged on.
 #[derive(Debug, Clone)]
@@ -169,28 +173,46 @@ impl Step {
 #[derive(Debug)]
 pub(super) struct Stall {
     stretch: usize,
-    before: f64,
-    now: f64,
+    before: Stretch,
+    now: Stretch,
+    /// The residual creeps down.
+    pub creeps: bool,
 }
+
+/// The least and the largest residual of some sweeps.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    least: f64,
+    largest: f64,
+}
+
+const NOTHING: Stretch = Stretch {
+    least: f64::INFINITY,
+    largest: 0.0,
+};
 
 impl Stall {
     pub fn new(stretch: usize) -> Self {
         Self {
             stretch,
-            before: f64::INFINITY,
-            now: f64::INFINITY,
+            before: NOTHING,
+            now: NOTHING,
+            creeps: false,
         }
     }
 
     /// Takes the residual that a full step would have had; at the end of a stretch, says whether it was no better than
     /// the one before. One that was much worse is on its way elsewhere, as from a symmetric point.
     pub fn note(&mut self, sweep: usize, residual: f64) -> bool {
-        self.now = self.now.min(residual);
+        self.now.least = self.now.least.min(residual);
+        self.now.largest = self.now.largest.max(residual);
         if !sweep.is_multiple_of(self.stretch) {
             return false;
         }
-        let ratio = self.now / self.before;
-        self.before = std::mem::replace(&mut self.now, f64::INFINITY);
-        (NO_PROGRESS..ESCAPE).contains(&ratio)
+        let (now, before) = (self.now, std::mem::replace(&mut self.before, self.now));
+        self.now = NOTHING;
+        let lower = now.largest <= before.largest && now.largest < CREEPING;
+        self.creeps = lower && now.least < LOWER * before.least;
+        (NO_PROGRESS..ESCAPE).contains(&(now.least / before.least))
     }
 }

@@ -18,7 +18,7 @@ const DAMPINGS: [(f64, &str); 3] = [
     (0.6, "constant damping of 0.6"),
     (0.8, "constant damping of 0.8"),
 ];
-/// Sweeps with each, at most.
+/// Sweeps with each, at most, unless the residual creeps down.
 const SWEEPS: usize = 200;
 
 /// What came of constant steps.
@@ -52,17 +52,7 @@ impl<A: Algorithm> Engine<'_, A> {
             let (made, end) = self.follow(course, observer);
             spent += made;
             if let Some((state, end, residual)) = end {
-                let report = FallbackReport {
-                    method,
-                    steps: made,
-                    evaluations: spent,
-                    residual,
-                    sweep_residual: Some(residual),
-                    free_energy: Vec::new(),
-                    descent: None,
-                    end,
-                    went_back: false,
-                };
+                let report = FallbackReport::of_sweeps(method, (made, spent), residual, end);
                 return Constant::Ended(Box::new(state), report);
             }
         }
@@ -76,7 +66,9 @@ impl<A: Algorithm> Engine<'_, A> {
         mut course: Course<'_, '_, A>,
         observer: &mut impl Observer<A>,
     ) -> (usize, Option<(State<A>, FallbackEnd, f64)>) {
-        for sweep in 1..=SWEEPS {
+        let mut sweep = 0;
+        while sweep < SWEEPS || course.creeps() {
+            sweep += 1;
             let step = course.step(sweep, observer);
             let step = step.and_then(|step| match step {
                 ControlFlow::Break(end) => course.believe(end, sweep),
@@ -109,6 +101,28 @@ impl<A: Algorithm> Engine<'_, A> {
             };
             return (sweep, Some((course.state, end, residual)));
         }
-        (SWEEPS, None)
+        (sweep, None)
+    }
+}
+
+impl FallbackReport {
+    /// More sweeps, this many of so many evaluations, that ended here.
+    pub(super) fn of_sweeps(
+        method: &'static str,
+        (steps, evaluations): (usize, usize),
+        residual: f64,
+        end: FallbackEnd,
+    ) -> Self {
+        Self {
+            method,
+            steps,
+            evaluations,
+            residual,
+            sweep_residual: Some(residual),
+            free_energy: Vec::new(),
+            descent: None,
+            end,
+            went_back: false,
+        }
     }
 }

@@ -17,8 +17,12 @@ const MORE: usize = 5;
 /// The bound of a fallback that comes to be certain of a signal which a factor contradicts: it begins once more, after the
 /// first sweeps.
 pub(crate) const CONTRADICTED: &str = "steps, certain of a signal that a factor contradicts";
+/// One that comes to any other bound within so many evaluations does, too.
+const SOON: usize = 5000;
 /// Variances below this fraction of the second moment leave no doubt about a signal.
 const CERTAIN: f64 = 1e-12;
+/// What sweeps beyond those that were asked for are called.
+pub(super) const MORE_SWEEPS: &str = "more sweeps";
 /// Sweeps before a forced one: every factor has heard from all others.
 const FIRST_SWEEPS: usize = 2;
 
@@ -28,9 +32,10 @@ pub enum Fallback {
     /// When an adaptively damped run diverges; after 100, 150, ... sweeps when the residual of the last 50 has not
     /// fallen to half of what it was in the 50 before; and when it has not settled after
     /// [`max_sweeps`](super::Options::max_sweeps), if that is at least 100: a shorter run just ends. The run first starts
-    /// again with constant dampings of 0.3, 0.6 and 0.8, of at most 200 sweeps each, and if none settles it the fallback takes over
-    /// from where the first sweeps had led. Where there is no certain way (a penalty beside factors that are not Gaussian, beliefs that
-    /// are neither isotropic nor diagonal without one), sweeps go on before that, for up to five times as many, and
+    /// again with constant dampings of 0.3, 0.6 and 0.8, of at most 200 sweeps each (1000 while the residual creeps down), and if
+    /// none settles it the fallback takes over from where the first sweeps had led. Where there is no certain way (a penalty beside
+    /// factors that are not Gaussian, beliefs that are neither isotropic nor diagonal without one), sweeps go on before that, for up to
+    /// five times as many, and
     /// [`Report::no_fallback`](super::Report::no_fallback) says why.
     #[default]
     Automatic,
@@ -219,17 +224,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 reached: sweeps,
             },
         };
-        let report = FallbackReport {
-            method: "more sweeps",
-            steps: more,
-            evaluations: more,
-            residual,
-            sweep_residual: Some(residual),
-            free_energy: Vec::new(),
-            descent: None,
-            end,
-            went_back: false,
-        };
+        let report = FallbackReport::of_sweeps(MORE_SWEEPS, (more, more), residual, end);
         (more > 0 && self.options.fallback != Fallback::Forced).then_some(report)
     }
 
@@ -268,7 +263,11 @@ impl<A: Algorithm> Engine<'_, A> {
         match self.take_over(state, sweeps + spent, observer) {
             Ok(mut done) => {
                 done.evaluations += spent;
-                *termination = end_of(&done, sweeps);
+                // that a factor contradicts what the run was certain of tells more than a bound
+                let told = matches!(termination, Termination::Diverging(d) if d.is_against());
+                if !(told && done.went_back) {
+                    *termination = end_of(&done, sweeps);
+                }
                 Ok(Handover::Done(Some(done)))
             }
             Err(error) if self.options.fallback == Fallback::Forced => Err(error),
@@ -327,7 +326,7 @@ impl<A: Algorithm> Engine<'_, A> {
             self.algorithm
                 .fall_back(self.tree, &mut messages, &self.options, &mut supervisor);
         if let Ok(first) = &done
-            && matches!(first.end, FallbackEnd::Limit { bound, .. } if bound == CONTRADICTED)
+            && first.came_to_nothing()
             && self.options.fallback == Fallback::Automatic
             && let Some(other) = self.after_first_sweeps()?
         {
@@ -353,6 +352,14 @@ impl<A: Algorithm> Engine<'_, A> {
 }
 
 impl FallbackReport {
+    /// It was certain of what a factor contradicts, or soon had no way to go on: from elsewhere there may be one.
+    fn came_to_nothing(&self) -> bool {
+        match self.end {
+            FallbackEnd::Limit { bound, .. } => bound == CONTRADICTED || self.evaluations < SOON,
+            _ => false,
+        }
+    }
+
     /// It reached a bound first, and a full sweep moves more than it did before.
     fn is_worse_than(&self, before: Option<f64>) -> bool {
         let bound = matches!(self.end, FallbackEnd::Limit { .. });

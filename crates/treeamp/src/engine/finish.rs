@@ -1,9 +1,7 @@
 //! After the last sweep: the report and its objective.
 
-/// A variance below so many tolerances of the moments has been seen at rest to one part in a hundred only.
-const LOOSE: f64 = 100.0;
-
-use super::fallback::Handover;
+use super::end::LOOSE;
+use super::fallback::{Handover, MORE_SWEEPS};
 use super::state::State;
 use super::vanishing::VANISHING;
 use super::{
@@ -35,10 +33,14 @@ impl<A: Algorithm> Engine<'_, A> {
             };
         state.release();
         let refuted = self.refuted(&state, trace.len(), &mut termination);
-        let refuted = refuted.or_else(|| unfinished(fallback.as_ref()));
+        let good = state.has_good || trace.iter().any(|r| r.improper == 0);
+        let refuted = refuted.or_else(|| {
+            let unfinished = unfinished::<A>(fallback.as_ref(), &termination);
+            unfinished.filter(|_| good)
+        });
         let objective = if let Some(error) = refuted {
             Err(error)
-        } else if state.has_good || trace.iter().any(|r| r.improper == 0) {
+        } else if good {
             let perfect = Termination::Converged {
                 perfect_recovery: true,
             };
@@ -103,9 +105,15 @@ impl<A: Algorithm> Engine<'_, A> {
         sweep: usize,
         termination: &mut Termination,
     ) -> Option<RunError> {
+        if !termination.is_converged() {
+            return None;
+        }
+        if let Some(factor) = self.against(state) {
+            *termination = Termination::Diverging(Divergence::against(factor, sweep));
+            return None;
+        }
         let messages = &state.store[..self.tree.edges().len()];
-        let settled = termination.is_converged();
-        let error = settled.then(|| self.algorithm.refutes(self.tree, messages))??;
+        let error = self.algorithm.refutes(self.tree, messages)?;
         let factor = match &error {
             RunError::Infeasible { factor, .. } => Some(factor.clone()),
             _ => None,
@@ -201,19 +209,32 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 }
 
-/// A double loop that ended on its way has no evidence: its free energy is one where factors agree. An energy without a
-/// lower bound has no least value.
-fn unfinished(fallback: Option<&FallbackReport>) -> Option<RunError> {
+/// A double loop that ended on its way has no evidence: its free energy is one where factors agree. Nor has a run that
+/// diverged, or went back to where its sweeps had been: that is no fixed point. An energy without a lower bound has no least value.
+fn unfinished<A: Algorithm>(
+    fallback: Option<&FallbackReport>,
+    termination: &Termination,
+) -> Option<RunError> {
     if let Some(FallbackEnd::NoMinimum { factor, variable }) = fallback.map(|f| &f.end) {
         return Some(RunError::NoMinimum {
             factor: factor.clone(),
             variable: variable.clone(),
         });
     }
-    let done = fallback.filter(|f| !f.went_back && !f.free_energy.is_empty())?;
+    let not_reached = |what: &str, termination: String| RunError::NotReached {
+        what: what.to_owned(),
+        termination,
+    };
+    if fallback.is_some_and(|f| f.went_back) {
+        let ended = format!("{termination}, and the report holds the state before the fallback");
+        return Some(not_reached("a fixed point", ended));
+    }
+    if A::RECOVERS && A::ON_DATA && matches!(termination, Termination::Diverging(_)) {
+        return Some(not_reached("a fixed point", termination.to_string()));
+    }
+    // of a splitting the energy is one wherever it ended
+    let done = fallback.filter(|f| A::RECOVERS && f.method != MORE_SWEEPS)?;
     let unfinished = matches!(done.end, FallbackEnd::Limit { .. } | FallbackEnd::Unbounded);
-    unfinished.then(|| RunError::NotReached {
-        what: "a stationary point of the Bethe free energy".to_owned(),
-        termination: done.end.to_string(),
-    })
+    let what = "a stationary point of the Bethe free energy";
+    unfinished.then(|| not_reached(what, done.end.to_string()))
 }

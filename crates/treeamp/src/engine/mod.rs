@@ -5,6 +5,7 @@ mod adaptive;
 mod algorithm;
 mod bethe;
 mod constant;
+mod end;
 mod fallback;
 mod finish;
 mod observer;

@@ -1,5 +1,6 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
+use super::end::AGAINST;
 use super::{Algorithm, EdgeMessage, FallbackReport, Objective};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
@@ -9,7 +10,8 @@ use crate::model::{Direction, Tree};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Termination {
-    /// The residual fell below the tolerance, or every variable is recovered exactly.
+    /// The residual fell below the tolerance, or every variable is recovered exactly. On data, a run that is all but certain has
+    /// stayed there for a few sweeps, and no factor contradicts it.
     Converged {
         /// Every variance fell below a fraction of the signal's second moment (1e-14, or far below the least
         /// noise in theory), and on data the means are at rest and no factor contradicts them: perfect recovery. (There may be other
@@ -71,6 +73,24 @@ pub struct Divergence {
     pub direction: Option<Direction>,
     /// What was seen.
     pub reason: String,
+}
+
+impl Divergence {
+    /// Certain of a signal that this factor contradicts.
+    pub(super) fn against(factor: String, sweep: usize) -> Self {
+        Self {
+            sweep,
+            factor: Some(factor),
+            variable: None,
+            direction: None,
+            reason: AGAINST.to_owned(),
+        }
+    }
+
+    /// It was.
+    pub(super) fn is_against(&self) -> bool {
+        self.reason == AGAINST
+    }
 }
 
 impl std::fmt::Display for Divergence {

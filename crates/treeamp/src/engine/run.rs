@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use super::acceleration::Judgement;
 use super::adaptive::{STRETCH, Stall, Step};
+use super::end::{End, Swept};
 use super::state::State;
 use super::sweep::Pass;
 use super::{
@@ -15,17 +16,12 @@ use crate::error::RunError;
 const GROWTH_LIMIT: f64 = 1000.0;
 /// The minimum counts as at least this: leaving a symmetric point slowly is not divergence.
 const GROWTH_FLOOR: f64 = 1e-3;
-/// Residual on data below which vanishing variances are a recovery: a run that swings between certainties has them too.
-const STILL: f64 = 1e-5;
-/// The same where the next sweep has no digits left.
-const NEARLY_STILL: f64 = 1e-4;
-/// A residual from which one that is small in the next sweep is not yet trusted, unless nothing but rounding is left.
-const SWINGING: f64 = 0.03;
-const ROUNDING: f64 = 1e-13;
 /// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
 const IMPROPER_LIMIT: usize = 10;
 /// The sweeps over which steps of a constant size must make progress.
 const SHORT_STRETCH: usize = 25;
+/// Steps of a constant size, at most, where the residual creeps down.
+const LONGEST: usize = 1000;
 /// Times that an adaptive run which has been improper from its first sweep on starts again.
 const FIRST_ATTEMPTS: i32 = 4;
 /// And that one does which was certain of a signal that a factor contradicts.
@@ -42,10 +38,8 @@ pub(super) struct Course<'e, 't, A: Algorithm> {
     smallest: f64,
     /// Sweeps in a row with an improper law.
     improper_run: usize,
-    /// All variances had vanished after the last sweep, in which the means moved a little.
-    recovered: bool,
-    /// The residual of the sweep before, as of a full step.
-    before: f64,
+    /// Whether a sweep was the last.
+    end: End,
     /// Starts after the first.
     attempts: i32,
     /// Whether there is progress.
@@ -102,8 +96,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             variances: Vec::with_capacity(capacity * engine.tree.variables().len()),
             smallest: f64::INFINITY,
             improper_run: 0,
-            recovered: false,
-            before: 0.0,
+            end: End::new(engine.tree.variables().len()),
             attempts: 0,
             stall: Stall::new(STRETCH),
             earlier: None,
@@ -124,6 +117,11 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         Ok(course)
     }
 
+    /// The residual goes down, however slowly, and there are sweeps left for it.
+    pub fn creeps(&self) -> bool {
+        self.stall.creeps && self.trace.len() < LONGEST
+    }
+
     /// One sweep, and what follows from it.
     pub fn step(
         &mut self,
@@ -137,7 +135,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         }
         self.state.note();
         let (improper, first) = match engine.sweep(&mut self.state, sweep)? {
-            Pass::Broken(_) if self.recovered => return Ok(self.recovers()),
+            Pass::Broken(_) if self.end.recovered => return Ok(self.recovers()),
             Pass::Broken(_) if self.state.judge(f64::INFINITY, true).back => {
                 engine.remake(&mut self.state);
                 return Ok(ControlFlow::Continue(()));
@@ -145,7 +143,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             Pass::Broken(divergence) => return Ok(self.diverging(divergence)),
             Pass::Done { improper, first } => (improper, first),
         };
-        if improper > 0 && self.recovered {
+        if improper > 0 && self.end.recovered {
             return Ok(self.recovers());
         }
         let judgement = self.record(sweep, improper);
@@ -214,38 +212,32 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         Ok(())
     }
 
-    /// A run may be certain of a signal that a factor does not allow: that is no recovery. An adaptive one starts once
-    /// more, with smaller steps.
+    /// Whether an end is one. A run that plain sweeps lead away from where it has settled goes on. A run may be certain of a signal
+    /// that a factor does not allow: that is no recovery. An adaptive one starts once more, with smaller steps.
     pub fn believe(
         &mut self,
         end: Termination,
         sweep: usize,
     ) -> Result<ControlFlow<Termination>, RunError> {
         let engine = self.engine;
-        let recovered = end
-            == Termination::Converged {
-                perfect_recovery: true,
-            };
-        let contradicts = || {
-            engine
-                .algorithm
-                .contradicts(engine.tree, &self.state.marginals)
-        };
-        let Some(factor) = recovered.then(contradicts).flatten() else {
+        if !end.is_converged() {
+            return Ok(ControlFlow::Break(end));
+        }
+        if !engine.stays(&mut self.state) {
+            self.end.doubt();
+            return Ok(ControlFlow::Continue(()));
+        }
+        let Some(factor) = engine.against(&self.state) else {
             return Ok(ControlFlow::Break(end));
         };
         if self.attempts < ATTEMPTS && self.state.step.is_some() {
             self.start_again()?;
-            (self.recovered, self.before, self.smallest) = (false, 0.0, f64::INFINITY);
+            self.end = End::new(self.state.marginals.len());
+            self.smallest = f64::INFINITY;
             return Ok(ControlFlow::Continue(()));
         }
-        Ok(ControlFlow::Break(Termination::Diverging(Divergence {
-            sweep,
-            factor: Some(factor),
-            variable: None,
-            direction: None,
-            reason: "the run is certain of a signal that the factor contradicts".to_owned(),
-        })))
+        let divergence = Divergence::against(factor, sweep);
+        Ok(ControlFlow::Break(Termination::Diverging(divergence)))
     }
 
     /// Tells the observer of a sweep; it may be the last.
@@ -293,36 +285,37 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             self.smallest = self.smallest.min(residual);
             state.keep();
         }
-        let full_residual = state.full_residual(residual);
+        let (full_residual, step) = (state.full_residual(residual), state.step_size());
         if improper > 0 && state.retreats(self.improper_run) {
             engine.restore(state);
         } else {
             state.adapt(residual, improper > 0, judgement.jumped);
         }
         self.tell(sweep, residual, improper, observer)?;
-        let state = &mut self.state;
-        // after the first sweep the sources have not yet heard what is known
-        let perfect = A::RECOVERS && sweep > 1 && state.perfect(engine.options.perfect);
-        // a swinging run may pass its last place by accident, and stays there if it has settled
-        let calm = !A::ON_DATA || self.before < SWINGING || full_residual < ROUNDING;
-        let settled = calm && !judgement.jumped && full_residual < engine.options.tolerance;
-        // the first sweep has nothing to compare with
-        self.before = if full_residual.is_finite() {
-            full_residual
-        } else {
-            0.0
+        let swept = Swept {
+            sweep,
+            residual: full_residual,
+            improper,
+            jumped: judgement.jumped,
+            step,
         };
-        let still = full_residual < STILL || !A::ON_DATA;
-        if improper == 0 && (perfect && still || settled) {
-            let perfect_recovery = perfect;
+        let state = &mut self.state;
+        let options = &engine.options;
+        let ended = self
+            .end
+            .judge(state, swept, (options.tolerance, options.perfect));
+        if let Some(perfect_recovery) = ended {
             return ControlFlow::Break(Termination::Converged { perfect_recovery });
         }
-        self.recovered = perfect && improper == 0 && full_residual < NEARLY_STILL;
         let stalls = self.stall.note(sweep, full_residual);
-        if stalls && (self.earlier.is_some() || engine.gives_up(state, sweep)) {
+        let over = match self.earlier {
+            Some(_) => stalls && !self.creeps(),
+            None => stalls && engine.gives_up(&mut self.state, sweep),
+        };
+        if over {
             return ControlFlow::Break(Termination::SweepLimit);
         }
-        state.jump(judgement, engine.options.tolerance);
+        self.state.jump(judgement, engine.options.tolerance);
         ControlFlow::Continue(())
     }
 }

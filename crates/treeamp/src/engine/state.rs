@@ -163,8 +163,8 @@ impl<A: Algorithm> State<A> {
     /// Jumps ahead, where the last sweeps tell where to.
     pub fn jump(&mut self, judgement: Judgement, tolerance: f64) {
         let edges = self.damping.len();
-        // what a jump seems to have reached is confirmed by a sweep without one
-        if judgement.jumped && self.full_residual(judgement.residual) < tolerance {
+        // what seems to be an end is confirmed by sweeps without a jump
+        if self.full_residual(judgement.residual) < tolerance {
             return;
         }
         if let Some(acceleration) = &mut self.acceleration {
@@ -193,7 +193,12 @@ impl<A: Algorithm> State<A> {
 
     /// The residual that a full step would have had.
     pub fn full_residual(&self, residual: f64) -> f64 {
-        residual / self.step.as_ref().map_or(1.0, |s| s.size)
+        residual / self.step_size()
+    }
+
+    /// The size of the present step, where it adapts.
+    pub fn step_size(&self) -> f64 {
+        self.step.as_ref().map_or(1.0, |s| s.size)
     }
 
     /// Every variance is below this fraction of the second moment, and no error is known to be left.

@@ -63,8 +63,7 @@ impl<A: Algorithm> Engine<'_, A> {
                         first = Some(self.blame(step.edge, sweep, &error));
                     }
                 }
-                // exact statements that the run itself produced, by underflow, are no one's fault
-                Err(error @ FactorError::Contradiction(_)) if sweep > 2 => {
+                Err(error) if produced(&error, sweep) => {
                     return Ok(Pass::Broken(self.blame(step.edge, sweep, &error)));
                 }
                 Err(source) => {
@@ -90,6 +89,12 @@ impl<A: Algorithm> Engine<'_, A> {
                         divergence.direction = None;
                         first = Some(divergence);
                     }
+                }
+                Err(error) if produced(&error, sweep) => {
+                    let mut divergence = self.blame(variable.edges[0], sweep, &error);
+                    divergence.factor = None;
+                    divergence.direction = None;
+                    return Ok(Pass::Broken(divergence));
                 }
                 Err(source) => {
                     let factor = format!("(variable) {}", variable.name);
@@ -148,4 +153,14 @@ impl<A: Algorithm> Engine<'_, A> {
             reason: reason.to_string(),
         }
     }
+}
+
+/// Exact statements that the run itself produced, by underflow, are no one's fault: those of the model are known by the second
+/// sweep. A factor may have no rule for them.
+fn produced(error: &FactorError, sweep: usize) -> bool {
+    let exact = matches!(
+        error,
+        FactorError::Contradiction(_) | FactorError::Unsupported(_)
+    );
+    exact && sweep > 2
 }

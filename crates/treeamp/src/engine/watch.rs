@@ -79,6 +79,16 @@ impl<A: Algorithm, O: Observer<A>> Supervisor<'_, '_, A, O> {
         residual.filter(|r| *r < tolerance && rest)
     }
 
+    /// So many plain sweeps from where the run is leave it there: none moves it by more than this. One that cannot be made says
+    /// nothing. The run stays there.
+    pub fn survives(&mut self, sweeps: usize, most: f64) -> bool {
+        let messages = self.state.store[..self.state.damping.len()].to_vec();
+        let mut next = messages.clone();
+        let stays = (0..sweeps).all(|_| self.sweep(&mut next).is_none_or(|moved| moved < most));
+        self.take(&messages);
+        stays
+    }
+
     /// The run after a full sweep from these messages, and its residual if it is one.
     fn swept(&mut self, messages: &[A::Message]) -> Option<f64> {
         self.take(messages);

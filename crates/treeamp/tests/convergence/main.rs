@@ -4,6 +4,7 @@
 mod certain;
 #[path = "../common/mod.rs"]
 mod common;
+mod ends;
 mod evidence;
 mod recorded;
 #[path = "../suite/mod.rs"]

@@ -102,7 +102,9 @@ fn a_message_that_is_not_finite_ends_the_run_with_the_last_good_state() {
         assert!(report.termination.to_string().contains("not finite"));
         assert_eq!(report.sweeps, 2);
         assert!(report.mean("x").unwrap().iter().all(|m| m.is_finite()));
-        assert!(report.log_evidence().unwrap().is_finite());
+        // which is no fixed point
+        let error = report.log_evidence().unwrap_err().to_string();
+        assert!(error.contains("fixed point"), "{error}");
         // the state after the second sweep, before the third went wrong
         let second = {
             let model = (source(GaussBernoulli::new(0.5, 0.0, 1.0).unwrap().iid(2))
@@ -272,13 +274,11 @@ fn a_small_residual_among_large_ones_is_no_end() {
             .unwrap()
             .run(&mut ())
             .unwrap();
-        let perfect_recovery = false;
-        if report.termination == (Termination::Converged { perfect_recovery }) {
+        if report.termination.is_converged() {
             converged += 1;
-            let trace: Vec<f64> = report.trace.iter().map(|r| r.residual).collect();
-            let before = trace[trace.len() - 2];
-            assert!(before < 0.1, "seed {seed}: {trace:?}");
+            let moved = moves(&tree, &report);
+            assert!(moved < 1e-6, "seed {seed}: moves by {moved:e}");
         }
     }
-    assert!(converged > 0, "{converged}");
+    assert!(converged > 30, "{converged}");
 }

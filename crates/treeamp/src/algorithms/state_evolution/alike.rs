@@ -24,7 +24,7 @@ pub(super) fn faced(teacher: &Tree, student: &Tree) -> Vec<Arc<dyn Factor>> {
 }
 
 /// One object, one spectrum, scalar laws that agree to the last bit, or the same declaration.
-fn is_alike(teacher: &dyn Factor, student: &dyn Factor) -> bool {
+pub(super) fn is_alike(teacher: &dyn Factor, student: &dyn Factor) -> bool {
     if std::ptr::addr_eq(teacher, student) {
         return true;
     }

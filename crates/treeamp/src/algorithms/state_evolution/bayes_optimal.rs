@@ -19,6 +19,8 @@ pub(super) const KNOWN: f64 = 1e60;
 
 /// The largest field at which averages are taken, in units of $1/\tau_0$. Beyond, $a v$ stays what it is there.
 const SHARPEST: f64 = 1e18;
+/// A field next to which averages have digits left for what is added to it.
+const PLAIN: f64 = 1e6;
 
 /// The algorithm: variance matching on average, teacher and student being the same.
 #[derive(Debug, Clone)]
@@ -70,16 +72,63 @@ impl BayesOptimal {
         node: usize,
         mut fields: Vec<OverlapFields>,
         target: usize,
+        sharpest: f64,
     ) -> (Vec<OverlapFields>, f64) {
         let whole = fields[target].a();
         for (field, (_, tau0)) in fields.iter_mut().zip(&self.ports[node]) {
-            field.m_hat = field.m_hat.min(SHARPEST / tau0);
+            field.m_hat = field.m_hat.min(sharpest / tau0);
             field.q_hat = field.m_hat;
         }
         let cut = fields[target].a();
         // exactly one unless it was cut
         let scale = if whole > cut { whole / cut } else { 1.0 };
         (fields, scale)
+    }
+}
+
+impl BayesOptimal {
+    /// What averages say to `target`, with fields of at most `sharpest` in units of $1/\tau_0$.
+    fn told(
+        &self,
+        node: usize,
+        factor: &dyn Factor,
+        fields: Vec<OverlapFields>,
+        target: usize,
+        sharpest: f64,
+    ) -> Result<f64, FactorError> {
+        let (own, tau_hat) = (
+            fields[target].m_hat,
+            self.teacher.to_variable[self.edges[node][target]],
+        );
+        let (fields, larger) = self.averageable(node, fields, target, sharpest);
+        // beyond the largest field, a v stays what it is there
+        let scale = if sharpest < SHARPEST { 1.0 } else { larger };
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat: &self.teacher.to_factor[node],
+        };
+        let o = rule(factor)?.overlaps(factor, at, target)?;
+        // a variance that vanishes faster than the precision grows: a discrete signal is known. A
+        // finite field keeps the entropies defined
+        let a = fields[target].a();
+        let certain = o.v * CERTAIN < o.tau0 && o.v * a < 1e-3;
+        let known = CERTAIN / o.tau0;
+        if certain && known == f64::INFINITY {
+            let what = format!("a second moment of {:e} is too small for averages", o.tau0);
+            return Err(FactorError::Failed(what));
+        }
+        let told = if certain {
+            known
+        } else if o.v < 0.5 * o.tau0 {
+            scale * (1.0 / o.v - a) - tau_hat
+        } else {
+            // keeps the digits of a small overlap, and an exact zero
+            o.m / o.v / o.tau0 - own
+        };
+        // a factor that adds nothing says so up to rounding
+        let rounding = 1e-12 * (1.0 / o.tau0 + own);
+        let nothing = told < 0.0 && told > -rounding;
+        Ok(if nothing { 0.0 } else { told })
     }
 }
 
@@ -139,34 +188,14 @@ impl Algorithm for BayesOptimal {
             out.0 = 0.0;
             return Ok(());
         }
-        let (fields, scale) = self.averageable(node, fields, target);
-        let at = Averaged {
-            fields: &fields,
-            tau0_hat: &self.teacher.to_factor[node],
-        };
-        let o = rule.overlaps(factor, at, target)?;
-        // a variance that vanishes faster than the precision grows: a discrete signal is known. A
-        // finite field keeps the entropies defined
-        let a = fields[target].a();
-        let certain = o.v * CERTAIN < o.tau0 && o.v * a < 1e-3;
-        let known = CERTAIN / o.tau0;
-        if certain && known == f64::INFINITY {
-            let what = format!("a second moment of {:e} is too small for averages", o.tau0);
-            return Err(FactorError::Failed(what));
-        }
-        out.0 = if certain {
-            known
-        } else if o.v < 0.5 * o.tau0 {
-            scale * (1.0 / o.v - a) - tau_hat
+        let told = self.told(node, factor, fields.clone(), target, SHARPEST)?;
+        out.0 = if told < 0.0 && much {
+            // next to so much the difference is below the accuracy of averages: what is said to less is no more than that
+            let less = self.told(node, factor, fields, target, PLAIN)?;
+            less.max(0.0)
         } else {
-            // keeps the digits of a small overlap, and an exact zero
-            o.m / o.v / o.tau0 - own
+            told
         };
-        // a factor that adds nothing says so up to rounding
-        let rounding = 1e-12 * (1.0 / o.tau0 + own);
-        if out.0 < 0.0 && out.0 > -rounding {
-            out.0 = 0.0;
-        }
         Ok(())
     }
 

@@ -101,7 +101,7 @@ pub(super) fn certain(
     Err(FactorError::Unsupported(if is_law {
         format!(
             "the student is certain, and errs by {error:e} of the signal's second moment: \
-             state evolution needs a student with some noise where its teacher has some"
+             state evolution needs a student with some noise where its teacher has some (1e-8 of the signal is next to none)"
         )
     } else {
         format!(

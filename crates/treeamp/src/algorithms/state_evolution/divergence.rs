@@ -1,5 +1,6 @@
 //! Pairs of a teacher and a student: whether they fit, and how much their evidences differ.
 
+use super::evolution::noiseless_output;
 use super::teacher::rule;
 use super::{Evolution, ReplicaSymmetric};
 use crate::belief::OverlapFields;
@@ -171,10 +172,19 @@ impl Evolution<ReplicaSymmetric> {
     /// # Errors
     /// [`RunError::NotReached`] when the run ended without a fixed point; [`RunError::NotDefined`] where the student's law
     /// alone, under the tilt that it believes in, cannot be normalised, and where the signal is recovered exactly through
-    /// a noiseless continuous output; and when a potential cannot be computed.
+    /// a noiseless continuous output, or the teacher alone has one; and when a potential cannot be computed.
     pub fn divergences(&self, teacher: &Tree, student: &Tree) -> Result<Vec<Term>, RunError> {
         check_pair(teacher, student)?;
-        self.check_defined("the divergence of every factor")?;
+        let what = "the divergence of every factor";
+        self.check_defined(what)?;
+        if let (Some(output), None) = (noiseless_output(teacher), noiseless_output(student)) {
+            return Err(RunError::NotDefined {
+                what: what.to_owned(),
+                why: format!(
+                    "`{output}` is a noiseless output of the teacher, and the student's has noise: they differ without bound"
+                ),
+            });
+        }
         let to_variable: Vec<OverlapFields> =
             self.report.messages.iter().map(|(_, _, m)| *m).collect();
         let pairs = teacher.factors().iter().zip(student.factors());

@@ -25,6 +25,9 @@ use crate::model::{Tree, Variable};
 /// Distance from the Nishimori line, relative, that is rounding: averages are good to 1e-8.
 const MATCHED: f64 = 1e-8;
 
+/// Relative rounding of a difference of fields.
+const ROUNDING: f64 = 1e-13;
+
 /// Dampings that are tried one after the other where plain sweeps do not settle, and how many sweeps are enough to say so.
 const DAMPINGS: [f64; 3] = [0.3, 0.6, 0.8];
 const LONG: usize = 100;
@@ -147,7 +150,12 @@ impl Algorithm for ReplicaSymmetric {
         let a = 1.0 / o.v;
         let extrinsic = rule.extrinsic_precision(at, target)?.unwrap_or(a - own.a());
         out.m_hat = a * o.m / o.tau0 - own.m_hat;
-        out.q_hat = a * a * o.err - own.q_hat;
+        let seen = a * a * o.err;
+        out.q_hat = seen - own.q_hat;
+        // noise that is not there is a difference of equal numbers
+        if out.q_hat.abs() <= ROUNDING * (seen + own.q_hat.abs()) {
+            out.q_hat = 0.0;
+        }
         out.tau_hat = extrinsic - out.q_hat;
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! where there is none: $r > \sup_s s\,\mathrm{mmse}(s)$.
 
 use crate::belief::OverlapFields;
+use crate::catalog::channels::GaussianNoise;
 use crate::error::RunError;
 use crate::factor::{Averaged, Factor};
 use crate::model::{FactorNode, Tree};
@@ -84,7 +85,13 @@ fn supremum(value: impl Fn(f64) -> Result<f64, RunError>) -> Result<f64, RunErro
 /// and its noiseless output; `None` for any other tree.
 pub(super) fn recovers(tree: &Tree, signal: &str) -> Result<Option<bool>, RunError> {
     let index = tree.variable(signal)?;
-    let Some((prior, linear, output)) = chain(tree, index) else {
+    let Some(Chain {
+        prior,
+        linear,
+        output,
+        noise: Noise::None,
+    }) = chain(tree, index)
+    else {
         return Ok(None);
     };
     let noiseless = output.factor.scalar().and_then(ScalarView::gaussian);
@@ -103,19 +110,67 @@ pub(super) fn recovers(tree: &Tree, signal: &str) -> Result<Option<bool>, RunErr
     ))
 }
 
-/// The three factors of prior, signal, channel, output.
-pub(super) fn chain(tree: &Tree, signal: usize) -> Option<(&FactorNode, &FactorNode, &FactorNode)> {
-    if tree.factors().len() != 3 {
+/// A signal with a prior, a channel and an output.
+pub(super) struct Chain<'t> {
+    pub prior: &'t FactorNode,
+    pub linear: &'t FactorNode,
+    /// A likelihood, or an activation seen through noise.
+    pub output: &'t FactorNode,
+    /// The noise beside it.
+    pub noise: Noise,
+}
+
+/// Gaussian noise beside an output, and its variance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Noise {
+    None,
+    /// Added to what goes into a likelihood.
+    Before(f64),
+    /// Added to what comes out of an activation.
+    After(f64),
+}
+
+/// The factors of prior, signal, channel, output, with or without noise of its own behind it.
+pub(super) fn chain(tree: &Tree, signal: usize) -> Option<Chain<'_>> {
+    if !(3..=4).contains(&tree.factors().len()) {
         return None;
     }
     let variable = |node: &FactorNode, port: usize| tree.edges()[node.edges[port]].variable;
-    let find = |inputs: usize, ports: usize| {
-        let fits = |f: &&FactorNode| f.inputs == inputs && f.edges.len() == ports;
+    let behind = |index: usize, ports: usize| {
+        let fits =
+            |f: &&FactorNode| f.inputs == 1 && f.edges.len() == ports && variable(f, 0) == index;
         tree.factors().iter().find(fits)
     };
-    let (prior, linear, output) = (find(0, 1)?, find(1, 2)?, find(1, 1)?);
-    let joined = variable(prior, 0) == signal
-        && variable(linear, 0) == signal
-        && variable(output, 0) == variable(linear, 1);
-    joined.then_some((prior, linear, output))
+    let is_prior = |f: &&FactorNode| f.inputs == 0 && f.edges.len() == 1;
+    let prior = tree.factors().iter().find(is_prior)?;
+    let linear = behind(signal, 2)?;
+    let z = variable(linear, 1);
+    if variable(prior, 0) != signal {
+        return None;
+    }
+    if let (Some(output), 3) = (behind(z, 1), tree.factors().len()) {
+        return Some(Chain {
+            prior,
+            linear,
+            output,
+            noise: Noise::None,
+        });
+    }
+    let channel = behind(z, 2)?;
+    let last = behind(variable(channel, 1), 1)?;
+    let law = last.factor.scalar().and_then(ScalarView::gaussian);
+    let (output, noise) = match law.filter(|(_, delta)| *delta > 0.0) {
+        Some((_, delta)) => (channel, Noise::After(delta)),
+        None if channel.factor.name() == GaussianNoise::NAME => {
+            let delta = channel.factor.gaussian_average()?.least_noise()?;
+            (last, Noise::Before(delta))
+        }
+        None => return None,
+    };
+    Some(Chain {
+        prior,
+        linear,
+        output,
+        noise,
+    })
 }

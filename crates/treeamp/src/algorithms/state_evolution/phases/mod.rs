@@ -11,6 +11,7 @@ mod curve;
 mod dimension;
 mod l1;
 mod report;
+mod seen;
 mod thresholds;
 
 pub use closed::noiseless_linear_threshold;
@@ -20,6 +21,7 @@ pub use thresholds::{
     algorithmic_threshold, information_threshold, informed_threshold, weak_recovery,
 };
 
+use self::seen::Seen;
 use super::{BayesOptimal, Evolution, StateEvolution};
 use crate::error::RunError;
 use crate::model::Tree;
@@ -294,13 +296,16 @@ impl Search {
         Ok(0.5 * (low + high))
     }
 
-    /// As [`bisect`](Self::bisect), with a guess that is taken if the transition is there.
+    /// As [`bisect`](Self::bisect), with a guess that is taken if the transition is there. `above` may also tell the error of the uninformed
+    /// fixed point.
     fn around(
         &self,
         guess: Option<f64>,
         what: &str,
-        above: impl Fn(f64) -> Result<bool, RunError>,
+        above: impl Fn(f64) -> Result<(bool, Option<f64>), RunError>,
     ) -> Result<f64, RunError> {
+        let seen = Seen::default();
+        let above = |alpha: f64| seen.note(alpha, above(alpha)?);
         if let Some(guess) = guess {
             let (low, high) = (guess - 0.5 * self.tolerance, guess + 0.5 * self.tolerance);
             let inside = low >= self.low && high <= self.high;
@@ -308,7 +313,14 @@ impl Search {
                 return Ok(guess);
             }
         }
-        self.bisect(what, above)
+        let missed = match self.bisect(what, above) {
+            Err(missed @ RunError::NoTransition { .. }) => missed,
+            found => return found,
+        };
+        match seen.bracket(self.tolerance, above)? {
+            Some((low, high)) => Self { low, high, ..*self }.bisect(what, above),
+            None => Err(missed),
+        }
     }
 
     /// The ratio at which `f` turns from negative to positive, by false position.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::{ControlFlow, RangeInclusive};
 
 use super::super::{BayesOptimal, StateEvolution};
-use super::curve::Curve;
+use super::curve::{Curve, Curves};
 use super::dimension::{margin, surplus};
 use super::{Family, FixedPoints, Phase, Search, closed, phase_report_at, unknowns};
 use crate::belief::OverlapFields;
@@ -179,28 +179,43 @@ fn symmetric(tree: &Tree, signal: &str) -> Result<(), RunError> {
     })
 }
 
-/// The curve of a tree that has one. Where a law cannot be averaged at every knowledge there is none, and
-/// fixed points are iterated.
-fn curve(tree: &Tree, signal: &str) -> Result<Option<Curve>, RunError> {
-    match Curve::of(tree, signal) {
-        Err(RunError::Factor { .. }) => Ok(None),
-        curve => curve,
-    }
-}
-
-/// The errors of the uninformed and of the informed fixed point are the same.
-fn agree(tree: &Tree, signal: &str, points: &FixedPoints) -> Result<bool, RunError> {
-    if let Some(curve) = curve(tree, signal)? {
-        return Ok(curve.agrees());
+/// The errors of the uninformed and of the informed fixed point are the same, and that of the former if it was iterated.
+fn agree(
+    tree: &Tree,
+    signal: &str,
+    points: &FixedPoints,
+    curves: &Curves,
+) -> Result<(bool, Option<f64>), RunError> {
+    if let Some(curve) = curves.of(tree, signal)? {
+        return Ok((curve.agrees(), None));
     }
     let low = points.uninformed(tree, &unknowns(tree, signal))?;
     let high = points.informed(tree, &unknowns(tree, signal))?;
     let tau0 = low.overlaps(signal)?.tau0;
-    Ok(points.same(low.mse(signal)?, high.mse(signal)?, tau0))
+    let error = low.mse(signal)?;
+    Ok((points.same(error, high.mse(signal)?, tau0), Some(error)))
+}
+
+/// The uninformed start recovers the signal.
+fn recovers(
+    tree: &Tree,
+    signal: &str,
+    points: &FixedPoints,
+    curves: &Curves,
+) -> Result<bool, RunError> {
+    if let Some(recovers) = closed::recovers(tree, signal)? {
+        return Ok(recovers);
+    }
+    if let Some(recovers) = curves.of(tree, signal)?.and_then(|curve| curve.recovers()) {
+        return Ok(recovers);
+    }
+    let low = points.uninformed(tree, &unknowns(tree, signal))?;
+    Ok(points.recovers(low.mse(signal)?, low.overlaps(signal)?.tau0))
 }
 
 /// The ratio above which the uninformed start reaches the informed fixed point: the end of the hard
-/// phase. Nothing is iterated for noiseless linear measurements, where their number must exceed the supremum over $s$ of
+/// phase. Where outputs are continuous and without noise it is that above which the uninformed start recovers the signal, also where no hard
+/// phase comes before it. Nothing is iterated for noiseless linear measurements, where their number must exceed the supremum over $s$ of
 /// $s\,\mathrm{mmse}(s)$, nor for a prior, a matrix of independent entries and an output, where every fixed point has
 /// its ratio; the options of the fixed points are for other trees.
 ///
@@ -219,14 +234,16 @@ pub fn algorithmic_threshold(
 
 /// [`algorithmic_threshold`] of a family that grows easier with its parameter.
 fn disappearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
+    let (points, curves) = (&search.points, Curves::new());
     let above = |alpha: f64| {
         let tree = family(alpha)?;
-        match closed::recovers(&tree, signal)? {
-            Some(recovers) => Ok(recovers),
-            None => agree(&tree, signal, &search.points),
+        let teacher = StateEvolution::new(&tree)?.teacher().clone();
+        match margin(&tree, &teacher, signal)? {
+            Some(_) => Ok((recovers(&tree, signal, points, &curves)?, None)),
+            None => agree(&tree, signal, points, &curves),
         }
     };
-    let guess = guess(family, signal, search, Curve::algorithmic)?;
+    let guess = guess(family, signal, search, &curves, Curve::algorithmic)?;
     search.around(guess, "the algorithmic threshold", above)
 }
 
@@ -235,13 +252,16 @@ fn guess(
     family: &Family<'_>,
     signal: &str,
     search: Search,
+    curves: &Curves,
     threshold: impl Fn(&Curve) -> Option<f64>,
 ) -> Result<Option<f64>, RunError> {
     let tree = family(search.high)?;
     if closed::recovers(&tree, signal)?.is_some() {
         return Ok(None);
     }
-    Ok(curve(&tree, signal)?.and_then(|curve| threshold(&curve)))
+    Ok(curves
+        .of(&tree, signal)?
+        .and_then(|curve| threshold(&curve)))
 }
 
 /// The ratio at which a second, informed fixed point appears: the start of the hard (or impossible)
@@ -261,26 +281,25 @@ pub fn informed_threshold(
 
 /// [`informed_threshold`] of a family that grows easier with its parameter.
 fn appearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
-    let points = &search.points;
+    let (points, curves) = (&search.points, Curves::new());
     let above = |alpha: f64| {
         let tree = family(alpha)?;
         let teacher = StateEvolution::new(&tree)?.teacher().clone();
         let Some(margin) = margin(&tree, &teacher, signal)? else {
-            return Ok(!agree(&tree, signal, points)?);
+            let (one, error) = agree(&tree, signal, points, &curves)?;
+            return Ok((!one, error));
         };
-        let recovered = if let Some(recovers) = closed::recovers(&tree, signal)? {
-            recovers
-        } else {
-            let low = points.uninformed(&tree, &unknowns(&tree, signal))?;
-            points.recovers(low.mse(signal)?, low.overlaps(signal)?.tau0)
-        };
-        if margin > 0.0 {
-            return Ok(!recovered);
+        if recovers(&tree, signal, points, &curves)? {
+            return Ok((false, None));
         }
-        Ok(!recovered && !agree(&tree, signal, points)?)
+        if margin > 0.0 {
+            return Ok((true, None));
+        }
+        let (one, error) = agree(&tree, signal, points, &curves)?;
+        Ok((!one, error))
     };
     let what = "the informed threshold";
-    let guess = guess(family, signal, search, Curve::informed)?;
+    let guess = guess(family, signal, search, &curves, Curve::informed)?;
     match search.around(guess, what, above) {
         // not above the range: nothing is beyond a transition that the family does not have
         Err(RunError::NoTransition {
@@ -291,7 +310,7 @@ fn appearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, 
         }) => Err(RunError::NotDefined {
             what: what.to_owned(),
             why: format!(
-                "the uninformed and the informed start lead to one fixed point at every ratio between {low} and {high}"
+                "the uninformed and the informed start lead to one fixed point at all ratios that were looked at between {low} and {high}"
             ),
         }),
         found => found,
@@ -309,11 +328,16 @@ pub fn information_threshold(
     search: Search,
 ) -> Result<f64, RunError> {
     either_way(family, signal, &search, &|family| {
+        let curves = Curves::new();
         let determined = |alpha: f64| {
             let tree = family(alpha)?;
             let teacher = StateEvolution::new(&tree)?.teacher().clone();
             if let (Some(surplus), _) = surplus(&tree, &teacher, signal)? {
                 return Ok(surplus > 0.0);
+            }
+            // one fixed point is the true one
+            if curves.of(&tree, signal)?.is_some_and(|c| c.agrees()) {
+                return Ok(true);
             }
             Ok(phase_report_at(&tree, signal, &search.points)?.phase != Phase::Impossible)
         };

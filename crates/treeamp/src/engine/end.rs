@@ -1,0 +1,150 @@
+//! Whether a sweep was the last: the one place that says so.
+//!
+//! Moments that a sweep moves by less than the tolerance $\epsilon$ are at rest, with two exceptions. A run that swings may pass its
+//! last place by accident. And where a variance is below $100\,\epsilon$ of the second moment its changes are hardly seen: a discrete
+//! signal may be certain for a few sweeps, on messages that fall to a tenth in each of them. There the sweeps after must be at rest
+//! as well, no such variance may grow, and a few plain sweeps must not lead away. Where all of a signal is as good as known, no factor
+//! may contradict it.
+
+use super::state::State;
+use super::watch::{RESTING, Supervisor};
+use super::{Algorithm, Engine, Marginal};
+
+/// Residual on data below which vanishing variances are a recovery: a run that swings between certainties has them too.
+const STILL: f64 = 1e-5;
+/// The same where the next sweep has no digits left.
+const NEARLY_STILL: f64 = 1e-4;
+/// A residual from which one that is small in the next sweep is not yet trusted, unless nothing but rounding is left.
+const SWINGING: f64 = 0.03;
+const ROUNDING: f64 = 1e-13;
+/// A variance below so many tolerances of the moments has been seen at rest to one part in a hundred only.
+pub(super) const LOOSE: f64 = 100.0;
+/// And no more than this fraction of the second moment, however large the tolerance.
+const LARGEST: f64 = 1e-4;
+/// Sweeps in a row that must be at rest there.
+const CONFIRMING: usize = 3;
+/// Plain sweeps from there, and by how much they may move the moments: messages that were not at rest lose the signal within a few.
+/// (A swing that damping holds back grows ninefold in each with the largest damping that is tried, to 1e-3 from the tolerance.)
+const PLAIN: usize = 4;
+const LEAVES: f64 = 0.1;
+/// Variances below this fraction of the second moment leave no doubt about a signal.
+const CERTAIN: f64 = 1e-6;
+/// Why a run that is certain against a factor has not converged.
+pub(super) const AGAINST: &str = "the run is certain of a signal that the factor contradicts";
+
+/// What a sweep left, as its end is judged on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Swept {
+    pub sweep: usize,
+    /// As of a full step.
+    pub residual: f64,
+    /// Laws that were improper.
+    pub improper: usize,
+    /// It started from a jump.
+    pub jumped: bool,
+    /// The size of its step.
+    pub step: f64,
+}
+
+impl<A: Algorithm> Engine<'_, A> {
+    /// Plain sweeps stay where the run has come to rest with a variance that is hardly seen.
+    pub(super) fn stays(&self, state: &mut State<A>) -> bool {
+        if !(A::ON_DATA && A::RECOVERS && state.vanishes(unseen(self.options.tolerance))) {
+            return true;
+        }
+        let mut supervisor = Supervisor {
+            engine: self,
+            state,
+            observer: &mut (),
+            count: 0,
+        };
+        supervisor.survives(PLAIN, LEAVES)
+    }
+
+    /// A factor that contradicts a signal of which the run is certain.
+    pub(super) fn against(&self, state: &State<A>) -> Option<String> {
+        let certain = A::ON_DATA && A::RECOVERS && state.perfect(CERTAIN);
+        let against = || self.algorithm.contradicts(self.tree, &state.marginals);
+        certain.then(against).flatten()
+    }
+}
+
+/// The fraction of the second moment below which a variance is hardly seen.
+fn unseen(tolerance: f64) -> f64 {
+    (LOOSE * tolerance).min(LARGEST)
+}
+
+/// What is known of the sweeps before.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    /// All variances had vanished after the last sweep, in which the means moved a little.
+    pub recovered: bool,
+    /// The residual of the sweep before; the first has nothing to compare with.
+    before: f64,
+    /// Sweeps at rest in a row, with a variance that is hardly seen.
+    quiet: usize,
+    /// The variances after the sweep before.
+    variances: Vec<f64>,
+}
+
+impl End {
+    pub fn new(variables: usize) -> Self {
+        Self {
+            variances: vec![0.0; variables],
+            ..Self::default()
+        }
+    }
+
+    /// Takes a sweep, and says whether the run ends at a fixed point: `Some(true)` where the signal is recovered.
+    pub fn judge<A: Algorithm>(
+        &mut self,
+        state: &State<A>,
+        swept: Swept,
+        (tolerance, perfect): (f64, f64),
+    ) -> Option<bool> {
+        let residual = swept.residual;
+        let proper = swept.improper == 0;
+        // after the first sweep the sources have not yet heard what is known
+        let perfect = A::RECOVERS && swept.sweep > 1 && state.perfect(perfect);
+        // a swinging run may pass its last place by accident, and stays there if it has settled
+        let calm = !A::ON_DATA || self.before < SWINGING || residual < ROUNDING;
+        self.before = if residual.is_finite() { residual } else { 0.0 };
+        let rests = proper && !swept.jumped && residual < tolerance;
+        let settled = rests && calm && self.confirms(state, swept.step, tolerance);
+        if !rests {
+            self.quiet = 0;
+        }
+        self.note(state);
+        let still = residual < STILL || !A::ON_DATA;
+        if proper && perfect && still || settled {
+            return Some(perfect);
+        }
+        self.recovered = perfect && proper && residual < NEARLY_STILL;
+        None
+    }
+
+    /// Enough sweeps in a row were at rest, one where every variance is seen. A variance that grows is on its way elsewhere.
+    fn confirms<A: Algorithm>(&mut self, state: &State<A>, step: f64, tolerance: f64) -> bool {
+        let small = unseen(tolerance);
+        if !(A::ON_DATA && A::RECOVERS && state.vanishes(small)) {
+            return true;
+        }
+        let pairs = state.marginals.iter().zip(&self.variances);
+        let mut unseen = pairs.filter(|(m, _)| m.variance() <= small * m.second_moment());
+        let most = 1.0 + RESTING * step;
+        let grows = unseen.any(|(m, v)| m.variance() > most * v);
+        self.quiet = if grows { 0 } else { self.quiet + 1 };
+        self.quiet >= CONFIRMING
+    }
+
+    /// Plain sweeps lead away from where the run seems to have settled: it goes on.
+    pub fn doubt(&mut self) {
+        self.quiet = 0;
+    }
+
+    fn note<A: Algorithm>(&mut self, state: &State<A>) {
+        for (v, m) in self.variances.iter_mut().zip(&state.marginals) {
+            *v = m.variance();
+        }
+    }
+}
