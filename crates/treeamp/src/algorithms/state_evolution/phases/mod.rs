@@ -305,7 +305,7 @@ impl Search {
         above: impl Fn(f64) -> Result<(bool, Option<f64>), RunError>,
     ) -> Result<f64, RunError> {
         let seen = Seen::default();
-        let above = |alpha: f64| seen.note(alpha, above(alpha)?);
+        let above = |alpha: f64| Ok::<_, RunError>(seen.note(alpha, above(alpha)?));
         if let Some(guess) = guess {
             let (low, high) = (guess - 0.5 * self.tolerance, guess + 0.5 * self.tolerance);
             let inside = low >= self.low && high <= self.high;

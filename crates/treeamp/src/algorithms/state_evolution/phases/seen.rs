@@ -17,13 +17,13 @@ pub(super) struct Seen(RefCell<Vec<Place>>);
 
 impl Seen {
     /// Keeps a place whose error is known.
-    pub fn note(&self, ratio: f64, (above, error): (bool, Option<f64>)) -> Result<bool, RunError> {
+    pub fn note(&self, ratio: f64, (above, error): (bool, Option<f64>)) -> bool {
         if let Some(error) = error.filter(|e| *e > 0.0) {
             let mut places = self.0.borrow_mut();
             let i = places.partition_point(|p| p.0 < ratio);
             places.insert(i, (ratio, error, above));
         }
-        Ok(above)
+        above
     }
 
     /// Two ratios with a transition between them, looked for where the error leaps most; `None` if it leaps nowhere.
