@@ -7,7 +7,8 @@
 
 use crate::belief::{Gaussian, Moments};
 use crate::factor::Incoming;
-use crate::model::Tree;
+use crate::model::{FactorNode, Tree};
+use crate::scalar::ScalarView;
 
 /// The widest: far above the rounding of a mean, whose square is 1e-30, and far below what tells signals apart. But no closer to
 /// the variance than that, all relative to the second moment.
@@ -37,6 +38,9 @@ pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<String> 
     });
     let against = |f: &usize| {
         let node = &tree.factors()[*f];
+        if is_noisy(node) {
+            return false;
+        }
         let Some(rule) = node.factor.posterior() else {
             return false;
         };
@@ -53,6 +57,14 @@ pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<String> 
     };
     let found = (0..tree.factors().len()).find(against)?;
     Some(tree.factors()[found].name.clone())
+}
+
+/// Gaussian noise, however little of it, allows everything: far outputs are rare, and no contradiction.
+fn is_noisy(node: &FactorNode) -> bool {
+    let scalar = node.factor.scalar().and_then(ScalarView::gaussian);
+    let average = node.factor.gaussian_average();
+    scalar.is_some_and(|(_, variance)| variance > 0.0)
+        || average.and_then(|law| law.least_noise()).is_some()
 }
 
 /// The variance relative to the second moment.

@@ -9,6 +9,7 @@ use super::sweep::{LATE, Pass};
 use super::watch::RESTING;
 use super::{Algorithm, Engine, Marginal, Message, Objective};
 use crate::error::RunError;
+use crate::model::FactorNode;
 
 /// A variance below this fraction of the second moment is far below the tolerance of the moments, and may have none.
 pub(super) const VANISHING: f64 = 1e-9;
@@ -75,8 +76,20 @@ impl<A: Algorithm> Engine<'_, A> {
             Some(i) => Err(self.without_limit(i, why)),
             None => Err(RunError::NotDefined {
                 what: "the objective at perfect recovery".to_owned(),
-                why: why + ", as where the density of noiseless continuous outputs diverges",
+                why: why + self.reason(),
             }),
+        }
+    }
+
+    /// Why the objective of recovered signals has no value.
+    fn reason(&self) -> &'static str {
+        let mut outputs = self.tree.factors().iter();
+        let continuous =
+            |f: &FactorNode| f.inputs == f.edges.len() && f.factor.noise_entropy().is_none();
+        if outputs.any(continuous) {
+            ", as where the density of noiseless continuous outputs diverges"
+        } else {
+            ": messages of a signal without doubt have no digits left to take it from"
         }
     }
 

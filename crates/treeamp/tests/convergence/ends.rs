@@ -230,3 +230,83 @@ fn underflow_ends_a_run_and_is_no_error() {
         }
     }
 }
+
+/// Noise allows every output: data far from what a unit prior expects are rare, and no contradiction. The evidence of a Gaussian model is exact.
+#[test]
+fn far_outputs_of_noisy_models_are_no_contradiction() {
+    let (n, m, noise) = (50, 30, 0.01);
+    let matrix = common::gaussian_matrix(m, n, 0);
+    let prior = GaussianPrior::new(0.0, 1.0).unwrap();
+    let model = source(prior.iid(n))
+        >> var("x")
+        >> Linear::new(matrix.clone()).unwrap()
+        >> var("z")
+        >> GaussianNoise::new(noise).unwrap()
+        >> var("y");
+    let model = model.build().unwrap();
+    let sample = model.sample(0).unwrap();
+    let y: Vec<f64> = sample.get("y").unwrap().iter().map(|y| y + 1e3).collect();
+    let posterior = model.condition("y", &y).unwrap();
+    let engine = ExpectationPropagation.on(&posterior).unwrap();
+    let report = engine.run(&mut ()).unwrap();
+    assert!(report.termination.is_converged(), "{}", report.termination);
+    // y ~ N(0, W W' + noise)
+    let covariance = faer::Mat::from_fn(m, m, |i, j| {
+        let rows = (0..n).map(|k| matrix.get(i, k) * matrix.get(j, k));
+        rows.sum::<f64>() + if i == j { noise } else { 0.0 }
+    });
+    let factor = covariance.llt(faer::Side::Lower).unwrap();
+    let solved =
+        faer::linalg::solvers::Solve::solve(&factor, &faer::Mat::from_fn(m, 1, |i, _| y[i]));
+    let square: f64 = (0..m).map(|i| y[i] * solved[(i, 0)]).sum();
+    let determinant: f64 = (0..m).map(|i| 2.0 * factor.L()[(i, i)].ln()).sum();
+    let exact = -0.5 * (square + determinant + m as f64 * std::f64::consts::TAU.ln());
+    let seen = report.log_evidence().unwrap();
+    // terms as large as 1e6 / noise
+    assert!((seen / exact - 1.0).abs() < 1e-7, "{seen} {exact}");
+}
+
+/// Recovered without noise within two sweeps: an infinite density is no evidence.
+#[test]
+fn recovery_at_once_has_no_evidence() {
+    let output = || PiecewiseLinear::leaky_relu(0.3).unwrap();
+    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(40))
+        >> var("x")
+        >> Linear::new(common::gaussian_matrix(60, 40, 3)).unwrap()
+        >> var("z")
+        >> output()
+        >> var("y");
+    let model = model.build().unwrap();
+    let sample = model.sample(3).unwrap();
+    let posterior = model.condition("y", sample.get("y").unwrap()).unwrap();
+    let report = ExpectationPropagation.on(&posterior).unwrap();
+    let report = report.run(&mut ()).unwrap();
+    assert!(report.termination.is_converged(), "{}", report.termination);
+    let error = report.log_evidence().unwrap_err();
+    assert!(matches!(error, RunError::NotDefined { .. }), "{error}");
+}
+
+/// Laws with a mode are laws: the double loop takes them, forced or not.
+#[test]
+fn bounded_priors_have_a_double_loop() {
+    let run = |prior: Fragment| {
+        let model = prior
+            >> var("x")
+            >> Linear::new(common::gaussian_matrix(60, 50, 5)).unwrap()
+            >> var("z")
+            >> GaussianNoise::new(0.01).unwrap()
+            >> var("y");
+        let model = model.build().unwrap();
+        let sample = model.sample(5).unwrap();
+        let posterior = model.condition("y", sample.get("y").unwrap()).unwrap();
+        let engine = || ExpectationPropagation.on(&posterior).unwrap();
+        let plain = engine().run(&mut ()).unwrap();
+        let forced = engine().fallback(Fallback::Forced).run(&mut ()).unwrap();
+        assert!(forced.termination.is_converged(), "{}", forced.termination);
+        let [x, y] = [&plain, &forced].map(|r| r.log_evidence().unwrap());
+        assert!((x - y).abs() < 1e-4 * x.abs(), "{x} {y}");
+    };
+    run(source(Exponential::new(1.0).unwrap().iid(50)));
+    run(source(Positive::new(0.0, 1.0).unwrap().iid(50)));
+    run(source(Interval::new(-1.0, 1.0, 0.0, 1.0).unwrap().iid(50)));
+}
