@@ -6,6 +6,7 @@ mod common;
 use common::{conditioned_matrix, gaussian_matrix, normals, relative_gap};
 use faer::Mat;
 use faer::linalg::solvers::Solve;
+use treeamp::operator::Boundary;
 use treeamp::prelude::*;
 
 fn times(w: &Matrix, x: &[f64]) -> Vec<f64> {
@@ -207,5 +208,78 @@ fn the_objective_is_the_energy_of_ill_conditioned_lassos() {
             let gap = (energy - report.least_energy().unwrap()).abs();
             assert!(gap < 1e-8 * energy, "{what}: {:e}", gap / energy);
         }
+    }
+}
+
+/// A problem in other units is the same problem: the minimiser of a non-negative signal with total variation, seen through fewer measurements than
+/// unknowns, scales with them, and its energy stays.
+#[test]
+fn minimisers_do_not_depend_on_units() {
+    let (n, m) = (60, 30);
+    let truth: Vec<f64> = (0..n)
+        .map(|i| f64::from(u8::from((i / 10) % 2 == 0)))
+        .collect();
+    let noise = normals(m, 3);
+    let energy = |matrix: f64, signal: f64| {
+        let w = gaussian_matrix(m, n, 1);
+        let scaled = Matrix::from_fn(m, n, |i, j| matrix * w.get(i, j)).unwrap();
+        let unit = matrix * signal;
+        let seen = |i: usize| (0..n).map(|j| w.get(i, j) * truth[j]).sum::<f64>();
+        let y: Vec<f64> = (0..m).map(|i| unit * (seen(i) + 0.1 * noise[i])).collect();
+        let output = GaussianLikelihood::new(0.01 * unit * unit).unwrap();
+        let data = branch(Linear::new(scaled).unwrap()) >> var("u") >> output.observed(y).unwrap();
+        let smooth = branch(Gradient::with_boundary(Boundary::Neumann))
+            >> var("g")
+            >> L1::new(2.0 / signal).unwrap().at_end();
+        let prior = source(NonNegative::new().unwrap().iid(n));
+        let tree = (prior >> var("x") >> (data + smooth)).build().unwrap();
+        let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+        let solution = report.solution(&tree);
+        let told = |e: RunError| panic!("matrix {matrix:e}, signal {signal:e}: {e}");
+        solution.unwrap_or_else(told).energy()
+    };
+    let expected = energy(1.0, 1.0);
+    for matrix in [1e-4, 1.0, 1e4] {
+        for signal in [1e-9, 1e-3, 1.0, 1e6] {
+            let found = energy(matrix, signal);
+            // energies of minimisers agree to the square of their accuracy
+            assert!(
+                (found / expected - 1.0).abs() < 1e-7,
+                "matrix {matrix:e}, signal {signal:e}: {found} {expected}"
+            );
+        }
+    }
+}
+
+/// A penalty on the gradient of a discrete signal that is recovered: its slope has nothing to agree with, and the run is at its end.
+#[test]
+fn discrete_signals_take_a_penalty() {
+    let n = 60;
+    let truth: Vec<f64> = (0..n)
+        .map(|i| if (i / 6) % 5 == 0 { 1.0 } else { -1.0 })
+        .collect();
+    let w = gaussian_matrix(n, n, 10);
+    let noise = normals(n, 3);
+    let seen = |i: usize| (0..n).map(|j| w.get(i, j) * truth[j]).sum::<f64>();
+    let y: Vec<f64> = (0..n).map(|i| seen(i) + 0.1 * noise[i]).collect();
+    for strength in [1e-6, 0.01, 1.0] {
+        let output = GaussianLikelihood::new(0.01).unwrap();
+        let data = branch(Linear::new(w.clone()).unwrap())
+            >> var("u")
+            >> output.observed(y.clone()).unwrap();
+        let smooth = branch(Gradient::with_boundary(Boundary::Neumann))
+            >> var("g")
+            >> L1::new(strength).unwrap().at_end();
+        let prior = source(Binary::new(0.5).unwrap().iid(n));
+        let tree = (prior >> var("x") >> (data + smooth)).build().unwrap();
+        let report = ExpectationPropagation
+            .on(&tree)
+            .unwrap()
+            .run(&mut ())
+            .unwrap();
+        assert!(report.termination.is_converged(), "{}", report.termination);
+        assert!(common::mse(report.mean("x").unwrap(), &truth) < 1e-12);
+        // the energy of the penalty, 2 for each of the jumps, and what is lost without it
+        assert!(report.log_evidence().unwrap().is_finite());
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::belief::{Gaussian, Message as _};
 use crate::factor::{Incoming, PosteriorRule};
+use crate::math::spectrum::Spectrum;
 use crate::model::{Tree, Variable};
 
 /// One side of a link: the edge of a factor, or the variable itself, which holds its copies together.
@@ -70,6 +71,10 @@ impl Layout {
         let colour = layout.colours(tree);
         for variable in tree.variables() {
             layout.link(tree, variable, messages, &colour);
+        }
+        let units = units(tree, known(tree, messages, &layout.base));
+        for link in layout.links.iter_mut().filter(|link| !(link.rho > 0.0)) {
+            link.rho = units[link.variable];
         }
         layout
     }
@@ -200,13 +205,48 @@ impl Layout {
     }
 }
 
-/// The precision of a link: what the sweeps found, the geometric mean of both directions.
+/// The precision of a link: what the sweeps found, the geometric mean of both directions; zero where they found none.
 fn precision(forward: f64, backward: f64) -> f64 {
-    let proper = |a: f64| a > 0.0 && a.is_finite();
     match (proper(forward), proper(backward)) {
         (true, true) => (forward * backward).sqrt(),
         (true, false) => forward,
         (false, true) => backward,
-        (false, false) => 1.0,
+        (false, false) => 0.0,
     }
+}
+
+fn proper(a: f64) -> bool {
+    a > 0.0 && a.is_finite()
+}
+
+/// The largest precision on every variable, of messages and of its own; zero where none is known.
+fn known(tree: &Tree, messages: &[Gaussian], base: &[Option<Gaussian>]) -> Vec<f64> {
+    let of = |variable: &Variable| {
+        let heard = variable.edges.iter().map(|e| &messages[*e]);
+        let all = heard.chain(&base[variable.index]);
+        let proper = all.map(|m| m.precision.scalar()).filter(|a| proper(*a));
+        proper.fold(0.0, f64::max)
+    };
+    tree.variables().iter().map(of).collect()
+}
+
+/// A precision in the units of every variable: what is known of it, or of its neighbour through a channel, which changes units by its mean
+/// eigenvalue. One where nothing is known at all.
+fn units(tree: &Tree, mut known: Vec<f64>) -> Vec<f64> {
+    for _ in 0..tree.variables().len() {
+        for node in tree.factors() {
+            let [input, output] = node.edges[..] else {
+                continue;
+            };
+            let [input, output] = [input, output].map(|e| tree.edges()[e].variable);
+            let mean = node.factor.spectrum().map_or(1.0, Spectrum::mean);
+            if !proper(known[input]) && proper(known[output]) {
+                known[input] = mean * known[output];
+            } else if !proper(known[output]) && proper(known[input]) {
+                known[output] = known[input] / mean;
+            }
+        }
+    }
+    let one = |a: f64| if proper(a) { a } else { 1.0 };
+    known.into_iter().map(one).collect()
 }

@@ -9,6 +9,8 @@ use crate::model::{Tree, Variable};
 
 /// How far a mean may be from optimal, as a fraction of the slope of its penalty.
 const OPTIMAL: f64 = 1e-6;
+/// A variance that has vanished next to the second moment.
+const KNOWN: f64 = 1e-6;
 /// The scale of a variable that vanishes, as a fraction of the largest one of the tree.
 const FAINT: f64 = 1e-3;
 
@@ -55,7 +57,8 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
     let faint = FAINT * largest.fold(0.0, f64::max).sqrt();
     let mut passed = messages.to_vec();
     let mut places = before.clone();
-    if has_minimiser(tree) && Around::new(tree, Vec::new()).relay(&mut passed).is_ok() {
+    let modes = has_minimiser(tree);
+    if modes && Around::new(tree, Vec::new()).relay(&mut passed).is_ok() {
         places = means(tree, &passed)?;
     }
     for (variable, (x, y)) in tree.variables().iter().zip(before.iter().zip(&places)) {
@@ -69,6 +72,10 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
     }
     let quadratic = quadratic_energy(tree, messages, &places);
     for e in penalties(tree) {
+        // a discrete signal that is known leaves its penalty no slope to take
+        if !modes && is_known(tree, messages, e) {
+            continue;
+        }
         let place = &places[tree.edges()[e].variable];
         // without a mode there is nothing to compare
         let gap = violation(tree, &passed, e, place, (faint, quadratic)).ok();
@@ -82,6 +89,17 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
         }
     }
     None
+}
+
+/// The variance of the variable behind an edge has vanished next to its mean.
+fn is_known(tree: &Tree, messages: &[Gaussian], edge: usize) -> bool {
+    let variable = variable(tree, edge);
+    let mut total = Gaussian::flat(&variable.spec);
+    let edges = variable.edges.iter();
+    edges.for_each(|e| total.add_assign(&messages[*e]));
+    let mut moments = Moments::zeros(&variable.spec);
+    let seen = total.moments_into(&mut moments).is_ok();
+    !seen || moments.average_variance() <= KNOWN * moments.second_moment()
 }
 
 fn unreached(termination: String) -> RunError {
