@@ -59,7 +59,7 @@ impl<A: Algorithm> Engine<'_, A> {
             })
         };
         let objective = objective.and_then(|objective| {
-            let (objective, against) = finite::<A>(objective);
+            let (objective, against) = allowed::<A>(objective);
             if let Some(factor) = against.filter(|_| termination.is_converged()) {
                 termination = Termination::Diverging(Divergence::against(factor, trace.len()));
             }
@@ -216,28 +216,18 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 }
 
-/// An evidence on data that is a number. One that is not has a factor that does not allow what the run is certain of, or the
-/// density of outputs without noise.
-fn finite<A: Algorithm>(objective: Objective) -> (Result<Objective, RunError>, Option<String>) {
-    if !(A::ON_DATA && A::RECOVERS) || objective.total.is_finite() {
-        return (Ok(objective), None);
-    }
+/// An evidence on data, unless a factor does not allow what the run is certain of.
+fn allowed<A: Algorithm>(objective: Objective) -> (Result<Objective, RunError>, Option<String>) {
     let mut factors = objective.factors.iter();
-    if let Some(term) = factors.find(|term| term.value == f64::NEG_INFINITY) {
-        let error = RunError::NotReached {
-            what: "a signal that every factor allows".to_owned(),
-            termination: format!("the log-partition of `{}` is -infinity", term.name),
-        };
-        return (Err(error), Some(term.name.clone()));
-    }
-    let error = RunError::NotDefined {
-        what: "the log-evidence".to_owned(),
-        why: format!(
-            "it is {}, as where outputs without noise have an infinite density",
-            objective.total
-        ),
+    let against = factors.find(|term| term.value == f64::NEG_INFINITY);
+    let Some(term) = against.filter(|_| A::ON_DATA && A::RECOVERS) else {
+        return (Ok(objective), None);
     };
-    (Err(error), None)
+    let error = RunError::NotReached {
+        what: "a signal that every factor allows".to_owned(),
+        termination: format!("the log-partition of `{}` is -infinity", term.name),
+    };
+    (Err(error), Some(term.name.clone()))
 }
 
 /// A double loop that ended on its way has no evidence: its free energy is one where factors agree. Nor has a run that

@@ -266,26 +266,6 @@ fn far_outputs_of_noisy_models_are_no_contradiction() {
     assert!((seen / exact - 1.0).abs() < 1e-7, "{seen} {exact}");
 }
 
-/// Recovered without noise within two sweeps: an infinite density is no evidence.
-#[test]
-fn recovery_at_once_has_no_evidence() {
-    let output = || PiecewiseLinear::leaky_relu(0.3).unwrap();
-    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(40))
-        >> var("x")
-        >> Linear::new(common::gaussian_matrix(60, 40, 3)).unwrap()
-        >> var("z")
-        >> output()
-        >> var("y");
-    let model = model.build().unwrap();
-    let sample = model.sample(3).unwrap();
-    let posterior = model.condition("y", sample.get("y").unwrap()).unwrap();
-    let report = ExpectationPropagation.on(&posterior).unwrap();
-    let report = report.run(&mut ()).unwrap();
-    assert!(report.termination.is_converged(), "{}", report.termination);
-    let error = report.log_evidence().unwrap_err();
-    assert!(matches!(error, RunError::NotDefined { .. }), "{error}");
-}
-
 /// Laws with a mode are laws: the double loop takes them, forced or not.
 #[test]
 fn bounded_priors_have_a_double_loop() {
