@@ -248,7 +248,7 @@ class MAP(MessagePassing):
     array([0.  , 1.92, 0.  ])
     """
 
-    default_tol = 1e-10
+    default_tol = 1e-12
     default_damping = "adaptive"
 
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Minimum:
