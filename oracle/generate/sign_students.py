@@ -1,4 +1,4 @@
-"""Variances of a student of sign facing another teacher, for `crates/treeamp/tests/evaluations.rs`.
+"""Variances of a student of sign facing another teacher, for `crates/treeamp/tests/averages/evaluations.rs`.
 
 With L = 2 b_x + ln(Phi(beta) / Phi(-beta)), beta = b_z / sqrt(a_z), the variance of its output is 1 / cosh(L / 2)^2. It is averaged over
 the signal z0, the noise of b_z = m_z z0 + sqrt(q_z) xi, and u = L, which is Gaussian given both.

@@ -1,4 +1,4 @@
-"""Variances of a student of abs whose field knows nothing of the signal, for `crates/treeamp/tests/evaluations.rs`.
+"""Variances of a student of abs whose field knows nothing of the signal, for `crates/treeamp/tests/averages/evaluations.rs`.
 
 At an output y the student's mean is y tanh(b y) and its variance (y / cosh(b y))^2, with b ~ N(0, q) whatever the signal. Averaged over b and
 over y = |z| (both signs of z) or y = max(z, 0) (one of them, the other gives y = 0), z ~ N(0, 1).

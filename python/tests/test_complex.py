@@ -64,7 +64,7 @@ def test_modulus_alone(oracle: Path) -> None:
         point, truth = record["point"], record["truth"]
         likelihood, b = ta.ModulusLikelihood([point["y"]]), np.array([[point["b_re"]], [point["b_im"]]])
         r, v = likelihood.compute_backward_posterior(point["a"], b)
-        # to what laws promise (`tests/laws_oracle.rs`)
+        # to what laws promise (`tests/laws/oracle.rs`)
         spread = 1e-9 * (np.hypot(truth["r_re"], truth["r_im"]) + np.sqrt(truth["v"]))
         assert r[:, 0] == pytest.approx([truth["r_re"], truth["r_im"]], abs=spread)
         assert v == pytest.approx(truth["v"], rel=1e-9)

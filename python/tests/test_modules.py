@@ -14,7 +14,7 @@ from conftest import ROOT
 import treeamp as ta
 from treeamp.testing import check_factor
 
-#: Relative to max(|A|, 1), to max(|r|, sqrt v), to v: what the laws promise (`tests/laws_oracle.rs`).
+#: Relative to max(|A|, 1), to max(|r|, sqrt v), to v: what the laws promise (`tests/laws/oracle.rs`).
 LAW = 1e-9
 #: Averages: direct integrals carry 1e-10 and a few of them less; records from precision 1e8 on say 1e-5 of themselves.
 AVERAGE, COARSE = 1e-7, 1e-5

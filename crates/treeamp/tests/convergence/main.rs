@@ -6,6 +6,7 @@ mod certain;
 mod common;
 mod ends;
 mod evidence;
+mod fallback;
 mod recorded;
 #[path = "../suite/mod.rs"]
 mod suite;

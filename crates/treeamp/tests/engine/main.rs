@@ -2,6 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::float_cmp,
+    clippy::print_stdout,
     clippy::unnecessary_literal_bound
 )]
 
@@ -11,6 +12,7 @@ mod ends;
 mod options;
 mod runs;
 mod starts;
+mod symmetric_points;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,0 +1,8 @@
+//! Averages of factors over a teacher's data: identities, reference values, counts of evaluations.
+#![allow(clippy::unwrap_used, clippy::float_cmp, clippy::print_stdout)]
+
+mod channels;
+mod counting;
+mod evaluations;
+mod oracle;
+mod separable;

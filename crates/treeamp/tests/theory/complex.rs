@@ -1,0 +1,287 @@
+//! State evolution of complex laws: reductions, thresholds, agreement with runs. The averages of every law are checked in
+//! `tests/laws/complex.rs`, through the catalogue.
+
+use crate::common;
+use treeamp::algorithms::state_evolution::phases::{
+    Phase, Search, algorithmic_threshold, information_threshold, phase_report, weak_recovery,
+};
+use treeamp::belief::{OverlapFields, Overlaps};
+use treeamp::factor::Averaged;
+use treeamp::operator::{ComplexDense, ComplexOnReal};
+use treeamp::prelude::*;
+
+fn bayes(m_hat: f64, tau0_hat: f64) -> OverlapFields {
+    OverlapFields {
+        m_hat,
+        q_hat: m_hat,
+        tau_hat: tau0_hat,
+    }
+}
+
+/// Overlaps and potential of a factor that is its own teacher.
+fn average(
+    factor: &dyn Factor,
+    fields: &[OverlapFields],
+    tau0_hat: &[f64],
+    port: usize,
+) -> (Overlaps, f64) {
+    let rule = factor.ensemble().unwrap();
+    let at = Averaged { fields, tau0_hat };
+    let overlaps = rule.overlaps(factor, at, port).unwrap();
+    (overlaps, rule.potential(factor, at).unwrap())
+}
+
+/// A real law on the parts is averaged as the real law; a fully dense sparse prior as the Gaussian.
+#[test]
+fn reductions() {
+    for m_hat in [0.0, 1e-6, 0.5, 30.0, 1e6] {
+        let fields = [bayes(m_hat, 0.0)];
+        let real = GaussBernoulli::new(0.3, 0.2, 1.0).unwrap();
+        let one = average(&real.limit(), &fields, &[0.0], 0);
+        let two = average(&PartsPrior::new(real).limit(), &fields, &[0.0], 0);
+        assert_eq!(one, two);
+        let dense = CircularGaussBernoulli::new(1.0, 1.4).unwrap().limit();
+        let gaussian = CircularGaussian::new(1.4).unwrap().limit();
+        let (one, two) = (
+            average(&dense, &fields, &[0.0], 0),
+            average(&gaussian, &fields, &[0.0], 0),
+        );
+        assert!(
+            (one.0.v / two.0.v - 1.0).abs() < 1e-10,
+            "{m_hat}: {one:?} {two:?}"
+        );
+        assert!(
+            (one.1 - two.1).abs() < 1e-9 * two.1.abs().max(1e-9),
+            "{m_hat}: {one:?} {two:?}"
+        );
+    }
+}
+
+fn complex_phase_retrieval(w: LinearEnsemble) -> Result<Tree, RunError> {
+    let chain = source(CircularGaussian::new(1.0)?.limit()) >> var("x") >> w >> var("z");
+    Ok((chain >> Modulus >> var("y")).build()?.expect("y")?)
+}
+
+fn real_phase_retrieval(w: LinearEnsemble) -> Result<Tree, RunError> {
+    let chain = source(GaussianPrior::new(0.0, 1.0)?.limit()) >> var("x") >> w >> var("z");
+    Ok((chain >> PiecewiseLinear::abs() >> var("y"))
+        .build()?
+        .expect("y")?)
+}
+
+fn between(low: f64, high: f64) -> Search {
+    Search::between(low, high).tolerance(1e-3)
+}
+
+fn near(what: &str, got: f64, expected: f64) {
+    println!("{what}: {got:.4} (expected {expected})");
+    assert!(
+        (got - expected).abs() < 2e-3,
+        "{what}: {got} instead of {expected}"
+    );
+}
+
+/// Maillard, Loureiro, Krzakala and Zdeborova, Phase retrieval in high dimensions (2020): weak recovery and algorithmic
+/// thresholds.
+#[test]
+fn thresholds_of_complex_phase_retrieval() {
+    let family = |alpha: f64| complex_phase_retrieval(LinearEnsemble::gaussian(alpha)?);
+    near(
+        "weak recovery",
+        weak_recovery(&family, "x", between(0.5, 2.0)).unwrap(),
+        1.0,
+    );
+    let threshold =
+        algorithmic_threshold(&family, "x", Search::between(2.01, 2.1).tolerance(2e-4)).unwrap();
+    near("algorithmic", threshold, 2.0270);
+    // two real unknowns against one modulus each
+    near(
+        "information",
+        information_threshold(&family, "x", between(1.5, 2.5)).unwrap(),
+        2.0,
+    );
+    let hard = phase_report(&family(2.015).unwrap(), "x").unwrap();
+    assert_eq!(hard.phase, Phase::Hard);
+}
+
+#[test]
+fn thresholds_of_a_real_orthogonal_matrix() {
+    let family = |alpha: f64| real_phase_retrieval(LinearEnsemble::orthogonal(alpha)?);
+    near(
+        "weak recovery",
+        weak_recovery(&family, "x", between(1.1, 2.0)).unwrap(),
+        1.5,
+    );
+    let threshold =
+        algorithmic_threshold(&family, "x", Search::between(1.51, 1.65).tolerance(2e-4)).unwrap();
+    near("algorithmic", threshold, 1.5835);
+}
+
+/// Weak recovery of complex phase retrieval: 2 for unitary columns, and gamma/(1 + gamma) for a product of Gaussians
+/// through a layer of gamma N.
+#[test]
+fn thresholds_of_other_complex_ensembles() {
+    let unitary = |alpha: f64| complex_phase_retrieval(LinearEnsemble::orthogonal(alpha)?);
+    near(
+        "unitary",
+        weak_recovery(&unitary, "x", between(1.1, 3.0)).unwrap(),
+        2.0,
+    );
+    for gamma in [0.5, 2.0] {
+        let product =
+            |alpha: f64| complex_phase_retrieval(LinearEnsemble::gaussian_product(alpha, gamma)?);
+        let found = weak_recovery(&product, "x", between(0.1, 2.0)).unwrap();
+        near("product", found, gamma / (1.0 + gamma));
+    }
+}
+
+/// Sparse complex signals from complex noisy measurements: the run makes the error that the theory predicts.
+#[test]
+fn theory_matches_runs() {
+    let (n, m, delta) = (600, 420, 0.01);
+    let matrix = |seed: u64| {
+        let part = |s| common::gaussian_matrix(m, n, s);
+        let (re, im) = (part(seed), part(seed + 50));
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        ComplexMatrix::from_fn(m, n, |i, j| {
+            Complex::new(half * re.get(i, j), half * im.get(i, j))
+        })
+        .unwrap()
+    };
+    let noise = || GaussianNoise::new(delta).unwrap();
+    let prior = || CircularGaussBernoulli::new(0.2, 1.0).unwrap();
+    let alpha = m as f64 / n as f64;
+    let chain = source(prior().limit()) >> var("x") >> LinearEnsemble::gaussian(alpha).unwrap();
+    let theory = (chain >> var("z") >> noise() >> var("y"))
+        .build()
+        .unwrap()
+        .expect("y")
+        .unwrap();
+    let predicted = StateEvolution::new(&theory)
+        .unwrap()
+        .fixed_point()
+        .unwrap()
+        .mse("x")
+        .unwrap();
+    let mut total = 0.0;
+    let seeds = 4;
+    for seed in 0..seeds {
+        let chain =
+            source(prior().iid(n)) >> var("x") >> Linear::of(ComplexDense::new(matrix(seed)));
+        let model = (chain >> var("z") >> noise() >> var("y")).build().unwrap();
+        let truth = model.sample(seed).unwrap();
+        let observed = model.condition("y", truth.get("y").unwrap()).unwrap();
+        let report = ExpectationPropagation
+            .on(&observed)
+            .unwrap()
+            .run(&mut ())
+            .unwrap();
+        assert!(report.termination.is_converged());
+        total += treeamp::metrics::mse(report.mean("x").unwrap(), truth.get("x").unwrap()).unwrap();
+    }
+    let found = total / seeds as f64;
+    println!("mse {found:.3e}, predicted {predicted:.3e}");
+    // four draws of 600 components, of which 120 count: three standard errors
+    assert!(
+        (found / predicted - 1.0).abs() < 0.15,
+        "{found} {predicted}"
+    );
+}
+
+/// Reference averages of the modulus by an independent quadrature, found through `TREEAMP_ORACLE`.
+#[test]
+fn reference_averages_of_the_modulus() {
+    let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
+        return;
+    };
+    let path = std::path::PathBuf::from(root).join("modules_se.json");
+    let all: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut seen = 0;
+    for record in all["likelihoods"].as_array().unwrap() {
+        if record["cls"] != "ModulusLikelihood" {
+            continue;
+        }
+        seen += 1;
+        let (a, tau) = (
+            record["az"].as_f64().unwrap(),
+            record["tau_z"].as_f64().unwrap(),
+        );
+        let truth = |key: &str| record["direct"][key].as_f64().unwrap();
+        let factor = ModulusLikelihood.unspecified();
+        let fields = [bayes(a - 1.0 / tau, 1.0 / tau)];
+        let (o, potential) = average(&factor, &fields, &[1.0 / tau], 0);
+        // their quadrature is good to 1e-8, and its potential has a logarithm at the end
+        let near = |what: &str, got: f64, exact: f64| {
+            assert!(
+                (got - exact).abs() <= 2e-8 * exact.abs().max(1e-2),
+                "{what} {got} {record}"
+            );
+        };
+        near("v", o.v, truth("v"));
+        near("m", o.m, truth("m"));
+        near("A", potential, truth("A"));
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat: &[1.0 / tau],
+        };
+        let rule = Factor::ensemble(&factor).unwrap();
+        let entropy = rule.entropic_potential(&factor, at, &[(1.0, tau)]).unwrap();
+        near("H", entropy, truth("H"));
+    }
+    assert!(seen > 0);
+}
+
+/// The information of a Gaussian model per real component is that of its modes, $\\frac12 E\\ln(1 + \\lambda s/\\Delta)$.
+#[test]
+fn information_of_a_complex_gaussian_model() {
+    let (s, delta, alpha) = (1.3, 0.2, 1.4);
+    let chain = source(CircularGaussian::new(s).unwrap().limit()) >> var("x");
+    let w = LinearEnsemble::gaussian(alpha).unwrap();
+    let noise = GaussianNoise::new(delta).unwrap();
+    let tree = (chain >> w >> var("z") >> noise >> var("y"))
+        .build()
+        .unwrap()
+        .expect("y")
+        .unwrap();
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    let found = evolution
+        .information(&tree)
+        .unwrap()
+        .mutual_information()
+        .unwrap();
+    let spectrum = Spectrum::marchenko_pastur(alpha).unwrap();
+    let exact = 0.5 * spectrum.shannon(s / delta);
+    assert!((found - exact).abs() < 1e-8, "{found} {exact}");
+}
+
+/// A complex matrix on a real signal: the ensemble has the spectrum of a draw, and twice the outputs count.
+#[test]
+fn complex_matrices_on_real_signals_in_the_limit() {
+    let (n, m) = (300, 240);
+    let (re, im) = (
+        common::gaussian_matrix(m, n, 1),
+        common::gaussian_matrix(m, n, 2),
+    );
+    let half = std::f64::consts::FRAC_1_SQRT_2;
+    let w = ComplexMatrix::from_fn(m, n, |i, j| {
+        Complex::new(half * re.get(i, j), half * im.get(i, j))
+    });
+    let draw = Linear::of(ComplexOnReal::new(w.unwrap()).unwrap());
+    let ensemble = LinearEnsemble::complex_gaussian_on_real(0.8).unwrap();
+    let (one, two) = (draw.spectrum().unwrap(), ensemble.spectrum().unwrap());
+    assert!((one.alpha() - two.alpha()).abs() < 1e-12);
+    for gamma in [0.1, 1.0, 10.0] {
+        // one draw fluctuates by less than 1/n
+        assert!((one.eta(gamma) - two.eta(gamma)).abs() < 5e-3, "{gamma}");
+    }
+    let real = source(GaussianPrior::new(0.0, 1.0).unwrap().limit()) >> var("x");
+    let tree = (real >> ensemble.clone() >> var("z")).build().unwrap();
+    assert_eq!(
+        tree.variables()[1].spec.to_string(),
+        "complex (limit, ratio 0.8)"
+    );
+    assert!((tree.variables()[1].spec.relative_size() - 1.6).abs() < 1e-12);
+    let complex = source(CircularGaussian::new(1.0).unwrap().limit()) >> var("x");
+    assert!((complex >> ensemble >> var("z")).build().is_err());
+}

@@ -1,0 +1,81 @@
+//! The free entropy against the error of a signal.
+
+use treeamp::algorithms::state_evolution::phases::phase_report;
+use treeamp::algorithms::state_evolution::{Place, landscape};
+use treeamp::prelude::*;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// The perceptron in its hard phase: the maxima of the landscape are the two fixed points, and its heights there less the
+/// entropies; its slope has the sign of (what the rest answers) - (what the prior is told).
+#[test]
+fn a_landscape_has_its_maxima_at_the_fixed_points() -> Outcome {
+    let tree = (source(Binary::new(0.5)?.limit())
+        >> var("x")
+        >> LinearEnsemble::gaussian(1.35)?
+        >> var("z")
+        >> PiecewiseLinear::sign()
+        >> var("y"))
+    .build()?
+    .expect("y")?;
+    let places = landscape(&tree, "x", 200)?;
+    let report = phase_report(&tree, "x")?;
+    // the uninformed fixed point: an inner maximum
+    let inner = |w: &&[Place]| {
+        w[1].free_entropy > w[0].free_entropy && w[1].free_entropy > w[2].free_entropy
+    };
+    let tops: Vec<Place> = places.windows(3).filter(inner).map(|w| w[1]).collect();
+    assert_eq!(tops.len(), 1, "{tops:?}");
+    let low = &report.uninformed;
+    // neighbouring places differ by a few percent, and the height is flat there
+    assert!(
+        (tops[0].mse / low.mse).ln().abs() < 0.1,
+        "{} {}",
+        tops[0].mse,
+        low.mse
+    );
+    let entropy = low.entropy.ok_or("no entropy")?;
+    assert!((tops[0].free_entropy + entropy).abs() < 1e-3);
+    // perfect recovery of a discrete signal: the last place. A sign leaves an entropy of order of
+    // the remaining error's root
+    let last = places.last().ok_or("empty")?;
+    let entropy = report.informed.entropy.ok_or("no entropy")?;
+    assert!(
+        (last.free_entropy + entropy).abs() < 2.0 * last.mse.sqrt(),
+        "{} {entropy}",
+        last.free_entropy
+    );
+    for w in places.windows(2) {
+        let (gap, next) = (w[0].answer - w[0].told, w[1].answer - w[1].told);
+        if gap.signum() == next.signum() && w[1].mse > 1e-4 {
+            let rise = w[1].free_entropy - w[0].free_entropy;
+            assert!(rise * gap > 0.0, "{w:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_landscape_is_refused_where_there_is_none() -> Outcome {
+    let tree = (source(GaussianPrior::new(0.0, 1.0)?.limit())
+        >> var("x")
+        >> LinearEnsemble::gaussian(0.8)?
+        >> var("z")
+        >> GaussianNoise::new(0.1)?
+        >> var("y"))
+    .build()?
+    .expect("y")?;
+    assert!(matches!(
+        landscape(&tree, "x", 1),
+        Err(RunError::Option {
+            option: "places",
+            ..
+        })
+    ));
+    let missing = landscape(&tree, "z", 10).expect_err("z has no prior");
+    assert!(missing.to_string().contains("`z`"), "{missing}");
+    assert!(landscape(&tree, "w", 10).is_err());
+    let gaussian = landscape(&tree, "x", 10).expect_err("nothing varies");
+    assert!(gaussian.to_string().contains("not Gaussian"), "{gaussian}");
+    Ok(())
+}
