@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::float_cmp, clippy::print_stdout)]
 
 mod channels;
+#[path = "../common/mod.rs"]
+mod common;
 mod counting;
 mod evaluations;
 mod oracle;

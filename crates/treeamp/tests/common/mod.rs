@@ -1,7 +1,8 @@
-//! Shared by the integration tests: random matrices, dense solves, and a reader of `.npz` files.
+//! Shared by the integration tests: random matrices, dense solves, and readers of reference values.
 #![allow(dead_code, clippy::unwrap_used, clippy::cast_possible_truncation)]
 
 pub mod npz;
+pub mod oracle;
 
 use faer::linalg::solvers::{DenseSolveCore, SelfAdjointEigen};
 use faer::{Mat, Side};

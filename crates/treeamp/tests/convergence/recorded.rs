@@ -1,9 +1,9 @@
 //! Recorded runs that diverged elsewhere settle here.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::common::npz;
+use super::common::{npz, oracle};
 use super::*;
 
 /// The arrays of a recorded run, if it left any.
@@ -119,8 +119,7 @@ fn settles(name: &str, model: &Tree, arrays: &BTreeMap<String, npz::Array>) {
 /// Every recorded run that was rolled back, or that failed, settles with default options.
 #[test]
 fn recorded_runs_that_diverged_settle() {
-    let Some(root) = std::env::var_os("TREEAMP_ORACLE").map(PathBuf::from) else {
-        println!("TREEAMP_ORACLE is not set: nothing to compare with");
+    let Some(root) = oracle::folder() else {
         return;
     };
     let index = std::fs::read_to_string(root.join("models_ep/index.json")).unwrap();
@@ -187,8 +186,7 @@ fn decoded(root: &Path, name: &str) -> (Tree, BTreeMap<String, npz::Array>) {
 /// farther from the truth than in the best of its sweeps.
 #[test]
 fn a_recorded_decoder_settles() {
-    let Some(root) = std::env::var_os("TREEAMP_ORACLE").map(PathBuf::from) else {
-        println!("TREEAMP_ORACLE is not set: nothing to compare with");
+    let Some(root) = oracle::folder() else {
         return;
     };
     let (tree, arrays) = decoded(&root, "vae_denoise_delta4");
@@ -209,8 +207,7 @@ fn a_recorded_decoder_settles() {
 /// at which bound it is, and has no evidence.
 #[test]
 fn a_recorded_decoder_that_does_not_settle_says_so() {
-    let Some(root) = std::env::var_os("TREEAMP_ORACLE").map(PathBuf::from) else {
-        println!("TREEAMP_ORACLE is not set: nothing to compare with");
+    let Some(root) = oracle::folder() else {
         return;
     };
     // 20 000 evaluations of the double loop

@@ -55,6 +55,7 @@ treeamp::for_each_complex_likelihood!(test_likelihoods);
 treeamp::for_each_complex_channel!(test_channels);
 
 mod extremes {
+    use crate::common::oracle;
     use rand::{RngExt, SeedableRng};
     use treeamp::Complex;
     use treeamp::prelude::*;
@@ -148,12 +149,9 @@ mod extremes {
     /// 50-digit integrals of the modulus and the phase (with its Jacobian), found through `TREEAMP_ORACLE`.
     #[test]
     fn reference_values() {
-        let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
+        let Some(all) = oracle::json("modules_ep.json") else {
             return;
         };
-        let path = std::path::PathBuf::from(root).join("modules_ep.json");
-        let text = std::fs::read_to_string(path).unwrap();
-        let all: serde_json::Value = serde_json::from_str(&text).unwrap();
         let mut seen = 0;
         for record in all["records"].as_array().unwrap() {
             let class = record["cls"].as_str().unwrap();

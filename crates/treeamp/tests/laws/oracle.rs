@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::oracle;
 use serde_json::Value;
 use treeamp::catalog::channels::{Activation, PiecewiseLinear};
 use treeamp::catalog::likelihoods::GaussianLikelihood;
@@ -192,9 +193,7 @@ fn check(record: &Value) -> Option<f64> {
     Some(error)
 }
 
-fn check_file(path: &str) {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    let data: Value = serde_json::from_str(&text).unwrap();
+fn check_all(data: &Value) {
     let mut worst: BTreeMap<String, (usize, f64)> = BTreeMap::new();
     for record in data["records"].as_array().unwrap() {
         if let Some(error) = check(record) {
@@ -208,7 +207,7 @@ fn check_file(path: &str) {
     for (cls, (count, error)) in &worst {
         println!("{cls:45} {count:4} points, worst error {error:.1e}");
     }
-    assert!(!worst.is_empty(), "no records in {path}");
+    assert!(!worst.is_empty(), "no records");
     assert!(
         worst.values().all(|(_, error)| *error < TOLERANCE),
         "a law misses {TOLERANCE:e}"
@@ -217,15 +216,12 @@ fn check_file(path: &str) {
 
 #[test]
 fn own_reference_values() {
-    check_file(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../oracle/data/laws.json"
-    ));
+    check_all(&oracle::own("laws.json"));
 }
 
 #[test]
 fn external_reference_values() {
-    if let Ok(directory) = std::env::var("TREEAMP_ORACLE") {
-        check_file(&format!("{directory}/modules_ep.json"));
+    if let Some(data) = oracle::json("modules_ep.json") {
+        check_all(&data);
     }
 }

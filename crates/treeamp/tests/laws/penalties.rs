@@ -1,6 +1,6 @@
 //! Penalties: their proximal maps against their definition and reference values, and what they refuse.
 
-use crate::common::{self, normals};
+use crate::common::{self, normals, oracle};
 use treeamp::belief::Moments;
 use treeamp::factor::Incoming;
 use treeamp::prelude::*;
@@ -111,11 +111,9 @@ treeamp::for_each_penalty!(conformance);
 
 #[test]
 fn reference_values_of_both_norms() {
-    let Ok(root) = std::env::var("TREEAMP_ORACLE") else {
+    let Some(file) = oracle::json("modules_ep.json") else {
         return;
     };
-    let text = std::fs::read_to_string(format!("{root}/modules_ep.json")).unwrap();
-    let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     let mut seen = 0;
     for record in file["records"].as_array().unwrap() {
         if record["cls"] != "MAP_L1NormPrior" {

@@ -1,7 +1,7 @@
 //! Total variation with isotropic beliefs (section 2.9): denoising and deblurring in one and two dimensions against a
 //! dual and a primal-dual method, classification, and the recorded run.
 
-use crate::common::{gaussian_matrix, mse, normals, npz, relative_gap};
+use crate::common::{gaussian_matrix, mse, normals, oracle, relative_gap};
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 use treeamp::operator::{Boundary, CircularConvolution, Filter, applied};
@@ -399,11 +399,9 @@ fn classification_with_a_penalty_on_the_gradient() {
 /// is the minimiser, its energy no higher than any recorded state.
 #[test]
 fn the_recorded_run_has_no_lower_energy() {
-    let Ok(root) = std::env::var("TREEAMP_ORACLE") else {
+    let Some(file) = oracle::run("tv_denoise_L21") else {
         return;
     };
-    let path = std::path::Path::new(&root).join("models_ep/tv_denoise_L21.npz");
-    let file = npz::read(&path);
     let y = &file["y"].data;
     let like = GaussianLikelihood::new(0.5)
         .unwrap()

@@ -1,6 +1,8 @@
 //! Models with complex variables: exact trees, recovery up to a phase, recorded runs, refusals.
 
-use crate::common::{self, gaussian_matrix, gaussian_posterior, log_normal, normals, relative_gap};
+use crate::common::{
+    self, gaussian_matrix, gaussian_posterior, log_normal, normals, oracle, relative_gap,
+};
 use faer::Mat;
 use treeamp::metrics::{mse, mse_up_to_phase};
 use treeamp::operator::{ComplexDense, ComplexOnReal, LinearOperator, Unitary, applied};
@@ -350,11 +352,9 @@ fn descriptions_name_the_kind() {
 /// that lies between the two runs is the record's own error.
 #[test]
 fn recorded_complex_phase_retrieval() {
-    let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
+    let Some(arrays) = oracle::run("phase_retrieval_complex") else {
         return;
     };
-    let path = std::path::PathBuf::from(root).join("models_ep/phase_retrieval_complex.npz");
-    let arrays = common::npz::read(&path);
     let part = |name: &str| {
         let a = &arrays[name];
         Matrix::from_rows(a.shape[0], a.shape[1], &a.data).unwrap()
@@ -480,12 +480,9 @@ fn factors_conform() {
 /// Dense linear algebra on small complex and unitary matrices, found through `TREEAMP_ORACLE`.
 #[test]
 fn reference_values_of_linear_channels() {
-    let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
+    let Some(all) = oracle::json("modules_ep.json") else {
         return;
     };
-    let path = std::path::PathBuf::from(root).join("modules_ep.json");
-    let all: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let rows = |v: &serde_json::Value| -> Vec<Vec<f64>> {
         let row = |r: &serde_json::Value| {
             r.as_array()

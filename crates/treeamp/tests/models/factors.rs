@@ -1,7 +1,7 @@
 //! Every factor with an expectation propagation rule: derivative identities, limits, and the linear
 //! and Gaussian channels against reference values.
 
-use crate::common::{self, gaussian_matrix, normals, rotation_matrix};
+use crate::common::{self, gaussian_matrix, normals, oracle, rotation_matrix};
 use serde_json::Value;
 use treeamp::belief::{SignalSpec, SymMatrix};
 use treeamp::factor::{Incoming, PosteriorRule};
@@ -187,12 +187,6 @@ fn floats(value: &Value) -> Vec<f64> {
     }
 }
 
-fn oracle() -> Option<Value> {
-    let root = std::env::var_os("TREEAMP_ORACLE")?;
-    let path = std::path::Path::new(&root).join("modules_ep.json");
-    Some(serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap())
-}
-
 struct Truth {
     rz: Vec<f64>,
     vz: f64,
@@ -236,9 +230,11 @@ fn compare(
 /// The dense linear, rotation, bias and noise channels against 50-digit values.
 #[test]
 fn reference_values() {
-    let Some(oracle) = oracle() else { return };
+    let Some(records) = oracle::json("modules_ep.json") else {
+        return;
+    };
     let (mut worst, mut count) = (0.0_f64, 0);
-    for record in oracle["linear"].as_array().unwrap() {
+    for record in records["linear"].as_array().unwrap() {
         let class = record["cls"].as_str().unwrap();
         let shape = |key: &str| -> Vec<usize> {
             floats(&record[key]).iter().map(|n| *n as usize).collect()
@@ -280,7 +276,7 @@ fn reference_values() {
         count += 1;
     }
     let spec = SignalSpec::real([1]);
-    for record in oracle["records"].as_array().unwrap() {
+    for record in records["records"].as_array().unwrap() {
         if record["cls"] != "GaussianChannel" {
             continue;
         }

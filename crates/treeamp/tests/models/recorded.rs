@@ -3,20 +3,12 @@
 //! ones (`oracle/generate/runs.py`) are always used.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use crate::common;
-use crate::common::npz::{self, Array};
+use crate::common::npz::Array;
+use crate::common::{self, oracle};
 use treeamp::prelude::*;
 
 type Arrays = BTreeMap<String, Array>;
-
-fn record(name: &str) -> Option<Arrays> {
-    let root = PathBuf::from(std::env::var_os("TREEAMP_ORACLE")?);
-    Some(npz::read(
-        &root.join("models_ep").join(format!("{name}.npz")),
-    ))
-}
 
 fn matrix(a: &Array) -> Matrix {
     Matrix::from_rows(a.shape[0], a.shape[1], &a.data).unwrap()
@@ -115,9 +107,7 @@ fn observed(channel: &PiecewiseLinear, y: &Array) -> SeparableLikelihood<Piecewi
 /// Small runs of an independent implementation that this project keeps.
 #[test]
 fn own_records() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../oracle/data/runs.json");
-    let runs: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let runs = oracle::own("runs.json");
     let runs = runs.as_array().unwrap();
     assert_eq!(runs.len(), 4);
     let floats = |v: &serde_json::Value| -> Vec<f64> {
@@ -190,7 +180,7 @@ const XZ: &[&str] = &["x", "z"];
 
 #[test]
 fn sparse_regression() {
-    let Some(inputs) = record("sparse_regression") else {
+    let Some(inputs) = oracle::run("sparse_regression") else {
         return;
     };
     let model = glm(
@@ -202,7 +192,7 @@ fn sparse_regression() {
         ("sparse_regression", 0.0, 15),
         ("sparse_regression_damp0.1", 0.1, 17),
     ] {
-        let arrays = record(name).unwrap();
+        let arrays = oracle::run(name).unwrap();
         let report = run(&model, damping);
         let expected = Expected {
             arrays: &arrays,
@@ -218,12 +208,10 @@ fn sparse_regression() {
 /// The reference's path without an SVD returns wrong variances; ours has one answer.
 #[test]
 fn sparse_regression_has_one_answer() {
-    let (Some(inputs), Some(wrong)) = (
-        record("sparse_regression"),
-        record("sparse_regression_nosvd"),
-    ) else {
+    let Some(inputs) = oracle::run("sparse_regression") else {
         return;
     };
+    let wrong = oracle::run("sparse_regression_nosvd").unwrap();
     let model = glm(
         &inputs,
         sparse(0.05, 0.0, 400),
@@ -238,7 +226,7 @@ fn sparse_regression_has_one_answer() {
 
 #[test]
 fn compressed_sensing() {
-    let Some(arrays) = record("compressed_sensing") else {
+    let Some(arrays) = oracle::run("compressed_sensing") else {
         return;
     };
     let model = glm(
@@ -262,7 +250,7 @@ fn compressed_sensing() {
 /// may end as perfect recovery.
 #[test]
 fn undamped_perceptron_does_not_converge() {
-    let Some(arrays) = record("perceptron") else {
+    let Some(arrays) = oracle::run("perceptron") else {
         return;
     };
     let prior = Binary::new(0.5).unwrap().iid(300);
@@ -287,7 +275,7 @@ fn undamped_perceptron_does_not_converge() {
 
 #[test]
 fn phase_retrieval_real() {
-    let Some(arrays) = record("phase_retrieval_real") else {
+    let Some(arrays) = oracle::run("phase_retrieval_real") else {
         return;
     };
     let likelihood = observed(&PiecewiseLinear::abs(), &arrays["y"]);
@@ -306,7 +294,7 @@ fn phase_retrieval_real() {
 /// An invertible output without noise pins its input, and the signal is recovered exactly.
 #[test]
 fn leaky_relu_output() {
-    let Some(arrays) = record("leaky_glm") else {
+    let Some(arrays) = oracle::run("leaky_glm") else {
         return;
     };
     let channel = PiecewiseLinear::leaky_relu(0.1).unwrap();
@@ -336,7 +324,7 @@ fn leaky_relu_output() {
 /// The record stopped at its sweep limit, 1e-5 away from the signal; ours goes on to it.
 #[test]
 fn relu_output() {
-    let Some(arrays) = record("relu_glm") else {
+    let Some(arrays) = oracle::run("relu_glm") else {
         return;
     };
     let likelihood = observed(&PiecewiseLinear::relu(), &arrays["y"]);
@@ -356,7 +344,7 @@ fn relu_output() {
 
 #[test]
 fn two_layer_relu() {
-    let Some(arrays) = record("two_layer_relu") else {
+    let Some(arrays) = oracle::run("two_layer_relu") else {
         return;
     };
     let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(100))
@@ -384,10 +372,10 @@ fn two_layer_relu() {
 
 #[test]
 fn committee_of_three() {
-    let (Some(inputs), Some(arrays)) = (record("committee_sgn"), record("committee_sgn_damp0.3"))
-    else {
+    let Some(inputs) = oracle::run("committee_sgn") else {
         return;
     };
+    let arrays = oracle::run("committee_sgn_damp0.3").unwrap();
     let expert = |k: usize| {
         source(Binary::new(0.6).unwrap().iid(200))
             >> var(&format!("x_{k}"))

@@ -2,11 +2,8 @@
 //! points where the record converged, and a better one where the record is inconsistent. Found through
 //! `TREEAMP_ORACLE`.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-
-use crate::common;
-use crate::common::npz::{self, Array};
+use crate::common::npz::Array;
+use crate::common::{self, oracle};
 use serde_json::Value;
 use treeamp::belief::{Element, Moments, SignalSpec};
 use treeamp::factor::Incoming;
@@ -14,15 +11,6 @@ use treeamp::operator::{
     Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, UnitaryDft,
 };
 use treeamp::prelude::*;
-
-type Arrays = BTreeMap<String, Array>;
-
-fn record(name: &str) -> Option<Arrays> {
-    let root = PathBuf::from(std::env::var_os("TREEAMP_ORACLE")?);
-    Some(npz::read(
-        &root.join("models_ep").join(format!("{name}.npz")),
-    ))
-}
 
 fn likelihood(variance: f64, y: &Array) -> SeparableLikelihood<GaussianLikelihood> {
     let law = GaussianLikelihood::new(variance).unwrap();
@@ -36,7 +24,7 @@ fn gap(ours: &[f64], theirs: &[f64]) -> f64 {
 
 #[test]
 fn deconvolution_of_an_image() {
-    let Some(arrays) = record("deconv2d_gaussian") else {
+    let Some(arrays) = oracle::run("deconv2d_gaussian") else {
         return;
     };
     let y = &arrays["y"];
@@ -80,7 +68,7 @@ fn deconvolution_of_an_image() {
 /// evidence in common (theirs counts every coefficient twice), so that the errors are compared.
 #[test]
 fn sparse_fourier_coefficients() {
-    let Some(arrays) = record("sparse_fft") else {
+    let Some(arrays) = oracle::run("sparse_fft") else {
         return;
     };
     let y = &arrays["y"];
@@ -113,7 +101,7 @@ fn sparse_fourier_coefficients() {
 /// of that error, and to the same place from any damping that does.
 #[test]
 fn sparse_gradient() {
-    let Some(arrays) = record("sparse_gradient") else {
+    let Some(arrays) = oracle::run("sparse_gradient") else {
         return;
     };
     let y = &arrays["y"];
@@ -214,11 +202,9 @@ fn recorded_operator(record: &Value) -> Option<Box<dyn Factor>> {
 
 #[test]
 fn reference_values_of_structured_channels() {
-    let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
+    let Some(all) = oracle::json("modules_ep.json") else {
         return;
     };
-    let path = PathBuf::from(root).join("modules_ep.json");
-    let all: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let (mut seen, mut worst) = (0, 0.0_f64);
     for record in all["linear"].as_array().unwrap() {
         let Some(factor) = recorded_operator(record) else {

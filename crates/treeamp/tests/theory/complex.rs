@@ -1,7 +1,7 @@
 //! State evolution of complex laws: reductions, thresholds, agreement with runs. The averages of every law are checked in
 //! `tests/laws/complex.rs`, through the catalogue.
 
-use crate::common;
+use crate::common::{self, oracle};
 use treeamp::algorithms::state_evolution::phases::{
     Phase, Search, algorithmic_threshold, information_threshold, phase_report, weak_recovery,
 };
@@ -191,12 +191,9 @@ fn theory_matches_runs() {
 /// Reference averages of the modulus by an independent quadrature, found through `TREEAMP_ORACLE`.
 #[test]
 fn reference_averages_of_the_modulus() {
-    let Some(root) = std::env::var_os("TREEAMP_ORACLE") else {
+    let Some(all) = oracle::json("modules_se.json") else {
         return;
     };
-    let path = std::path::PathBuf::from(root).join("modules_se.json");
-    let all: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let mut seen = 0;
     for record in all["likelihoods"].as_array().unwrap() {
         if record["cls"] != "ModulusLikelihood" {

@@ -2,17 +2,13 @@
 //! `TREEAMP_ORACLE`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use crate::common::oracle;
 use serde_json::Value;
 use treeamp::algorithms::state_evolution::BayesOptimal;
 use treeamp::math::quadrature::rule16;
 use treeamp::math::special::log_normal_cdf;
 use treeamp::prelude::*;
-
-fn oracle() -> Option<PathBuf> {
-    std::env::var_os("TREEAMP_ORACLE").map(PathBuf::from)
-}
 
 fn glm(prior: Fragment, alpha: f64, output: Fragment) -> Tree {
     let model = prior
@@ -68,9 +64,9 @@ fn recorded(model: &str) -> Option<(Fragment, Fragment)> {
 
 #[test]
 fn recorded_fixed_points() {
-    let Some(root) = oracle() else { return };
-    let text = std::fs::read_to_string(root.join("models_se.json")).unwrap();
-    let data: Value = serde_json::from_str(&text).unwrap();
+    let Some(data) = oracle::json("models_se.json") else {
+        return;
+    };
     let mut worst: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();
     let mut skipped = 0;
     for record in data["records"].as_array().unwrap() {
@@ -144,9 +140,9 @@ fn recorded_fixed_points() {
 
 #[test]
 fn two_layer_fixed_points() {
-    let Some(root) = oracle() else { return };
-    let text = std::fs::read_to_string(root.join("models_se.json")).unwrap();
-    let data: Value = serde_json::from_str(&text).unwrap();
+    let Some(data) = oracle::json("models_se.json") else {
+        return;
+    };
     let records = data["records"].as_array().unwrap();
     let (mut agreed, mut refuted) = (0, 0);
     for record in records.iter().filter(|r| r["model"] == "two_layer_relu") {
@@ -331,7 +327,9 @@ fn after(tree: &Tree, sweeps: f64) -> Evolution<BayesOptimal> {
 /// Published curves: every theory row with fewer than 200 sweeps, to 1e-3.
 #[test]
 fn published_curves() {
-    let Some(root) = oracle() else { return };
+    let Some(root) = oracle::folder() else {
+        return;
+    };
     let number = |row: &BTreeMap<String, String>, key: &str| row[key].parse::<f64>().unwrap();
     let mut count = 0;
     let mut worst: f64 = 0.0;
