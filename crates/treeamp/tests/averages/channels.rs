@@ -5,29 +5,18 @@ use std::f64::consts::TAU;
 use std::sync::atomic::Ordering;
 
 use super::counting::Counting;
+use super::{close, field, piecewise_channels, rule, slope};
 use treeamp::belief::{OverlapFields, Overlaps};
 use treeamp::catalog::observed;
-use treeamp::factor::{Averaged, EnsembleRule};
+use treeamp::factor::Averaged;
 use treeamp::math::quadrature::rule16;
 use treeamp::math::special::log_normal_cdf;
 use treeamp::prelude::*;
 
 type Fields = [OverlapFields; 2];
 
-fn field(m_hat: f64, q_hat: f64, tau_hat: f64) -> OverlapFields {
-    OverlapFields {
-        m_hat,
-        q_hat,
-        tau_hat,
-    }
-}
-
 fn bayes_fields(m_z: f64, m_x: f64, tau0_hat: [f64; 2]) -> Fields {
     [field(m_z, m_z, tau0_hat[0]), field(m_x, m_x, tau0_hat[1])]
-}
-
-fn rule(f: &dyn Factor) -> &dyn EnsembleRule {
-    f.ensemble().expect("a scalar channel has an ensemble")
 }
 
 fn overlaps(s: &dyn Factor, t: &dyn Factor, fields: &Fields, tau0_hat: [f64; 2]) -> [Overlaps; 2] {
@@ -44,33 +33,6 @@ fn potential(s: &dyn Factor, t: &dyn Factor, fields: &Fields, tau0_hat: [f64; 2]
         tau0_hat: &tau0_hat,
     };
     rule(s).potential(t, at).unwrap()
-}
-
-#[track_caller]
-fn close(x: f64, y: f64, tolerance: f64) {
-    let scale = x.abs().max(y.abs());
-    assert!(
-        x == y || (x - y).abs() <= tolerance * scale,
-        "{x:e} and {y:e} differ by {:e}",
-        (x - y).abs() / scale
-    );
-}
-
-fn slope(f: &dyn Fn(f64) -> f64, h: f64) -> f64 {
-    (8.0 * (f(h) - f(-h)) - (f(2.0 * h) - f(-2.0 * h))) / (12.0 * h)
-}
-
-fn channels() -> Vec<PiecewiseLinear> {
-    vec![
-        PiecewiseLinear::sign(),
-        PiecewiseLinear::abs(),
-        PiecewiseLinear::asymmetric_abs(0.4).unwrap(),
-        PiecewiseLinear::relu(),
-        PiecewiseLinear::leaky_relu(0.1).unwrap(),
-        PiecewiseLinear::hard_tanh(),
-        PiecewiseLinear::hard_sigmoid(1.5).unwrap(),
-        PiecewiseLinear::symmetric_door(0.8).unwrap(),
-    ]
 }
 
 /// $m + v = \tau_0$ at both ends, and $\tfrac12 v = \partial I/\partial\hat m$.
@@ -96,7 +58,7 @@ fn check_bayes(f: &dyn Factor, m: [f64; 2], tau0_hat: [f64; 2], tolerance: f64) 
 
 #[test]
 fn bayes_optimal_identities() {
-    for f in channels() {
+    for f in piecewise_channels() {
         check_bayes(&f, [0.8, 1.4], [1.0, 0.0], 1e-6);
         check_bayes(&f, [3.0, 0.5], [0.7, 0.3], 1e-6);
     }
@@ -166,7 +128,7 @@ fn the_identity_has_a_closed_form() {
 
 #[test]
 fn a_copy_of_the_teacher_is_bayes_optimal() {
-    for f in channels() {
+    for f in piecewise_channels() {
         let copy = f.clone();
         for (m_z, m_x) in [(0.8, 1.4), (30.0, 2.0), (0.5, 1e4)] {
             let (fields, tau0_hat) = (bayes_fields(m_z, m_x, [1.0, 0.0]), [1.0, 0.0]);
@@ -282,7 +244,7 @@ fn channels_against_a_fixed_grid() {
 #[test]
 fn an_output_seen_exactly_is_a_likelihood() {
     // at high m̂_x the input learns what the likelihood tells it
-    for f in channels() {
+    for f in piecewise_channels() {
         let likelihood = observed(&f).unwrap().unspecified();
         let alone = Averaged {
             fields: &[field(0.7, 0.7, 1.0)],
@@ -329,7 +291,7 @@ fn an_input_near_the_border() {
 
 #[test]
 fn nothing_is_seen() {
-    for f in channels() {
+    for f in piecewise_channels() {
         let silent = bayes_fields(0.0, 0.0, [0.8, 0.0]);
         let [z, x] = overlaps(&f, &f, &silent, [0.8, 0.0]);
         assert!(z.m < 1e-30);
@@ -380,7 +342,7 @@ fn evaluations<C: ScalarChannel<In = f64, Out = f64>>(
 /// At most 20,000 evaluations of the law per update or potential.
 #[test]
 fn extreme_precisions_and_evaluations() {
-    for f in channels() {
+    for f in piecewise_channels() {
         let f = Counting::new(f);
         for m_z in [0.0, 1e-2, 1.0, 20.0, 1e2, 1e4, 1e8] {
             for m_x in [0.0, 1e-2, 1.0, 10.0, 1e2, 1e5, 1e8] {

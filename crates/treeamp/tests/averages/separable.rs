@@ -5,24 +5,13 @@ use std::f64::consts::{PI, TAU};
 use std::sync::atomic::Ordering;
 
 use super::counting::Counting;
+use super::{close, field, rule, slope};
 use treeamp::belief::{OverlapFields, Overlaps};
 use treeamp::catalog::observed;
-use treeamp::factor::{Averaged, EnsembleRule};
+use treeamp::factor::Averaged;
 use treeamp::math::quadrature::rule16;
 use treeamp::prelude::*;
 use treeamp::{for_each_channel, for_each_prior};
-
-fn field(m_hat: f64, q_hat: f64, tau_hat: f64) -> OverlapFields {
-    OverlapFields {
-        m_hat,
-        q_hat,
-        tau_hat,
-    }
-}
-
-fn rule(f: &dyn Factor) -> &dyn EnsembleRule {
-    f.ensemble().expect("a separable factor has an ensemble")
-}
 
 fn bayes(f: &dyn Factor, m_hat: f64, tau0_hat: f64) -> (Overlaps, f64) {
     mismatched(f, f, field(m_hat, m_hat, tau0_hat), tau0_hat)
@@ -44,21 +33,6 @@ fn mismatched(
         e.overlaps(teacher, at, 0).unwrap(),
         e.potential(teacher, at).unwrap(),
     )
-}
-
-#[track_caller]
-fn close(x: f64, y: f64, tolerance: f64) {
-    let scale = x.abs().max(y.abs());
-    assert!(
-        x == y || (x - y).abs() <= tolerance * scale,
-        "{x:e} and {y:e} differ by {:e}",
-        (x - y).abs() / scale
-    );
-}
-
-/// Fourth-order difference.
-fn slope(f: &dyn Fn(f64) -> f64, h: f64) -> f64 {
-    (8.0 * (f(h) - f(-h)) - (f(2.0 * h) - f(-2.0 * h))) / (12.0 * h)
 }
 
 type Dyn = Box<dyn Factor>;

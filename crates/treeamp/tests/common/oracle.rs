@@ -42,3 +42,11 @@ pub fn run(name: &str) -> Option<BTreeMap<String, Array>> {
     let path = folder()?.join("models_ep").join(format!("{name}.npz"));
     Some(npz::read(&path))
 }
+
+/// All numbers of a value, row by row.
+pub fn floats(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(rows) => rows.iter().flat_map(floats).collect(),
+        other => vec![other.as_f64().unwrap()],
+    }
+}
