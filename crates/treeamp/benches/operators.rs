@@ -2,13 +2,13 @@
 //! $N = 2^{20}$, an image or one long axis, and deconvolution of an image of 2048 x 2048 pixels. Time and transforms per
 //! sweep, and the largest memory that model and run hold, in arrays of the signal's size. The options are the default ones.
 //! With the argument `sparse`: a run with a sparse matrix of 20,000 rows, by conjugate gradients and probes.
-#![allow(missing_docs, unsafe_code, clippy::print_stdout)]
+#![allow(missing_docs, clippy::print_stdout)]
 
 mod harness;
+#[path = "../tests/common/held.rs"]
+mod held;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use harness::{Outcome, heading, normals};
@@ -16,41 +16,20 @@ use treeamp::belief::SignalSpec;
 use treeamp::operator::{CircularConvolution, Filter, SparseMatrix, SubSampledDft, applied};
 use treeamp::prelude::*;
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-struct Watched;
-
-// SAFETY: every call is passed on to the system allocator unchanged.
-unsafe impl GlobalAlloc for Watched {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(held, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Watched = Watched;
-
 /// Runs some sweeps and prints what one of them takes.
 fn measure(name: &str, model: &Tree, signal: usize, transforms: &dyn Fn() -> usize) -> Outcome {
-    PEAK.store(HELD.load(Ordering::Relaxed), Ordering::Relaxed);
+    held::restart();
     let engine = ExpectationPropagation.on(model)?.tolerance(0.0);
     let mut marks = Vec::with_capacity(16);
     let mut sweeping = 0;
     let mut watch = |_: &SweepView<'_, ExpectationPropagation>| {
-        sweeping = PEAK.load(Ordering::Relaxed);
+        sweeping = held::peak();
         marks.push((Instant::now(), transforms()));
         std::ops::ControlFlow::Continue(())
     };
     let report = engine.max_sweeps(8).run(&mut watch)?;
     let arrays = |bytes: usize| bytes as f64 / (8 * signal) as f64;
-    let (sweeping, whole) = (arrays(sweeping), arrays(PEAK.load(Ordering::Relaxed)));
+    let (sweeping, whole) = (arrays(sweeping), arrays(held::peak()));
     let (first, last) = (marks[1], marks[marks.len() - 1]);
     let sweeps = marks.len() - 2;
     let time = (last.0 - first.0).as_secs_f64() / sweeps as f64;

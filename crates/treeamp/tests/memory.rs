@@ -1,46 +1,25 @@
 //! What a run holds at most, in arrays of the signal's size, with the default options and the evidence:
 //! at most twelve, the model and its observations included.
-#![allow(unsafe_code, clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
+#[path = "common/held.rs"]
+mod held;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::normals;
 use treeamp::belief::SignalSpec;
 use treeamp::operator::{CircularConvolution, Filter, SubSampledDft, applied};
 use treeamp::prelude::*;
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-struct Watched;
-
-// SAFETY: every call is passed on to the system allocator unchanged.
-unsafe impl GlobalAlloc for Watched {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(held, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Watched = Watched;
-
 /// The largest memory of a run of eight sweeps, of which `before` was held by others.
 fn arrays(model: &Tree, signal: usize, before: usize) -> f64 {
-    PEAK.store(HELD.load(Ordering::Relaxed), Ordering::Relaxed);
+    held::restart();
     let engine = ExpectationPropagation.on(model).unwrap().tolerance(0.0);
     let report = engine.max_sweeps(8).run(&mut ()).unwrap();
     assert!(report.log_evidence().unwrap().is_finite() && report.sweeps == 8);
-    (PEAK.load(Ordering::Relaxed) - before) as f64 / (8 * signal) as f64
+    (held::peak() - before) as f64 / (8 * signal) as f64
 }
 
 fn sparse(n: usize) -> Vec<f64> {
@@ -60,7 +39,7 @@ fn seen(y: Vec<f64>) -> SeparableLikelihood<GaussianLikelihood> {
 
 fn deconvolution(shape: &[usize]) -> f64 {
     let n = shape.iter().product();
-    let before = HELD.load(Ordering::Relaxed);
+    let before = held::now();
     let filter = Filter::GaussianBlur(vec![1.0]);
     let blur = CircularConvolution::new(&SignalSpec::real(shape), &filter).unwrap();
     let y = applied(&blur, &sparse(n));
@@ -71,7 +50,7 @@ fn deconvolution(shape: &[usize]) -> f64 {
 
 fn subsampled_fourier(shape: &[usize]) -> f64 {
     let n = shape.iter().product();
-    let before = HELD.load(Ordering::Relaxed);
+    let before = held::now();
     let dft = {
         let kept: Vec<bool> = normals(n, 1).iter().map(|u| *u < -0.7).collect();
         Arc::new(SubSampledDft::new(&SignalSpec::real(shape), &kept).unwrap())

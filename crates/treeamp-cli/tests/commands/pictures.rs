@@ -25,28 +25,25 @@ fn thresholds_and_phases() {
         value("information").is_some_and(|x| (x - 0.5).abs() < 2e-4),
         "{found}"
     );
-    let folder = Folder::new("phases");
-    let (picture, table) = (folder.path("p.svg"), folder.path("p.csv"));
-    works(&[
-        "plot",
-        "phases",
-        text(&model),
-        "--x",
-        "rho=0.2,0.5,0.8",
-        "--y",
-        "alpha=0.1:0.9:9",
-        "--output",
-        text(&picture),
-        "--table",
-        text(&table),
-    ]);
-    let table = fs::read_to_string(&table).expect("the table");
-    for line in [
+    let expected = [
         "0.2,0.1,impossible,",
         "0.2,0.2,hard,",
         "0.2,0.5,easy,",
         "0.8,0.5,impossible,",
-    ] {
+    ];
+    check_diagram("phases", "rho=0.2,0.5,0.8", "alpha=0.1:0.9:9", expected);
+}
+
+/// The diagram of compressed sensing over two axes has these lines in its table.
+fn check_diagram(name: &str, x: &str, y: &str, expected: [&str; 4]) {
+    let model = models().join("compressed_sensing.toml");
+    let folder = Folder::new(name);
+    let (picture, table) = (folder.path("p.svg"), folder.path("p.csv"));
+    let axes = ["plot", "phases", text(&model), "--x", x, "--y", y];
+    let files = ["--output", text(&picture), "--table", text(&table)];
+    works(&[&axes[..], &files].concat());
+    let table = fs::read_to_string(&table).expect("the table");
+    for line in expected {
         assert!(
             table.lines().any(|l| l.starts_with(line)),
             "{line}\n{table}"
@@ -57,34 +54,13 @@ fn thresholds_and_phases() {
 /// A column that is easy, or impossible, all over is a column as any other.
 #[test]
 fn a_diagram_may_have_columns_without_a_transition() {
-    let model = models().join("compressed_sensing.toml");
-    let folder = Folder::new("columns");
-    let (picture, table) = (folder.path("p.svg"), folder.path("p.csv"));
-    works(&[
-        "plot",
-        "phases",
-        text(&model),
-        "--x",
-        "rho=0.05,0.95",
-        "--y",
-        "alpha=0.5,0.9",
-        "--output",
-        text(&picture),
-        "--table",
-        text(&table),
-    ]);
-    let table = fs::read_to_string(&table).expect("the table");
-    for line in [
+    let expected = [
         "0.05,0.5,easy,",
         "0.05,0.9,easy,",
         "0.95,0.5,impossible,",
         "0.95,0.9,impossible,",
-    ] {
-        assert!(
-            table.lines().any(|l| l.starts_with(line)),
-            "{line}\n{table}"
-        );
-    }
+    ];
+    check_diagram("columns", "rho=0.05,0.95", "alpha=0.5,0.9", expected);
 }
 
 #[test]
