@@ -6,6 +6,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use common::{glm, linear, seen};
 use treeamp::prelude::*;
 
 thread_local! {
@@ -55,19 +56,14 @@ fn allocations(model: &Tree, from: usize, to: usize) -> usize {
     end - start
 }
 
-fn linear(rows: usize, cols: usize, seed: u64) -> Linear {
-    Linear::new(common::gaussian_matrix(rows, cols, seed)).unwrap()
-}
-
 #[test]
 fn sparse_regression_sweeps_do_not_allocate() {
     for (m, n) in [(150, 300), (300, 150), (100, 100)] {
-        let model = (source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(n))
-            >> var("x")
-            >> linear(m, n, 1)
-            >> var("z")
-            >> GaussianNoise::new(0.01).unwrap()
-            >> var("y"))
+        let model = glm(
+            GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(n),
+            linear(m, n, 1),
+            GaussianNoise::new(0.01).unwrap(),
+        )
         .build()
         .unwrap();
         let y = model.sample(0).unwrap().get("y").unwrap().to_vec();
@@ -80,12 +76,7 @@ fn sparse_regression_sweeps_do_not_allocate() {
 fn sweeps_through_operators_do_not_allocate() {
     use treeamp::operator::Boundary;
     let y = common::normals(96, 1);
-    let like = |y: &[f64]| {
-        GaussianLikelihood::new(0.1)
-            .unwrap()
-            .observed(y.to_vec())
-            .unwrap()
-    };
+    let like = |y: &[f64]| seen(0.1, y);
     let start = || source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().shaped([8, 12])) >> var("x");
     let smooth = || source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([8, 12])) >> var("x");
     let mask: Vec<bool> = (0..96).map(|i| (i * i) % 7 < 3).collect();
@@ -135,12 +126,7 @@ fn a_tree_with_everything_does_not_allocate() {
             >> var("x3")
             >> Bias::new(vec![0.5; n]).unwrap()
             >> var("a3"));
-    let like = |v: f64| {
-        GaussianLikelihood::new(v)
-            .unwrap()
-            .observed(vec![0.7; n])
-            .unwrap()
-    };
+    let like = |v: f64| seen(v, &vec![0.7; n]);
     let model = (experts
         >> Sum::new(3).unwrap()
         >> var("a")

@@ -18,7 +18,7 @@ fn blocks_must_divide_the_rows() {
     for dim in [0, 2, 4] {
         let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 3]))
             >> var("u").block(dim)
-            >> gaussian(0.1, &[0.0; 12]))
+            >> seen(0.1, &[0.0; 12]))
         .build();
         let error = model.unwrap_err();
         assert!(
@@ -35,7 +35,7 @@ fn blocks_must_divide_the_rows() {
 fn all_factors_that_refuse_a_belief_are_named() {
     let model = (source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(4))
         >> var("x").full()
-        >> Linear::new(gaussian_matrix(3, 4, 1)).unwrap()
+        >> linear(3, 4, 1)
         >> var("z").full()
         >> PiecewiseLinear::sign()
         >> var("y"))
@@ -59,7 +59,7 @@ fn all_factors_that_refuse_a_belief_are_named() {
     }
     // rows of another length than the blocks
     let rows = MixtureRow::one_hot(&[0.5, 0.5]).unwrap().rows(3);
-    let model = (source(rows) >> var("u").block(1) >> gaussian(0.1, &[0.0; 6]))
+    let model = (source(rows) >> var("u").block(1) >> seen(0.1, &[0.0; 6]))
         .build()
         .unwrap();
     let text = ExpectationPropagation.on(&model).unwrap_err().to_string();
@@ -70,9 +70,9 @@ fn all_factors_that_refuse_a_belief_are_named() {
     // several columns share one isotropic belief
     let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2]))
         >> var("x").diagonal()
-        >> Linear::new(gaussian_matrix(3, 4, 1)).unwrap()
+        >> linear(3, 4, 1)
         >> var("z")
-        >> gaussian(0.1, &[0.0; 6]))
+        >> seen(0.1, &[0.0; 6]))
     .build()
     .unwrap();
     let text = ExpectationPropagation.on(&model).unwrap_err().to_string();
@@ -84,7 +84,7 @@ fn beliefs_that_do_not_fit_in_memory_are_refused() {
     let n = 100_000;
     let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
         >> var("x").full()
-        >> gaussian(0.1, &vec![0.0; n]))
+        >> seen(0.1, &vec![0.0; n]))
     .build()
     .unwrap();
     // by the planner
@@ -108,7 +108,7 @@ fn beliefs_that_do_not_fit_in_memory_are_refused() {
     assert!(error.to_string().contains(&expected.to_string()), "{error}");
     let small = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(4))
         >> var("x").full()
-        >> gaussian(0.1, &[0.0; 4]))
+        >> seen(0.1, &[0.0; 4]))
     .build()
     .unwrap();
     let engine = ExpectationPropagation.on(&small).unwrap().memory_limit(100);
@@ -135,7 +135,7 @@ fn what_knows_isotropic_beliefs_only_says_so() {
             >> var("x").belief(s)
             >> Linear::new(w.clone()).unwrap()
             >> var("z")
-            >> gaussian(0.1, &[0.1, 0.2, 0.3]))
+            >> seen(0.1, &[0.1, 0.2, 0.3]))
         .build()
         .unwrap()
     };
@@ -149,7 +149,7 @@ fn what_knows_isotropic_beliefs_only_says_so() {
     // the double loop takes components apart
     let full = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(3))
         >> var("x").full()
-        >> gaussian(0.1, &[0.1, 0.2, 0.3]);
+        >> seen(0.1, &[0.1, 0.2, 0.3]);
     let full = full.build().unwrap();
     let engine = ExpectationPropagation.on(&full).unwrap();
     let error = engine.fallback(Fallback::Forced).run(&mut ()).unwrap_err();
@@ -159,7 +159,7 @@ fn what_knows_isotropic_beliefs_only_says_so() {
     );
     // messages of another structure to start from
     let isotropic = model(Structure::Isotropic);
-    let report = run(&isotropic);
+    let report = infer(&isotropic);
     let engine = ExpectationPropagation
         .on(&diagonal)
         .unwrap()
@@ -193,9 +193,9 @@ fn exact_outputs_of_wide_channels_are_refused_by_the_planner() {
     let model = |rows: usize, noise: f64, structure: Structure| {
         (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(5))
             >> var("x").belief(structure)
-            >> Linear::new(gaussian_matrix(rows, 5, 1)).unwrap()
+            >> linear(rows, 5, 1)
             >> var("z").belief(structure)
-            >> gaussian(noise, &vec![0.1; rows]))
+            >> seen(noise, &vec![0.1; rows]))
         .build()
         .unwrap()
     };
@@ -207,11 +207,7 @@ fn exact_outputs_of_wide_channels_are_refused_by_the_planner() {
         model(5, 0.0, Structure::Full),
         model(3, 0.0, Structure::Diagonal),
     ] {
-        ExpectationPropagation
-            .on(&tree)
-            .unwrap()
-            .run(&mut ())
-            .unwrap();
+        infer(&tree);
     }
 }
 
@@ -242,7 +238,7 @@ fn exact_outputs_are_followed_through_channels() {
             let name = format!("x{}", k + 1);
             model = model >> Linear::new(w.clone()).unwrap() >> var(&name).full();
         }
-        (model >> gaussian(0.0, &z)).build().unwrap()
+        (model >> seen(0.0, &z)).build().unwrap()
     };
     let shapes = |shapes: &[usize]| {
         let pairs = shapes.windows(2).enumerate();
@@ -268,7 +264,7 @@ fn exact_outputs_are_followed_through_channels() {
     refused(&chain(&[one(), square()]), "x0");
     // what determines its input at every step is carried
     for tree in [shapes(&[4, 4, 4]), shapes(&[3, 5, 7])] {
-        let report = run(&tree);
+        let report = infer(&tree);
         assert!(relative_gap(report.mean("x0").unwrap(), &normals(tree_len(&tree), 3)) < 1e-8);
     }
 }

@@ -11,6 +11,19 @@ fn prior(mean: f64, variance: f64, n: usize) -> Fragment {
     source(GaussianPrior::new(mean, variance).unwrap().iid(n))
 }
 
+/// The output `b` of a tall channel, which has no precision matrix.
+fn hidden(tall: &Matrix) -> Fragment {
+    let channel = Linear::new(tall.clone()).unwrap();
+    prior(-0.1, 0.6, 2) >> var("q").full() >> channel >> var("b").full()
+}
+
+/// A whole seen through a channel.
+fn tree(whole: Fragment, w: &Matrix, y: &[f64]) -> Tree {
+    let channel = Linear::new(w.clone()).unwrap();
+    let model = whole >> channel >> var("z").full() >> seen(0.2, y);
+    model.build().unwrap()
+}
+
 /// A plain term and one that is the output of a tall channel, which has no precision matrix, seen through a wide or a tall
 /// channel: the sum has then no covariance in what comes back, or has one.
 #[test]
@@ -18,21 +31,12 @@ fn sums_are_exact() {
     for outputs in [2, 4, 7] {
         let (tall, w) = (gaussian_matrix(4, 2, 1), gaussian_matrix(outputs, 4, 2));
         let y = normals(outputs, 3);
-        let branch = prior(-0.1, 0.6, 2)
-            >> var("q").full()
-            >> Linear::new(tall.clone()).unwrap()
-            >> var("b").full();
-        let tree = ((prior(0.3, 1.4, 4) >> var("x").full())
-            + branch
+        let whole = (prior(0.3, 1.4, 4) >> var("x").full())
+            + hidden(&tall)
             + (prior(0.2, 0.5, 4) >> var("c").full())
             >> Sum::new(3).unwrap()
-            >> var("s").full()
-            >> Linear::new(w.clone()).unwrap()
-            >> var("z").full()
-            >> gaussian(0.2, &y))
-        .build()
-        .unwrap();
-        let report = run(&tree);
+            >> var("s").full();
+        let report = infer(&tree(whole, &w, &y));
         let mut base = vec![(0.3, 1.4); 4];
         base.extend(vec![(-0.1, 0.6); 2]);
         base.extend(vec![(0.2, 0.5); 4]);
@@ -56,10 +60,10 @@ fn sums_of_blocks_are_exact() {
         + (prior(0.1, 0.7, 6) >> var("c").block(2))
         >> Sum::new(2).unwrap()
         >> var("s").block(2)
-        >> gaussian(0.2, &y))
+        >> seen(0.2, &y))
     .build()
     .unwrap();
-    let report = run(&tree);
+    let report = infer(&tree);
     let mut base = vec![(0.3, 1.4); 6];
     base.extend(vec![(0.1, 0.7); 6]);
     let (x, c) = (pick(6, 0, 12), pick(6, 6, 12));
@@ -76,19 +80,10 @@ fn concatenations_are_exact() {
     for outputs in [2, 7, 9] {
         let (tall, w) = (gaussian_matrix(4, 2, 1), gaussian_matrix(outputs, 7, 2));
         let y = normals(outputs, 3);
-        let branch = prior(-0.1, 0.6, 2)
-            >> var("q").full()
-            >> Linear::new(tall.clone()).unwrap()
-            >> var("b").full();
-        let tree = ((prior(0.3, 1.4, 3) >> var("x").full()) + branch
+        let whole = (prior(0.3, 1.4, 3) >> var("x").full()) + hidden(&tall)
             >> Concatenate::new(2).unwrap()
-            >> var("s").full()
-            >> Linear::new(w.clone()).unwrap()
-            >> var("z").full()
-            >> gaussian(0.2, &y))
-        .build()
-        .unwrap();
-        let report = run(&tree);
+            >> var("s").full();
+        let report = infer(&tree(whole, &w, &y));
         let mut base = vec![(0.3, 1.4); 3];
         base.extend(vec![(-0.1, 0.6); 2]);
         let (x, q) = (pick(3, 0, 5), pick(2, 3, 5));
@@ -121,14 +116,14 @@ fn splits_are_exact() {
             >> ((var("p").full()
                 >> Linear::new(w1.clone()).unwrap()
                 >> var("u").full()
-                >> gaussian(0.2, &y1))
+                >> seen(0.2, &y1))
                 + (var("q").full()
                     >> Linear::new(w2.clone()).unwrap()
                     >> var("v").full()
-                    >> gaussian(0.1, &y2))))
+                    >> seen(0.1, &y2))))
         .build()
         .unwrap();
-        let report = run(&tree);
+        let report = infer(&tree);
         let s = mat(&tall);
         let (p, q) = (
             Mat::from_fn(2, n, |i, j| s[(i, j)]),

@@ -21,10 +21,10 @@ fn chains_of_dense_channels_are_exact() {
                 >> var("u").full()
                 >> Linear::new(w2.clone()).unwrap()
                 >> var("v").full()
-                >> gaussian(0.2, &y))
+                >> seen(0.2, &y))
             .build()
             .unwrap();
-            let report = run(&tree);
+            let report = infer(&tree);
             let (f1, f2) = (mat(&w1), mat(&w2) * mat(&w1));
             let exact = joint(&vec![(0.3, 1.4); n], &f2, &vec![0.2; k], &y);
             exact.check(&report, "x", &Mat::identity(n, n));
@@ -106,8 +106,8 @@ fn evidences_of_long_chains_are_exact() {
             model = model >> Linear::new(w).unwrap() >> next;
         }
         for delta in [0.01, 0.1] {
-            let tree = (model.clone() >> gaussian(delta, &y)).build().unwrap();
-            let report = run(&tree);
+            let tree = (model.clone() >> seen(delta, &y)).build().unwrap();
+            let report = infer(&tree);
             let last = &maps[maps.len() - 1];
             let exact = stable_joint((0.3, 1.4), last, delta, &y);
             for (i, map) in maps.iter().enumerate() {
@@ -139,11 +139,11 @@ fn trees_of_dense_channels_are_exact() {
             >> var("t").full()
             >> Linear::new(w3.clone()).unwrap()
             >> var("v").full()
-            >> gaussian(0.5, &y3))
-            + (branch(Linear::new(w2.clone()).unwrap()) >> var("w").full() >> gaussian(0.1, &y2))))
+            >> seen(0.5, &y3))
+            + (branch(Linear::new(w2.clone()).unwrap()) >> var("w").full() >> seen(0.1, &y2))))
     .build()
     .unwrap();
-    let report = run(&tree);
+    let report = infer(&tree);
     // base variables: x, the bias as 8 constants, the noise inside
     let mut base = vec![(-0.2, 0.8); n];
     base.extend(shift.iter().map(|c| (*c, 0.0)));
@@ -186,10 +186,10 @@ fn mixed_ends_agree_on_gaussian_chains() {
                 >> var("x").belief(on_x)
                 >> Linear::new(w.clone()).unwrap()
                 >> var("z").belief(on_z)
-                >> gaussian(0.3, &y))
+                >> seen(0.3, &y))
             .build()
             .unwrap();
-            let report = run(&tree);
+            let report = infer(&tree);
             let gap = relative_gap(report.mean("x").unwrap(), &exact.mean);
             assert!(gap < 1e-10, "{on_x} {on_z}: {gap:e}");
             let v: Vec<f64> = report.marginal("x").unwrap().variance.diagonal().collect();
@@ -317,10 +317,10 @@ fn extreme_scales_stay_exact() {
                     >> var("u").full()
                     >> Linear::new(w2.clone()).unwrap()
                     >> var("v").belief(structure)
-                    >> gaussian(delta, &y))
+                    >> seen(delta, &y))
                 .build()
                 .unwrap();
-                let report = run(&tree);
+                let report = infer(&tree);
                 let a = report.log_evidence().unwrap();
                 let off = relative_gap(report.mean("x").unwrap(), &mean);
                 assert!(

@@ -18,11 +18,11 @@ fn linear_channels_conform_in_every_structure() {
     for on_z in KINDS {
         for on_x in KINDS {
             for rows in [1, 4, 6] {
-                let channel = Linear::new(gaussian_matrix(rows, 6, 1)).unwrap();
+                let channel = linear(rows, 6, 1);
                 check_structures(&channel, &n, &[on_z, on_x]);
             }
             // outputs that W does not reach: a full belief there is in moment form
-            let tall = Linear::new(gaussian_matrix(9, 6, 1)).unwrap();
+            let tall = linear(9, 6, 1);
             let deficient = Linear::new(deficient_matrix(5, 6, 3, 4)).unwrap();
             check_structures(&tall, &n, &[on_z, on_x]);
             check_structures(&deficient, &n, &[on_z, on_x]);
@@ -40,7 +40,7 @@ fn gaussian_factors_conform_in_every_structure() {
         check_structures(&Duplicate::new(2).unwrap(), &n, &[s, s, s]);
         check_structures(&Reshape::to([2, 3]), &n, &[s, s]);
         check_structures(&GaussianPrior::new(0.4, 1.7).unwrap().iid(6), &[], &[s]);
-        check_structures(&gaussian(0.3, &normals(6, 4)), &n, &[s]);
+        check_structures(&seen(0.3, &normals(6, 4)), &n, &[s]);
     }
 }
 

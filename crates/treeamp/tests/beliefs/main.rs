@@ -100,18 +100,6 @@ fn mat(w: &Matrix) -> Mat<f64> {
     w.view().to_owned()
 }
 
-fn run(tree: &Tree) -> Posterior {
-    ExpectationPropagation
-        .on(tree)
-        .unwrap()
-        .run(&mut ())
-        .unwrap()
-}
-
-fn gaussian(delta: f64, y: &[f64]) -> impl Factor + use<> {
-    GaussianLikelihood::new(delta).unwrap().observed(y).unwrap()
-}
-
 /// Rank `rank` exactly, up to rounding.
 fn deficient_matrix(rows: usize, cols: usize, rank: usize, seed: u64) -> Matrix {
     let (u, v) = (

@@ -65,7 +65,7 @@ fn lasso(w: &Matrix, y: &[f64], structure: Structure) -> Tree {
         >> var("x").belief(structure)
         >> Linear::new(w.clone()).unwrap()
         >> var("z")
-        >> gaussian(0.1, y))
+        >> seen(0.1, y))
     .build()
     .unwrap()
 }
@@ -85,8 +85,8 @@ fn diagonal_beliefs_find_the_lasso() {
         let tree = lasso(&w, &y, Structure::Isotropic);
         let minimum = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
         let best = minimum.solution(&tree).unwrap();
-        let isotropic = run(&tree);
-        let ours = run(&lasso(&w, &y, Structure::Diagonal));
+        let isotropic = infer(&tree);
+        let ours = infer(&lasso(&w, &y, Structure::Diagonal));
         let gap = relative_gap(ours.mean("x").unwrap(), best.place("x").unwrap());
         // the tolerance of moments is 1e-6
         assert!(gap < 1e-6, "{rows} x {cols}: {gap:e}");
@@ -110,10 +110,10 @@ fn evidences_of_diagonal_beliefs_have_digits_or_are_refused() {
                 >> var("x").belief(Structure::Diagonal)
                 >> Linear::new(w.clone()).unwrap()
                 >> var("z")
-                >> gaussian(0.1 * unit * unit, &y))
+                >> seen(0.1 * unit * unit, &y))
             .build()
             .unwrap();
-            let report = run(&tree);
+            let report = infer(&tree);
             let density = rows as f64 * unit.ln();
             match report.log_evidence() {
                 Ok(evidence) => Some(evidence + density),
@@ -138,7 +138,7 @@ fn evidences_of_diagonal_beliefs_have_digits_or_are_refused() {
 fn groups_refuse_diagonal_beliefs_by_name() {
     let model = source(L21::new(1.0).unwrap().shaped([2, 3]))
         >> var("x").diagonal()
-        >> gaussian(0.1, &[0.1; 6]);
+        >> seen(0.1, &[0.1; 6]);
     let error = ExpectationPropagation
         .on(&model.build().unwrap())
         .unwrap_err()

@@ -14,10 +14,10 @@ fn diagonal_beliefs_hold_noiseless_observations() {
             >> var("x").diagonal()
             >> Linear::new(w.clone()).unwrap()
             >> var("z").belief(on_z)
-            >> gaussian(0.0, &y))
+            >> seen(0.0, &y))
         .build()
         .unwrap();
-        let report = run(&tree);
+        let report = infer(&tree);
         assert!(relative_gap(report.mean("x").unwrap(), &exact.mean) < 1e-10);
         let v: Vec<f64> = report.marginal("x").unwrap().variance.diagonal().collect();
         let own: Vec<f64> = (0..cols).map(|i| exact.covariance[(i, i)]).collect();
@@ -33,9 +33,9 @@ fn exact_outputs_and_full_beliefs() {
     let tree = |rows: usize, y: &[f64]| {
         (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(4))
             >> var("x").full()
-            >> Linear::new(gaussian_matrix(rows, 4, 31)).unwrap()
+            >> linear(rows, 4, 31)
             >> var("z").full()
-            >> gaussian(0.0, y))
+            >> seen(0.0, y))
         .build()
         .unwrap()
     };
@@ -45,7 +45,7 @@ fn exact_outputs_and_full_beliefs() {
     let x = normals(4, 32);
     let mut y = vec![0.0; 6];
     gaussian_matrix(6, 4, 31).apply(&x, 1, &mut y);
-    let report = run(&tree(6, &y));
+    let report = infer(&tree(6, &y));
     assert!(relative_gap(report.mean("x").unwrap(), &x) < 1e-10);
     assert_eq!(report.variance("x").unwrap(), 0.0);
     y[0] += 0.1;
@@ -74,7 +74,7 @@ fn the_evidence_of_invertible_outputs_has_its_jacobian() {
             >> var("y"))
         .build()
         .unwrap();
-        let report = run(&model.condition("y", &y).unwrap());
+        let report = infer(&model.condition("y", &y).unwrap());
         let ours = report.log_evidence().unwrap();
         assert!((ours - exact).abs() < 1e-12, "{s}: {ours} {exact}");
     }

@@ -68,7 +68,7 @@ fn block_beliefs_on_sparse_rows_are_exact() {
     .build()
     .unwrap();
     let y = model.sample(3).unwrap().get("y").unwrap().to_vec();
-    let report = run(&model.condition("y", &y).unwrap());
+    let report = infer(&model.condition("y", &y).unwrap());
     let mut evidence = 0.0;
     for (row, y) in y.chunks(r).enumerate() {
         let spike = Mat::from_fn(r, r, |i, j| if i == j { delta } else { 0.0 });

@@ -29,7 +29,7 @@ fn diagonal_beliefs_see_columns_of_different_scales() {
             .unwrap();
             let sample = model.sample(seed).unwrap();
             let observed = model.condition("y", sample.get("y").unwrap()).unwrap();
-            let report = run(&observed);
+            let report = infer(&observed);
             *error = mse(report.mean("x").unwrap(), sample.get("x").unwrap());
         }
         isotropic += errors[0] / 20.0;

@@ -168,9 +168,7 @@ fn full_beliefs_on_x_make_tv_vamp() {
             >> ((named("K", Linear::of(operator))
                 >> var("z")
                 >> L1::new(strength).unwrap().at_end())
-                + (named("A", Linear::new(a.clone()).unwrap())
-                    >> var("a")
-                    >> gaussian(delta, &y))))
+                + (named("A", Linear::new(a.clone()).unwrap()) >> var("a") >> seen(delta, &y))))
         .build()
         .unwrap();
         follows(&tree, "l1", (&mat(a), &y, &k), (delta, (strength, 1)), 60);
@@ -203,7 +201,7 @@ fn full_beliefs_on_an_image_make_tv_vamp() {
                 >> ((named("K", Linear::of(operator))
                     >> var("z")
                     >> L21::new(strength).unwrap().at_end())
-                    + (named("A", Linear::of(kernel(side))) >> var("a") >> gaussian(delta, &y))))
+                    + (named("A", Linear::of(kernel(side))) >> var("a") >> seen(delta, &y))))
             .build()
             .unwrap();
             let parameters = (delta, (strength, 2));
@@ -281,7 +279,7 @@ fn strong_penalties_settle_at_the_minimiser() {
         {
             let y = normals(n, 5 + seed);
             let model = |structure: Structure| {
-                let branches = (branch(gaussian(delta, &y)))
+                let branches = (branch(seen(delta, &y)))
                     + (branch(Gradient::with_boundary(boundary))
                         >> var("z")
                         >> L21::new(strength).unwrap().at_end());
@@ -290,7 +288,7 @@ fn strong_penalties_settle_at_the_minimiser() {
             };
             let best = dual_method(&k, &y, delta, strength);
             let what = format!("{shape:?} {boundary:?} {strength} {seed}");
-            let report = run(&model(Structure::Full));
+            let report = infer(&model(Structure::Full));
             assert!(
                 report.termination.is_converged(),
                 "{what}: {}",
@@ -321,7 +319,7 @@ fn a_rest_that_is_no_minimiser_is_said_to_be_none() {
         let y = normals(n, 5 + seed);
         let tree = (source(Quadratic::free().shaped(shape))
             >> var("x").full()
-            >> (branch(gaussian(delta, &y))
+            >> (branch(seen(delta, &y))
                 + (branch(Gradient::with_boundary(Boundary::Neumann))
                     >> var("z")
                     >> L21::new(strength).unwrap().at_end())))

@@ -1,14 +1,23 @@
 //! Shared by the integration tests: random matrices, dense solves, and readers of reference values.
-#![allow(dead_code, clippy::unwrap_used, clippy::cast_possible_truncation)]
+#![allow(
+    dead_code,
+    unused_imports,
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation
+)]
 
 pub mod npz;
 pub mod oracle;
+mod trees;
+
+pub use trees::{chain, drawn, glm, infer, limit_glm, linear, seen};
 
 use faer::linalg::solvers::{DenseSolveCore, SelfAdjointEigen};
 use faer::{Mat, Side};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use treeamp::operator::{LinearOperator, applied};
 use treeamp::prelude::*;
 
 /// A seeded generator.
@@ -57,6 +66,19 @@ pub fn conditioned_matrix(rows: usize, cols: usize, condition: f64, seed: u64) -
             .sum::<f64>()
     })
     .unwrap()
+}
+
+/// An operator as a matrix, column by column.
+pub fn matrix_of(operator: &dyn LinearOperator) -> Matrix {
+    let n = operator.input().len();
+    let columns: Vec<Vec<f64>> = (0..n)
+        .map(|j| {
+            let mut unit = vec![0.0; n];
+            unit[j] = 1.0;
+            applied(operator, &unit)
+        })
+        .collect();
+    Matrix::from_fn(operator.output().len(), n, |i, j| columns[j][i]).unwrap()
 }
 
 /// Mean square.

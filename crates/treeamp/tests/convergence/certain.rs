@@ -77,12 +77,11 @@ fn certainty_against_the_data_is_no_recovery() {
 fn far_too_little_noise_has_a_fixed_point() {
     for (rho, noise, seed) in [(0.1, 1e-8, 0), (0.1, 1e-8, 1), (0.01, 1e-6, 1)] {
         let model = |rho: f64, noise: f64| {
-            source(GaussBernoulli::new(rho, 0.0, 1.0).unwrap().iid(200))
-                >> var("x")
-                >> Linear::new(common::gaussian_matrix(120, 200, seed)).unwrap()
-                >> var("z")
-                >> GaussianNoise::new(noise).unwrap()
-                >> var("y")
+            glm(
+                GaussBernoulli::new(rho, 0.0, 1.0).unwrap().iid(200),
+                linear(120, 200, seed),
+                GaussianNoise::new(noise).unwrap(),
+            )
         };
         let sample = model(0.1, 0.01).build().unwrap().sample(seed).unwrap();
         let student = model(rho, noise).build().unwrap();

@@ -132,8 +132,7 @@ fn certainty_that_passes_is_no_end() {
 }
 
 fn relu(prior: impl Factor, seed: u64) -> Tree {
-    let model =
-        source(prior) >> var("x") >> linear(300, 150, seed) >> var("z") >> PiecewiseLinear::relu();
+    let model = chain(prior, linear(300, 150, seed), PiecewiseLinear::relu());
     let y = common::normals(300, seed + 70);
     let y: Vec<f64> = y.iter().map(|y| y.max(0.0)).collect();
     let model = (model >> var("y")).build().unwrap();
@@ -221,7 +220,7 @@ fn underflow_ends_a_run_and_is_no_error() {
             >> var("z").diagonal()
             >> PiecewiseLinear::sign()
             >> var("y");
-        let (tree, _) = observed(model, seed);
+        let (tree, _) = drawn(model, seed);
         for damping in [0.1, 0.5, 0.8] {
             let report = run(&tree, Damping::Constant(damping));
             println!("{seed} {damping}: {}", report.termination);
@@ -237,12 +236,11 @@ fn far_outputs_of_noisy_models_are_no_contradiction() {
     let (n, m, noise) = (50, 30, 0.01);
     let matrix = common::gaussian_matrix(m, n, 0);
     let prior = GaussianPrior::new(0.0, 1.0).unwrap();
-    let model = source(prior.iid(n))
-        >> var("x")
-        >> Linear::new(matrix.clone()).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(noise).unwrap()
-        >> var("y");
+    let model = glm(
+        prior.iid(n),
+        Linear::new(matrix.clone()).unwrap(),
+        GaussianNoise::new(noise).unwrap(),
+    );
     let model = model.build().unwrap();
     let sample = model.sample(0).unwrap();
     let y: Vec<f64> = sample.get("y").unwrap().iter().map(|y| y + 1e3).collect();
@@ -270,12 +268,7 @@ fn far_outputs_of_noisy_models_are_no_contradiction() {
 #[test]
 fn bounded_priors_have_a_double_loop() {
     let run = |prior: Fragment| {
-        let model = prior
-            >> var("x")
-            >> Linear::new(common::gaussian_matrix(60, 50, 5)).unwrap()
-            >> var("z")
-            >> GaussianNoise::new(0.01).unwrap()
-            >> var("y");
+        let model = glm(prior, linear(60, 50, 5), GaussianNoise::new(0.01).unwrap());
         let model = model.build().unwrap();
         let sample = model.sample(5).unwrap();
         let posterior = model.condition("y", sample.get("y").unwrap()).unwrap();

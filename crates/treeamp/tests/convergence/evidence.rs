@@ -3,13 +3,12 @@
 use super::*;
 
 pub fn perceptron(n: usize, m: usize, seed: u64) -> (Tree, Vec<f64>) {
-    let model = source(Binary::new(0.5).unwrap().iid(n))
-        >> var("x")
-        >> linear(m, n, seed)
-        >> var("z")
-        >> PiecewiseLinear::sign()
-        >> var("y");
-    observed(model, seed)
+    let model = glm(
+        Binary::new(0.5).unwrap().iid(n),
+        linear(m, n, seed),
+        PiecewiseLinear::sign(),
+    );
+    drawn(model, seed)
 }
 
 const PERFECT: Termination = Termination::Converged {
@@ -42,13 +41,12 @@ fn evidence_of_a_recovered_binary_signal() {
 #[test]
 fn no_evidence_where_the_density_diverges() {
     let n = 200;
-    let model = source(GaussBernoulli::new(0.6, 0.01, 1.0).unwrap().iid(n))
-        >> var("x")
-        >> linear(300, n, 2)
-        >> var("z")
-        >> PiecewiseLinear::abs()
-        >> var("y");
-    let (posterior, _) = observed(model, 2);
+    let model = glm(
+        GaussBernoulli::new(0.6, 0.01, 1.0).unwrap().iid(n),
+        linear(300, n, 2),
+        PiecewiseLinear::abs(),
+    );
+    let (posterior, _) = drawn(model, 2);
     let engine = ExpectationPropagation.on(&posterior).unwrap().damping(0.3);
     let noisy = Initial::Noisy {
         precision: 0.0,
@@ -67,13 +65,12 @@ fn no_evidence_where_the_density_diverges() {
 
 /// A sparse signal of 100 entries seen through 70 measurements with this much noise.
 fn measured(noise: f64, seed: u64) -> Tree {
-    let model = source(GaussBernoulli::new(0.2, 0.0, 1.0).unwrap().iid(100))
-        >> var("x")
-        >> linear(70, 100, seed)
-        >> var("z")
-        >> GaussianNoise::new(noise).unwrap()
-        >> var("y");
-    observed(model, seed).0
+    let model = glm(
+        GaussBernoulli::new(0.2, 0.0, 1.0).unwrap().iid(100),
+        linear(70, 100, seed),
+        GaussianNoise::new(noise).unwrap(),
+    );
+    drawn(model, seed).0
 }
 
 /// Runs that meet the tolerance of the moments on the way to a perfect recovery have no evidence either: the number only
@@ -105,13 +102,12 @@ fn evidence_where_variances_vanish() {
 fn evidence_of_a_pushed_door() {
     let n = 200;
     for seed in if full() { 0..12 } else { 0..4 } {
-        let model = source(Binary::new(0.5).unwrap().iid(n))
-            >> var("x")
-            >> linear(500, n, seed)
-            >> var("z")
-            >> PiecewiseLinear::symmetric_door(1.0).unwrap()
-            >> var("y");
-        let (posterior, x) = observed(model, seed);
+        let model = glm(
+            Binary::new(0.5).unwrap().iid(n),
+            linear(500, n, seed),
+            PiecewiseLinear::symmetric_door(1.0).unwrap(),
+        );
+        let (posterior, x) = drawn(model, seed);
         let engine = ExpectationPropagation.on(&posterior).unwrap();
         let start = treeamp::algorithms::push(&posterior, 0.3, seed).unwrap();
         let report = engine.initial(start).run(&mut ()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::common;
+use crate::common::{self, chain, glm, infer, linear, seen};
 use crate::suite;
 use treeamp::model::Var;
 use treeamp::prelude::*;
@@ -135,22 +135,17 @@ fn a_forced_double_loop_needs_log_partitions() {
         error.to_string(),
         "factor `silent`: it has no log-partition"
     );
-    let plain = ExpectationPropagation
-        .on(&model)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let plain = infer(&model);
     assert!(plain.termination.is_converged());
 }
 
 /// A Bayesian output of a signal with a penalty.
 fn penalised_sign() -> Tree {
-    let model = source(L1::new(1.0).unwrap().iid(20))
-        >> var("x")
-        >> Linear::new(common::gaussian_matrix(30, 20, 5)).unwrap()
-        >> var("z")
-        >> PiecewiseLinear::sign()
-        >> var("y");
+    let model = glm(
+        L1::new(1.0).unwrap().iid(20),
+        linear(30, 20, 5),
+        PiecewiseLinear::sign(),
+    );
     let y = common::normals(30, 6);
     let signs: Vec<f64> = y.iter().map(|y| y.signum()).collect();
     model.build().unwrap().condition("y", &signs).unwrap()
@@ -259,12 +254,12 @@ fn an_observer_stops_a_splitting() {
     let noise = common::normals(50, 3);
     let row = |i: usize| (0..200).map(|j| w.get(i, j) * signal[j]).sum::<f64>();
     let y: Vec<f64> = (0..50).map(|i| row(i) + 0.1 * noise[i]).collect();
-    let like = GaussianLikelihood::new(0.01).unwrap().observed(y).unwrap();
-    let model = source(L1::new(0.5).unwrap().iid(200))
-        >> var("x")
-        >> Linear::new(w).unwrap()
-        >> var("z")
-        >> like;
+    let like = seen(0.01, &y);
+    let model = chain(
+        L1::new(0.5).unwrap().iid(200),
+        Linear::new(w).unwrap(),
+        like,
+    );
     let tree = model.build().unwrap();
     let engine = || MaximumAPosteriori.on(&tree).unwrap();
     let mut stopper = Stopper::new();
@@ -314,11 +309,9 @@ fn noiseless(k: usize) -> Tree {
     let row = |i: usize| (0..n).map(|j| w.get(i, j) * signal[j]).sum::<f64>();
     let y: Vec<f64> = (0..m).map(row).collect();
     let eps = common::normals(n, 7);
-    let seen: Vec<f64> = signal.iter().zip(eps).map(|(x, e)| x + 0.3 * e).collect();
-    let exact = GaussianLikelihood::new(0.0).unwrap().observed(y).unwrap();
-    let noisy = GaussianLikelihood::new(0.04).unwrap();
-    let own =
-        branch(GaussianNoise::new(0.05).unwrap()) >> var("u") >> noisy.observed(seen).unwrap();
+    let noisy: Vec<f64> = signal.iter().zip(eps).map(|(x, e)| x + 0.3 * e).collect();
+    let exact = seen(0.0, &y);
+    let own = branch(GaussianNoise::new(0.05).unwrap()) >> var("u") >> seen(0.04, &noisy);
     let model = source(GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().iid(n))
         >> var("x")
         >> ((branch(Linear::new(w).unwrap()) >> var("z") >> exact) + own);
@@ -352,7 +345,7 @@ fn an_unbounded_descent_has_its_slope() {
 
 /// A sparse regression of 20 signals whose variables have these beliefs.
 fn small(belief: impl Fn(Var) -> Var) -> Tree {
-    let w = Linear::new(common::gaussian_matrix(14, 20, 5)).unwrap();
+    let w = linear(14, 20, 5);
     let model = source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().iid(20))
         >> belief(var("x"))
         >> w
@@ -392,7 +385,7 @@ fn diagonal_beliefs_have_a_double_loop() {
 /// Where there is no certain way the report says why, and how many sweeps went on.
 #[test]
 fn a_run_without_a_fallback_says_why() {
-    let w = Linear::new(common::gaussian_matrix(14, 20, 5)).unwrap();
+    let w = linear(14, 20, 5);
     let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(20))
         >> var("x").full()
         >> w

@@ -14,19 +14,8 @@ mod sweeps;
 mod takeover;
 mod total_variation;
 
+use common::{chain, drawn, glm, linear};
 use treeamp::prelude::*;
-
-fn linear(rows: usize, cols: usize, seed: u64) -> Linear {
-    Linear::new(common::gaussian_matrix(rows, cols, seed)).unwrap()
-}
-
-/// A model with its output drawn from it and observed.
-fn observed(model: Fragment, seed: u64) -> (Tree, Vec<f64>) {
-    let model = model.build().unwrap();
-    let sample = model.sample(seed).unwrap();
-    let posterior = model.condition("y", sample.get("y").unwrap()).unwrap();
-    (posterior, sample.get("x").unwrap().to_vec())
-}
 
 fn run(posterior: &Tree, damping: Damping) -> Posterior {
     let engine = ExpectationPropagation.on(posterior).unwrap();

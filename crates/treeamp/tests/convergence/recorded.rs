@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::common::{npz, oracle};
+use super::common::{npz, oracle, seen};
 use super::*;
 
 /// The arrays of a recorded run, if it left any.
@@ -22,8 +22,7 @@ fn signs(y: &[f64]) -> SeparableLikelihood<PiecewiseLikelihood> {
 }
 
 fn gaussian(variance: f64, y: &[f64]) -> impl Factor {
-    let like = GaussianLikelihood::new(variance).unwrap();
-    like.observed(y.to_vec()).unwrap()
+    seen(variance, y)
 }
 
 /// The model of a record, from the arrays of its inputs.
@@ -33,11 +32,11 @@ fn recorded(inputs: &str, arrays: &BTreeMap<String, npz::Array>) -> Tree {
     let model = match inputs {
         "sparse_regression" => {
             let prior = GaussBernoulli::new(0.05, 0.0, 1.0).unwrap().iid(400);
-            source(prior) >> var("x") >> matrix(&arrays["A"]) >> var("z") >> gaussian(0.01, y)
+            chain(prior, matrix(&arrays["A"]), gaussian(0.01, y))
         }
         "perceptron" => {
             let prior = Binary::new(0.5).unwrap().iid(300);
-            source(prior) >> var("x") >> matrix(&arrays["A"]) >> var("z") >> signs(y)
+            chain(prior, matrix(&arrays["A"]), signs(y))
         }
         "sparse_gradient" => {
             let n = y.len();

@@ -4,13 +4,12 @@ use super::*;
 use treeamp::error::RunError;
 
 fn deconvolution(noise: f64, seed: u64) -> (Tree, Vec<f64>) {
-    let model = source(GaussBernoulli::new(0.05, 0.0, 1.0).unwrap().iid(256))
-        >> var("x")
-        >> Convolution::gaussian_blur(2.0).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(noise).unwrap()
-        >> var("y");
-    observed(model, seed)
+    let model = glm(
+        GaussBernoulli::new(0.05, 0.0, 1.0).unwrap().iid(256),
+        Convolution::gaussian_blur(2.0).unwrap(),
+        GaussianNoise::new(noise).unwrap(),
+    );
+    drawn(model, seed)
 }
 
 /// Sparse deconvolution with next to no noise settles with constant steps where adaptive ones stall, and says so.
@@ -91,12 +90,11 @@ fn without_limit(report: &Posterior, variables: &[&str]) {
 #[test]
 fn no_evidence_of_labels_that_no_signal_has() {
     let (n, m) = (100, 400);
-    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
-        >> var("x")
-        >> linear(m, n, 100)
-        >> var("z")
-        >> PiecewiseLinear::sign()
-        >> var("y");
+    let model = glm(
+        GaussianPrior::new(0.0, 1.0).unwrap().iid(n),
+        linear(m, n, 100),
+        PiecewiseLinear::sign(),
+    );
     let y: Vec<f64> = common::normals(m, 107).iter().map(|x| x.signum()).collect();
     let posterior = model.build().unwrap().condition("y", &y).unwrap();
     for tolerance in [1e-4, 1e-6, 1e-8] {

@@ -222,12 +222,11 @@ fn divergence_before_any_good_state_claims_nothing() {
 
 /// A perceptron and its labels, and the weights.
 fn perceptron(n: usize, m: usize, seed: u64) -> (Tree, Vec<f64>) {
-    let model = (source(Binary::new(0.5).unwrap().iid(n))
-        >> var("x")
-        >> Linear::new(gaussian_matrix(m, n, seed)).unwrap()
-        >> var("z")
-        >> PiecewiseLinear::sign()
-        >> var("y"))
+    let model = glm(
+        Binary::new(0.5).unwrap().iid(n),
+        linear(m, n, seed),
+        PiecewiseLinear::sign(),
+    )
     .build()
     .unwrap();
     let sample = model.sample(seed).unwrap();
@@ -269,11 +268,7 @@ fn a_small_residual_among_large_ones_is_no_end() {
     let mut converged = 0;
     for seed in 80..120 {
         let (tree, _) = perceptron(30, 240, seed);
-        let report = ExpectationPropagation
-            .on(&tree)
-            .unwrap()
-            .run(&mut ())
-            .unwrap();
+        let report = infer(&tree);
         if report.termination.is_converged() {
             converged += 1;
             let moved = moves(&tree, &report);

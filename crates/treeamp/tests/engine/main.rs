@@ -17,7 +17,7 @@ mod symmetric_points;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{gaussian_matrix, mse};
+use common::{drawn, glm, infer, linear, mse, seen};
 use treeamp::belief::{Gaussian, Message as _, SignalSpec};
 use treeamp::engine::Messages;
 use treeamp::error::ShapeError;
@@ -25,20 +25,12 @@ use treeamp::factor::{Arity, Incoming, PosteriorRule};
 use treeamp::prelude::*;
 
 fn regression(n: usize, seed: u64) -> (Tree, Vec<f64>) {
-    let model = (source(GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().iid(n))
-        >> var("x")
-        >> Linear::new(gaussian_matrix(n / 2, n, seed)).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(0.01).unwrap()
-        >> var("y"))
-    .build()
-    .unwrap();
-    let sample = model.sample(seed).unwrap();
-    let truth = sample.get("x").unwrap().to_vec();
-    (
-        model.condition("y", sample.get("y").unwrap()).unwrap(),
-        truth,
-    )
+    let model = glm(
+        GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().iid(n),
+        linear(n / 2, n, seed),
+        GaussianNoise::new(0.01).unwrap(),
+    );
+    drawn(model, seed)
 }
 
 // ---- what users do by mistake ----

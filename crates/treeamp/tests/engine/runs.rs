@@ -7,11 +7,7 @@ use super::*;
 #[test]
 fn the_report_is_complete() {
     let (model, _) = regression(100, 5);
-    let report = ExpectationPropagation
-        .on(&model)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let report = infer(&model);
     assert_eq!(report.variables(), ["x", "z"]);
     assert_eq!(report.trace.len(), report.sweeps);
     assert_eq!(report.variances.len(), report.sweeps);
@@ -84,7 +80,7 @@ fn perfect_recovery_ends_a_run() {
     let n = 200;
     let model = (source(GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().iid(n))
         >> var("x")
-        >> Linear::new(gaussian_matrix(120, n, 8)).unwrap()
+        >> linear(120, n, 8)
         >> var("y"))
     .build()
     .unwrap();
@@ -118,11 +114,7 @@ fn negative_precisions_are_not_clipped() {
     .build()
     .unwrap();
     let observed = model.condition("y", &[0.01, -0.02, 0.03, 0.0]).unwrap();
-    let report = ExpectationPropagation
-        .on(&observed)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let report = infer(&observed);
     assert!(report.termination.is_converged());
     let a = report
         .messages
@@ -137,12 +129,7 @@ fn negative_precisions_are_not_clipped() {
 
 #[test]
 fn contradicting_observations_are_an_error() {
-    let pin = |y: f64| {
-        GaussianLikelihood::new(0.0)
-            .unwrap()
-            .observed(vec![y; 3])
-            .unwrap()
-    };
+    let pin = |y: f64| seen(0.0, &[y; 3]);
     let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(3))
         >> var("x")
         >> (branch(pin(1.0)) + pin(2.0)))
@@ -161,7 +148,7 @@ fn contradicting_observations_are_an_error() {
     // a noisy observation called noiseless does not fit a tall matrix
     let tall = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(3))
         >> var("x")
-        >> Linear::new(gaussian_matrix(6, 3, 1)).unwrap()
+        >> linear(6, 3, 1)
         >> var("y"))
     .build()
     .unwrap();
@@ -224,18 +211,13 @@ fn public_types_cross_threads() {
 fn a_matrix_of_zeros_says_nothing() {
     for scale in [0.0, 1e-200] {
         let w = Matrix::from_fn(2, 2, |i, j| if i == j { scale } else { 0.0 }).unwrap();
-        let model = source(GaussianPrior::new(0.5, 2.0).unwrap().iid(2))
-            >> var("x")
-            >> Linear::new(w).unwrap()
-            >> var("z")
-            >> GaussianNoise::new(0.1).unwrap()
-            >> var("y");
+        let model = glm(
+            GaussianPrior::new(0.5, 2.0).unwrap().iid(2),
+            Linear::new(w).unwrap(),
+            GaussianNoise::new(0.1).unwrap(),
+        );
         let observed = model.build().unwrap().condition("y", &[0.1, 0.2]).unwrap();
-        let report = ExpectationPropagation
-            .on(&observed)
-            .unwrap()
-            .run(&mut ())
-            .unwrap();
+        let report = infer(&observed);
         assert!(report.termination.is_converged(), "{}", report.termination);
         assert!((report.mean("x").unwrap()[1] - 0.5).abs() < 1e-12);
         assert!((report.variance("x").unwrap() - 2.0).abs() < 1e-12);

@@ -88,11 +88,7 @@ fn noisy_starts_depend_on_the_seed_alone() {
 #[test]
 fn warm_starts_continue() {
     let (model, _) = regression(200, 3);
-    let cold = ExpectationPropagation
-        .on(&model)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let cold = infer(&model);
     let first = ExpectationPropagation
         .on(&model)
         .unwrap()
@@ -130,11 +126,7 @@ fn warm_starts_continue() {
 
 #[test]
 fn a_warm_start_of_another_size_is_refused() {
-    let three = ExpectationPropagation
-        .on(&noisy(3))
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let three = infer(&noisy(3));
     let two = noisy(2);
     let engine = ExpectationPropagation.on(&two).unwrap().warm_start(&three);
     let text = engine.run(&mut ()).unwrap_err().to_string();

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::common;
-use treeamp::algorithms::{Restarts, Start, near, push, spectral_estimate};
+use crate::common::{self, glm};
+use treeamp::algorithms::{RestartReport, Restarts, Start, near, push, spectral_estimate};
 use treeamp::metrics::{mse_up_to_phase, mse_up_to_sign};
 use treeamp::operator::{ComplexDense, Dense, LinearOperator};
 use treeamp::prelude::*;
@@ -13,12 +13,11 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 /// Real phase retrieval of a signal with mean zero.
 fn retrieval(n: usize, m: usize, seed: u64) -> (Tree, Vec<f64>, Vec<f64>, Dense) {
     let w = common::gaussian_matrix(m, n, seed);
-    let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
-        >> var("x")
-        >> Linear::new(w.clone()).unwrap()
-        >> var("z")
-        >> PiecewiseLinear::abs()
-        >> var("y");
+    let model = glm(
+        GaussianPrior::new(0.0, 1.0).unwrap().iid(n),
+        Linear::new(w.clone()).unwrap(),
+        PiecewiseLinear::abs(),
+    );
     let model = model.build().unwrap();
     let sample = model.sample(seed).unwrap();
     let y = sample.get("y").unwrap().to_vec();
@@ -127,12 +126,11 @@ fn complex_starts() -> Outcome {
     };
     let w = ComplexMatrix::from_fn(m, n, entry)?;
     let operator = ComplexDense::new(w.clone());
-    let model = (source(CircularGaussian::new(0.5)?.iid(n))
-        >> var("x")
-        >> Linear::of(ComplexDense::new(w))
-        >> var("z")
-        >> Modulus
-        >> var("y"))
+    let model = glm(
+        CircularGaussian::new(0.5)?.iid(n),
+        Linear::of(ComplexDense::new(w)),
+        Modulus,
+    )
     .build()?;
     let sample = model.sample(3)?;
     let (x, y) = (sample.get("x")?.to_vec(), sample.get("y")?.to_vec());
@@ -163,12 +161,11 @@ fn complex_starts() -> Outcome {
 #[test]
 fn restarts_keep_all_fixed_points_and_the_best_first() -> Outcome {
     let (n, m) = (300, 405);
-    let model = (source(Binary::new(0.5)?.iid(n))
-        >> var("x")
-        >> Linear::new(common::gaussian_matrix(m, n, 5))?
-        >> var("z")
-        >> PiecewiseLinear::sign()
-        >> var("y"))
+    let model = glm(
+        Binary::new(0.5)?.iid(n),
+        Linear::new(common::gaussian_matrix(m, n, 5))?,
+        PiecewiseLinear::sign(),
+    )
     .build()?;
     let sample = model.sample(5)?;
     let posterior = model.condition("y", sample.get("y")?)?;
@@ -177,16 +174,7 @@ fn restarts_keep_all_fixed_points_and_the_best_first() -> Outcome {
         .pushes([1, 2])
         .from("informed", informed)
         .run()?;
-    for point in &report.fixed_points {
-        let (evidence, x) = (
-            point.posterior.log_evidence(),
-            point.posterior.variance("x")?,
-        );
-        println!("{:?}: {evidence:?}, {x:e}", point.starts);
-    }
-    for (start, run) in &report.unsettled {
-        println!("{start}: {}", run.termination);
-    }
+    print(&report)?;
     assert_eq!(report.fixed_points.len(), 2);
     let (best, other) = (&report.fixed_points[0], &report.fixed_points[1]);
     assert_eq!(best.starts, [Start::Given("informed".to_owned())]);
@@ -196,11 +184,7 @@ fn restarts_keep_all_fixed_points_and_the_best_first() -> Outcome {
     Ok(())
 }
 
-/// Global signs do not make two fixed points.
-#[test]
-fn mirror_images_are_one_fixed_point() -> Outcome {
-    let (posterior, x, _, _) = retrieval(200, 500, 1);
-    let report = Restarts::new(&posterior).plain().pushes(0..4).run()?;
+fn print(report: &RestartReport) -> Outcome {
     for point in &report.fixed_points {
         let (evidence, x) = (
             point.posterior.log_evidence(),
@@ -211,6 +195,15 @@ fn mirror_images_are_one_fixed_point() -> Outcome {
     for (start, run) in &report.unsettled {
         println!("{start}: {}", run.termination);
     }
+    Ok(())
+}
+
+/// Global signs do not make two fixed points.
+#[test]
+fn mirror_images_are_one_fixed_point() -> Outcome {
+    let (posterior, x, _, _) = retrieval(200, 500, 1);
+    let report = Restarts::new(&posterior).plain().pushes(0..4).run()?;
+    print(&report)?;
     let starts: Vec<usize> = report.fixed_points.iter().map(|f| f.starts.len()).collect();
     assert_eq!(report.fixed_points.len(), 2, "{starts:?}");
     assert!(mse_up_to_sign(report.best()?.mean("x")?, &x)? < 1e-8);

@@ -1,6 +1,7 @@
 //! Penalties: their proximal maps against their definition and reference values, and what they refuse.
 
-use crate::common::{self, normals, oracle};
+use crate::common::oracle::floats;
+use crate::common::{self, chain, infer, normals, oracle, seen};
 use treeamp::belief::Moments;
 use treeamp::factor::Incoming;
 use treeamp::prelude::*;
@@ -135,16 +136,10 @@ fn reference_values_of_both_norms() {
     }
     assert!(seen > 0);
     for record in file["MAP_L21NormPrior"].as_array().unwrap() {
-        let rows = |x: &serde_json::Value| -> Vec<f64> {
-            let rows = x.as_array().unwrap().iter();
-            rows.flat_map(|r| r.as_array().unwrap())
-                .map(|x| x.as_f64().unwrap())
-                .collect()
-        };
         let (b, r, v) = (
-            rows(&record["bx"]),
-            rows(&record["truth"]["r"]),
-            rows(&record["truth"]["v"]),
+            floats(&record["bx"]),
+            floats(&record["truth"]["r"]),
+            floats(&record["truth"]["v"]),
         );
         let d = usize::try_from(record["d"].as_u64().unwrap()).unwrap();
         let (a, strength) = (
@@ -343,19 +338,12 @@ fn a_penalty_of_ones_own_starts_cold() {
     let w = common::gaussian_matrix(30, 20, 1);
     let y = normals(30, 2);
     let tree = |prior: Box<dyn Fn() -> Fragment>| {
-        let like = GaussianLikelihood::new(0.5)
-            .unwrap()
-            .observed(y.clone())
-            .unwrap();
-        let model = prior() >> var("x") >> Linear::new(w.clone()).unwrap() >> var("z") >> like;
+        let like = seen(0.5, &y);
+        let model = chain(prior(), Linear::new(w.clone()).unwrap(), like);
         model.build().unwrap()
     };
     let mean = |tree: &Tree| {
-        let report = ExpectationPropagation
-            .on(tree)
-            .unwrap()
-            .run(&mut ())
-            .unwrap();
+        let report = infer(tree);
         assert!(report.termination.is_converged(), "{}", report.termination);
         report.mean("x").unwrap().to_vec()
     };

@@ -1,6 +1,6 @@
 //! How close minimisers and objectives come where columns are nearly alike, or singular values spread over many orders.
 
-use crate::common::{self, conditioned_matrix, gaussian_matrix, normals, relative_gap};
+use crate::common::{self, conditioned_matrix, gaussian_matrix, glm, infer, normals, relative_gap};
 use faer::Mat;
 use faer::linalg::solvers::Solve;
 use treeamp::operator::Boundary;
@@ -22,13 +22,26 @@ fn observed(w: &Matrix, period: usize, noise: f64, seeds: (u64, u64)) -> Vec<f64
 
 fn lasso(strength: f64, w: &Matrix, delta: f64, y: &[f64]) -> Tree {
     let noise = GaussianNoise::new(delta).unwrap();
-    let model = source(L1::new(strength).unwrap().iid(w.cols()))
-        >> var("x")
-        >> Linear::new(w.clone()).unwrap()
-        >> var("z")
-        >> noise
-        >> var("y");
+    let model = glm(
+        L1::new(strength).unwrap().iid(w.cols()),
+        Linear::new(w.clone()).unwrap(),
+        noise,
+    );
     model.build().unwrap().condition("y", y).unwrap()
+}
+
+/// How far the minimiser of a lasso is from that of its active set, with the automatic fallback and with a forced one.
+fn lasso_gaps(strength: f64, w: &Matrix, delta: f64, y: &[f64]) -> [(Fallback, f64); 2] {
+    let tree = lasso(strength, w, delta, y);
+    [Fallback::Automatic, Fallback::Forced].map(|fallback| {
+        let engine = MaximumAPosteriori.on(&tree).unwrap().fallback(fallback);
+        let solution = engine.run(&mut ()).unwrap().solution(&tree).unwrap();
+        let x = solution.place("x").unwrap();
+        (
+            fallback,
+            relative_gap(x, &by_active_set(w, y, delta * strength, x)),
+        )
+    })
 }
 
 /// The minimiser of a lasso by its active set, from a guess, until every slope is right to 1e-9 of the strength.
@@ -110,12 +123,7 @@ fn lassos_with_columns_nearly_alike_are_solved_to_scale() {
         let scale = (n as f64 / m as f64).sqrt();
         let w = Matrix::from_fn(m, n, |i, j| scale * rows[i][j]).unwrap();
         let y = observed(&w, 8, 0.1, (seed + 7, seed + 9));
-        let tree = lasso(strength, &w, delta, &y);
-        for fallback in [Fallback::Automatic, Fallback::Forced] {
-            let engine = MaximumAPosteriori.on(&tree).unwrap().fallback(fallback);
-            let solution = engine.run(&mut ()).unwrap().solution(&tree).unwrap();
-            let x = solution.place("x").unwrap();
-            let gap = relative_gap(x, &by_active_set(&w, &y, delta * strength, x));
+        for (fallback, gap) in lasso_gaps(strength, &w, delta, &y) {
             let what = format!("{rho}, {m} x {n}, seed {seed}, {strength}, {delta} {fallback:?}");
             assert!(gap < 1e-6, "{what}: {gap:e}");
         }
@@ -139,12 +147,7 @@ fn lassos_with_columns_of_six_decades_are_solved_to_scale() {
         let y = normals(m, seed + 9000);
         let slope = |j: usize| (0..m).map(|i| w.get(i, j) * y[i]).sum::<f64>().abs() / delta;
         let strength = fraction * (0..n).map(slope).fold(0.0, f64::max);
-        let tree = lasso(strength, &w, delta, &y);
-        for fallback in [Fallback::Automatic, Fallback::Forced] {
-            let engine = MaximumAPosteriori.on(&tree).unwrap().fallback(fallback);
-            let solution = engine.run(&mut ()).unwrap().solution(&tree).unwrap();
-            let x = solution.place("x").unwrap();
-            let gap = relative_gap(x, &by_active_set(&w, &y, delta * strength, x));
+        for (fallback, gap) in lasso_gaps(strength, &w, delta, &y) {
             assert!(gap < 1e-6, "{m} x {n} {fallback:?}: {gap:e}");
         }
     }
@@ -269,11 +272,7 @@ fn discrete_signals_take_a_penalty() {
             >> L1::new(strength).unwrap().at_end();
         let prior = source(Binary::new(0.5).unwrap().iid(n));
         let tree = (prior >> var("x") >> (data + smooth)).build().unwrap();
-        let report = ExpectationPropagation
-            .on(&tree)
-            .unwrap()
-            .run(&mut ())
-            .unwrap();
+        let report = infer(&tree);
         assert!(report.termination.is_converged(), "{}", report.termination);
         assert!(common::mse(report.mean("x").unwrap(), &truth) < 1e-12);
         // the energy of the penalty, 2 for each of the jumps, and what is lost without it

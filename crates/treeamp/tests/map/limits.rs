@@ -1,7 +1,7 @@
 //! Maximum a posteriori estimation at the limits of energies: least energies of zero, energies without a lower bound, and
 //! penalties that are not numbers.
 
-use crate::common::{gaussian_matrix, normals, relative_gap};
+use crate::common::{chain, gaussian_matrix, glm, normals, relative_gap};
 use treeamp::operator::Boundary;
 use treeamp::prelude::*;
 
@@ -15,7 +15,7 @@ fn times(w: &Matrix, x: &[f64]) -> Vec<f64> {
 fn regression(prior: impl Factor, w: &Matrix, delta: f64, y: &[f64]) -> Tree {
     let noise = GaussianNoise::new(delta).unwrap();
     let channel = Linear::new(w.clone()).unwrap();
-    let model = source(prior) >> var("x") >> channel >> var("z") >> noise >> var("y");
+    let model = glm(prior, channel, noise);
     model.build().unwrap().condition("y", y).unwrap()
 }
 
@@ -145,11 +145,11 @@ fn energies_without_a_lower_bound_have_no_minimiser() {
             }
         }
     }
-    let constant = source(tilt(1.0).shaped([12]))
-        >> var("x")
-        >> Gradient::with_boundary(Boundary::Periodic)
-        >> var("z")
-        >> L1::new(1.0).unwrap().at_end();
+    let constant = chain(
+        tilt(1.0).shaped([12]),
+        Gradient::with_boundary(Boundary::Periodic),
+        L1::new(1.0).unwrap().at_end(),
+    );
     falls(&constant.build().unwrap(), "tilt", "total variation");
     let upwards = source(tilt(-1.0).iid(5)) >> var("x") >> NonNegative::new().unwrap().at_end();
     falls(&upwards.build().unwrap(), "tilt", "upwards");

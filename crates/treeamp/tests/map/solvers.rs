@@ -1,7 +1,9 @@
 //! Maximum a posteriori estimation against independent solvers: lasso, non-negative least squares, boxes; pins; the
 //! objective; what it refuses.
 
-use crate::common::{self, conditioned_matrix, gaussian_matrix, normals, relative_gap};
+use crate::common::{
+    self, chain, conditioned_matrix, gaussian_matrix, glm, infer, normals, relative_gap, seen,
+};
 use treeamp::prelude::*;
 
 /// Minimisers agree to this fraction of the scale of the signal.
@@ -75,7 +77,7 @@ fn soft(strength: f64) -> impl Fn(f64, f64) -> f64 {
 fn regression(prior: impl Factor, w: &Matrix, delta: f64, y: &[f64]) -> Tree {
     let noise = GaussianNoise::new(delta).unwrap();
     let channel = Linear::new(w.clone()).unwrap();
-    let model = source(prior) >> var("x") >> channel >> var("z") >> noise >> var("y");
+    let model = glm(prior, channel, noise);
     model.build().unwrap().condition("y", y).unwrap()
 }
 
@@ -262,11 +264,7 @@ fn a_gaussian_tree_has_its_mean_as_minimiser() {
     let w = gaussian_matrix(30, 40, 1);
     let y = observed(&w, 10, 0.3);
     let tree = regression(GaussianPrior::new(0.2, 1.5).unwrap().iid(40), &w, 0.1, &y);
-    let mean = ExpectationPropagation
-        .on(&tree)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let mean = infer(&tree);
     let (x, report) = minimised(&tree, Fallback::Automatic, "ridge");
     assert!(relative_gap(&x, mean.mean("x").unwrap()) < 1e-10);
     let z = times(&w, &x);
@@ -342,17 +340,10 @@ fn a_wrong_pin_is_left() {
 fn trees_with_branches_are_minimised() {
     let (w1, w2) = (gaussian_matrix(30, 40, 1), gaussian_matrix(25, 40, 2));
     let (y1, y2) = (observed(&w1, 8, 0.1), observed(&w2, 8, 0.1));
-    let seen = |w: &Matrix, delta: f64, y: &[f64]| {
-        let law = GaussianLikelihood::new(delta).unwrap();
-        (
-            branch(Linear::new(w.clone()).unwrap()),
-            law.observed(y).unwrap(),
-        )
-    };
-    let ((a, like1), (b, like2)) = (seen(&w1, 0.1, &y1), seen(&w2, 0.2, &y2));
+    let [a, b] = [&w1, &w2].map(|w| branch(Linear::new(w.clone()).unwrap()));
     let model = source(L1::new(1.0).unwrap().iid(40))
         >> var("x")
-        >> ((a >> var("u") >> like1) + (b >> var("v") >> like2));
+        >> ((a >> var("u") >> seen(0.1, &y1)) + (b >> var("v") >> seen(0.2, &y2)));
     let tree = model.build().unwrap();
     let stacked = Matrix::from_fn(55, 40, |i, j| {
         if i < 30 {
@@ -371,10 +362,7 @@ fn trees_with_branches_are_minimised() {
         + (source(GaussianPrior::new(0.0, 0.05).unwrap().iid(40)) >> var("n"))
         >> Sum::new(2).unwrap()
         >> var("s")
-        >> GaussianLikelihood::new(0.05)
-            .unwrap()
-            .observed(y1.repeat(2)[..40].to_vec())
-            .unwrap();
+        >> seen(0.05, &y1.repeat(2)[..40]);
     let tree = sum.build().unwrap();
     let reference: Vec<f64> = y1.repeat(2)[..40]
         .iter()
@@ -387,11 +375,11 @@ fn trees_with_branches_are_minimised() {
 fn what_has_no_mode_is_listed_before_the_first_sweep() {
     let w = gaussian_matrix(6, 8, 1);
     let like = treeamp::catalog::observed(&PiecewiseLinear::sign()).unwrap();
-    let model = source(GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().iid(8))
-        >> var("x")
-        >> Linear::new(w).unwrap()
-        >> var("z")
-        >> like.observed(vec![1.0; 6]).unwrap();
+    let model = chain(
+        GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().iid(8),
+        Linear::new(w).unwrap(),
+        like.observed(vec![1.0; 6]).unwrap(),
+    );
     let tree = model.build().unwrap();
     let Err(RunError::MissingRules { missing, .. }) = MaximumAPosteriori.on(&tree) else {
         panic!("expected missing rules")
@@ -442,10 +430,7 @@ fn a_fallback_can_be_forbidden() {
 fn large_signals_have_a_mode() {
     let n = 10_000;
     let y: Vec<f64> = common::normals(n, 3);
-    let like = GaussianLikelihood::new(1.0)
-        .unwrap()
-        .observed(y.clone())
-        .unwrap();
+    let like = seen(1.0, &y);
     let model = source(L1::new(0.7).unwrap().iid(n)) >> var("x") >> like;
     let tree = model.build().unwrap();
     let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
@@ -558,10 +543,7 @@ fn the_objective_is_the_energy_at_very_low_noise() {
 /// The mode takes isotropic beliefs only, and says so before the first sweep.
 #[test]
 fn other_beliefs_are_refused() {
-    let like = GaussianLikelihood::new(1.0)
-        .unwrap()
-        .observed(vec![1.0; 5])
-        .unwrap();
+    let like = seen(1.0, &[1.0; 5]);
     let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(5)) >> var("x").full() >> like;
     let tree = model.build().unwrap();
     let refused = MaximumAPosteriori.on(&tree).unwrap_err();
@@ -575,10 +557,7 @@ fn other_beliefs_are_refused() {
 #[test]
 fn another_tree_is_refused() {
     let tree = |n: usize| {
-        let like = GaussianLikelihood::new(1.0)
-            .unwrap()
-            .observed(vec![1.0; n])
-            .unwrap();
+        let like = seen(1.0, &vec![1.0; n]);
         let model = source(L1::new(0.5).unwrap().iid(n)) >> var("x") >> like;
         model.build().unwrap()
     };

@@ -1,6 +1,6 @@
 //! Zero-temperature state evolution: the lasso, against simulations and its phase transition.
 
-use crate::common::{gaussian_matrix, mse};
+use crate::common::{chain, gaussian_matrix, glm, mse};
 use treeamp::algorithms::state_evolution::phases::{l1_threshold, l1_transition};
 use treeamp::prelude::*;
 
@@ -9,11 +9,11 @@ fn teacher(rho: f64) -> GaussBernoulli {
 }
 
 fn in_the_limit(prior: impl Factor, alpha: f64, noise: f64) -> Tree {
-    let model = source(prior)
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha).unwrap()
-        >> var("z")
-        >> GaussianLikelihood::new(noise).unwrap().unspecified();
+    let model = chain(
+        prior,
+        LinearEnsemble::gaussian(alpha).unwrap(),
+        GaussianLikelihood::new(noise).unwrap().unspecified(),
+    );
     model.build().unwrap()
 }
 
@@ -55,8 +55,7 @@ fn the_lasso_errs_as_predicted() {
                 let w = gaussian_matrix(m, n, 100 + seed);
                 let linear = || Linear::new(w.clone()).unwrap();
                 let noisy = || GaussianNoise::new(noise).unwrap();
-                let chain =
-                    |prior| prior >> var("x") >> linear() >> var("z") >> noisy() >> var("y");
+                let chain = |prior| glm(prior, linear(), noisy());
                 let model = chain(source(teacher(rho).iid(n))).build().unwrap();
                 let sample = model.sample(seed).unwrap();
                 let student = chain(source(L1::new(strength).unwrap().iid(n)))

@@ -1,7 +1,7 @@
 //! Total variation with isotropic beliefs (section 2.9): denoising and deblurring in one and two dimensions against a
 //! dual and a primal-dual method, classification, and the recorded run.
 
-use crate::common::{gaussian_matrix, mse, normals, oracle, relative_gap};
+use crate::common::{gaussian_matrix, mse, normals, oracle, relative_gap, seen};
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 use treeamp::operator::{Boundary, CircularConvolution, Filter, applied};
@@ -158,7 +158,7 @@ fn noisy(x: &[f64], noise: f64, seed: u64) -> Vec<f64> {
 }
 
 fn denoising(shape: &[usize], y: &[f64], delta: f64, strength: f64, boundary: Boundary) -> Tree {
-    let like = GaussianLikelihood::new(delta).unwrap().observed(y).unwrap();
+    let like = seen(delta, y);
     let penalty = L21::new(strength).unwrap().at_end();
     let model = source(Quadratic::free().shaped(shape))
         >> var("x")
@@ -167,7 +167,7 @@ fn denoising(shape: &[usize], y: &[f64], delta: f64, strength: f64, boundary: Bo
 }
 
 fn deblurring(shape: &[usize], y: &[f64], delta: f64, strength: f64, boundary: Boundary) -> Tree {
-    let like = GaussianLikelihood::new(delta).unwrap().observed(y).unwrap();
+    let like = seen(delta, y);
     let penalty = L21::new(strength).unwrap().at_end();
     let model = source(Quadratic::free().shaped(shape))
         >> var("x")
@@ -290,10 +290,7 @@ fn large_images_settle() {
 fn an_l1_norm_of_the_gradient_is_the_anisotropic_variant() {
     // one dimension: both are the same
     let y = noisy(&plateaus(&[64]), 0.3, 3);
-    let like = GaussianLikelihood::new(0.1)
-        .unwrap()
-        .observed(y.clone())
-        .unwrap();
+    let like = seen(0.1, &y);
     let model = source(Quadratic::free().iid(64))
         >> var("x")
         >> (branch(like) + Gradient::periodic() >> var("z") >> L1::new(1.0).unwrap().at_end());
@@ -403,10 +400,7 @@ fn the_recorded_run_has_no_lower_energy() {
         return;
     };
     let y = &file["y"].data;
-    let like = GaussianLikelihood::new(0.5)
-        .unwrap()
-        .observed(y.clone())
-        .unwrap();
+    let like = seen(0.5, y);
     let penalty = L21::new(1.0).unwrap().at_end();
     let model = source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([32, 32]))
         >> var("x")

@@ -1,11 +1,12 @@
 //! Models with complex variables: exact trees, recovery up to a phase, recorded runs, refusals.
 
 use crate::common::{
-    self, gaussian_matrix, gaussian_posterior, log_normal, normals, oracle, relative_gap,
+    self, gaussian_matrix, gaussian_posterior, log_normal, matrix_of, normals, oracle,
+    relative_gap, seen,
 };
 use faer::Mat;
 use treeamp::metrics::{mse, mse_up_to_phase};
-use treeamp::operator::{ComplexDense, ComplexOnReal, LinearOperator, Unitary, applied};
+use treeamp::operator::{ComplexDense, ComplexOnReal, LinearOperator, Unitary};
 use treeamp::prelude::*;
 
 type C = Complex<f64>;
@@ -22,17 +23,9 @@ fn complex_matrix(rows: usize, cols: usize, seed: u64) -> ComplexMatrix {
     .unwrap()
 }
 
-/// The real matrix of an operator, column by column.
+/// The real matrix of an operator.
 fn real_matrix(operator: &dyn LinearOperator) -> Mat<f64> {
-    let n = operator.input().len();
-    let columns: Vec<Vec<f64>> = (0..n)
-        .map(|j| {
-            let mut unit = vec![0.0; n];
-            unit[j] = 1.0;
-            applied(operator, &unit)
-        })
-        .collect();
-    Mat::from_fn(operator.output().len(), n, |i, j| columns[j][i])
+    matrix_of(operator).view().to_owned()
 }
 
 fn run(model: &Tree) -> Posterior {
@@ -456,13 +449,7 @@ fn factors_conform() {
         .map(|i| C::from_polar(1.0, 1.3 * f64::from(i)))
         .collect();
     check(&PhaseLikelihood.observed_elements(&phases).unwrap(), &one);
-    check(
-        &GaussianLikelihood::new(0.3)
-            .unwrap()
-            .observed(normals(10, 1))
-            .unwrap(),
-        &one,
-    );
+    check(&seen(0.3, &normals(10, 1)), &one);
     check(&GaussianNoise::new(0.3).unwrap(), &one);
     check(
         &Linear::of(ComplexDense::new(complex_matrix(4, 5, 1))),

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::common::{self, gaussian_matrix, normals};
+use crate::common::{self, gaussian_matrix, glm, infer, normals, seen};
 use treeamp::prelude::*;
 
 fn log_sum_exp(x: impl Iterator<Item = f64> + Clone) -> f64 {
@@ -30,11 +30,7 @@ fn one_discrete_factor_is_exact() {
         .build()
         .unwrap();
         let observed = model.condition("y", &y).unwrap();
-        let report = ExpectationPropagation
-            .on(&observed)
-            .unwrap()
-            .run(&mut ())
-            .unwrap();
+        let report = infer(&observed);
         let exact: f64 = y
             .iter()
             .map(|y| {
@@ -62,22 +58,12 @@ fn one_discrete_factor_is_exact() {
 #[test]
 fn a_branched_sparse_signal_is_exact() {
     let (y, t) = (normals(12, 2), normals(12, 3));
-    let like = |v: f64, y: &[f64]| {
-        GaussianLikelihood::new(v)
-            .unwrap()
-            .observed(y.to_vec())
-            .unwrap()
-    };
     let model = (source(GaussBernoulli::new(0.3, 0.5, 2.0).unwrap().iid(12))
         >> var("x")
-        >> (branch(like(0.4, &y)) + like(1.1, &t)))
+        >> (branch(seen(0.4, &y)) + seen(1.1, &t)))
     .build()
     .unwrap();
-    let report = ExpectationPropagation
-        .on(&model)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let report = infer(&model);
     let exact: f64 = y
         .iter()
         .zip(&t)
@@ -145,12 +131,11 @@ fn the_gap_to_enumeration_shrinks() {
         let seeds = 200;
         for seed in 0..seeds {
             let w = gaussian_matrix(n / 2, n, 1000 + seed);
-            let model = (source(Binary::new(0.5).unwrap().iid(n))
-                >> var("x")
-                >> Linear::new(w.clone()).unwrap()
-                >> var("z")
-                >> GaussianNoise::new(delta).unwrap()
-                >> var("y"))
+            let model = glm(
+                Binary::new(0.5).unwrap().iid(n),
+                Linear::new(w.clone()).unwrap(),
+                GaussianNoise::new(delta).unwrap(),
+            )
             .build()
             .unwrap();
             let sample = model.sample(seed).unwrap();
@@ -187,11 +172,7 @@ fn infinite_evidence_is_said() {
     .unwrap();
     let sample = model.sample(2).unwrap();
     let observed = model.condition("y", sample.get("y").unwrap()).unwrap();
-    let report = ExpectationPropagation
-        .on(&observed)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let report = infer(&observed);
     assert_eq!(
         report.termination,
         Termination::Converged {

@@ -1,8 +1,8 @@
 //! Every factor with an expectation propagation rule: derivative identities, limits, and the linear
 //! and Gaussian channels against reference values.
 
-use crate::common::{self, gaussian_matrix, normals, oracle, rotation_matrix};
-use serde_json::Value;
+use crate::common::oracle::floats;
+use crate::common::{self, gaussian_matrix, linear, normals, oracle, rotation_matrix, seen};
 use treeamp::belief::{SignalSpec, SymMatrix};
 use treeamp::factor::{Incoming, PosteriorRule};
 use treeamp::prelude::*;
@@ -45,16 +45,8 @@ fn gaussian_channels_conform() {
     let n = vec![6];
     // A is quadratic: central differences are exact up to rounding
     for rows in [4, 6, 9] {
-        check(
-            &Linear::new(gaussian_matrix(rows, 6, 1)).unwrap(),
-            &[n.clone()],
-            1e-6,
-        );
-        check(
-            &Linear::new(gaussian_matrix(rows, 6, 1)).unwrap(),
-            &[vec![6, 3]],
-            1e-6,
-        );
+        check(&linear(rows, 6, 1), &[n.clone()], 1e-6);
+        check(&linear(rows, 6, 1), &[vec![6, 3]], 1e-6);
         let deficient = Matrix::from_fn(rows, 6, |i, j| ((i + 1) * (j % 3)) as f64 * 0.2).unwrap();
         check(&Linear::new(deficient).unwrap(), &[n.clone()], 1e-6);
     }
@@ -91,14 +83,7 @@ fn separable_factors_conform() {
         1e-5,
     );
     let y = vec![0.5; 7];
-    check(
-        &GaussianLikelihood::new(0.2)
-            .unwrap()
-            .observed(y.clone())
-            .unwrap(),
-        &[n.clone()],
-        1e-6,
-    );
+    check(&seen(0.2, &y), &[n.clone()], 1e-6);
     let abs = PiecewiseLinear::abs()
         .likelihood()
         .unwrap()
@@ -121,7 +106,7 @@ fn second_moments_follow_from_the_laws() {
     assert!((ScalarChannel::second_moment(&PiecewiseLinear::abs(), 3.0) - 3.0).abs() < 1e-12);
     assert!((ScalarChannel::second_moment(&PiecewiseLinear::sign(), 3.0) - 1.0).abs() < 1e-12);
     assert!((GaussianNoise::new(0.5).unwrap().second_moment(2.0) - 2.5).abs() < 1e-15);
-    let w = Linear::new(gaussian_matrix(300, 200, 1)).unwrap();
+    let w = linear(300, 200, 1);
     assert!((w.second_moment(2.0) - 2.0).abs() < 0.1);
 }
 
@@ -179,13 +164,6 @@ fn the_linear_channel_has_a_limit_at_infinite_precision() {
 }
 
 // ---- reference values ----
-
-fn floats(value: &Value) -> Vec<f64> {
-    match value {
-        Value::Array(rows) => rows.iter().flat_map(floats).collect(),
-        other => vec![other.as_f64().unwrap()],
-    }
-}
 
 struct Truth {
     rz: Vec<f64>,

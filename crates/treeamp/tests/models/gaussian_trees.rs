@@ -57,12 +57,11 @@ fn one_dense_channel_is_exact() {
     for (rows, cols) in [(20, 30), (30, 30), (45, 30), (1, 7), (7, 1), (3, 3)] {
         for (m0, v0, delta) in [(0.0, 1.0, 0.1), (0.7, 2.0, 1e-4), (-0.3, 0.01, 10.0)] {
             let w = gaussian_matrix(rows, cols, 3);
-            let model = (source(GaussianPrior::new(m0, v0).unwrap().iid(cols))
-                >> var("x")
-                >> Linear::new(w.clone()).unwrap()
-                >> var("z")
-                >> GaussianNoise::new(delta).unwrap()
-                >> var("y"))
+            let model = glm(
+                GaussianPrior::new(m0, v0).unwrap().iid(cols),
+                Linear::new(w.clone()).unwrap(),
+                GaussianNoise::new(delta).unwrap(),
+            )
             .build()
             .unwrap();
             let sample = model.sample(5).unwrap();
@@ -100,21 +99,14 @@ fn ill_conditioned_channels_are_exact() {
             let channel = Linear::new(w.clone()).unwrap();
             assert_eq!(channel.decomposition().unwrap().is_svd(), condition > 1e3);
             let y = normals(rows, 4);
-            let model = (source(GaussianPrior::new(0.2, 1.0).unwrap().iid(cols))
-                >> var("x")
-                >> channel
-                >> var("z")
-                >> GaussianLikelihood::new(0.3)
-                    .unwrap()
-                    .observed(y.clone())
-                    .unwrap())
+            let model = chain(
+                GaussianPrior::new(0.2, 1.0).unwrap().iid(cols),
+                channel,
+                seen(0.3, &y),
+            )
             .build()
             .unwrap();
-            let report = ExpectationPropagation
-                .on(&model)
-                .unwrap()
-                .run(&mut ())
-                .unwrap();
+            let report = infer(&model);
             check(
                 &report,
                 &reference(&w, &vec![0.0; rows], &y, 0.2, 1.0, 0.3),
@@ -137,25 +129,18 @@ fn rotations_noise_bias_and_branches_are_exact() {
     let (c, y, t) = (normals(n, 4), normals(m, 5), normals(n, 6));
     let model = (source(GaussianPrior::new(0.1, 1.5).unwrap().iid(n))
         >> var("x")
-        >> (branch(
-            GaussianLikelihood::new(0.7)
-                .unwrap()
-                .observed(t.clone())
-                .unwrap(),
-        ) + (branch(Rotation::new(r1.clone()).unwrap())
-            >> var("a")
-            >> GaussianNoise::new(0.2).unwrap()
-            >> var("b")
-            >> Bias::new(c.clone()).unwrap()
-            >> var("d")
-            >> Linear::new(w.clone()).unwrap()
-            >> var("e")
-            >> Rotation::new(r2.clone()).unwrap()
-            >> var("g")
-            >> GaussianLikelihood::new(0.05)
-                .unwrap()
-                .observed(y.clone())
-                .unwrap())))
+        >> (branch(seen(0.7, &t))
+            + (branch(Rotation::new(r1.clone()).unwrap())
+                >> var("a")
+                >> GaussianNoise::new(0.2).unwrap()
+                >> var("b")
+                >> Bias::new(c.clone()).unwrap()
+                >> var("d")
+                >> Linear::new(w.clone()).unwrap()
+                >> var("e")
+                >> Rotation::new(r2.clone()).unwrap()
+                >> var("g")
+                >> seen(0.05, &y))))
     .build()
     .unwrap();
     let report = ExpectationPropagation
@@ -225,15 +210,7 @@ fn sums_and_duplicates_are_exact() {
         >> var("s")
         >> Duplicate::new(2).unwrap()
         >> (var("s1") + var("s2"))
-        >> (branch(
-            GaussianLikelihood::new(0.1)
-                .unwrap()
-                .observed(y.clone())
-                .unwrap(),
-        ) + GaussianLikelihood::new(0.4)
-            .unwrap()
-            .observed(t.clone())
-            .unwrap()))
+        >> (branch(seen(0.1, &y)) + seen(0.4, &t)))
     .build()
     .unwrap();
     let report = ExpectationPropagation
@@ -277,18 +254,14 @@ fn matrix_valued_signals_share_the_matrix() {
         let w = gaussian_matrix(m, n, 21);
         let y = normals(m * p, 22);
         let run = |y: Vec<f64>, shape: Vec<usize>| {
-            let model = (source(GaussianPrior::new(0.3, 1.0).unwrap().shaped(shape))
-                >> var("x")
-                >> Linear::new(w.clone()).unwrap()
-                >> var("z")
-                >> GaussianLikelihood::new(0.2).unwrap().observed(y).unwrap())
+            let model = chain(
+                GaussianPrior::new(0.3, 1.0).unwrap().shaped(shape),
+                Linear::new(w.clone()).unwrap(),
+                seen(0.2, &y),
+            )
             .build()
             .unwrap();
-            ExpectationPropagation
-                .on(&model)
-                .unwrap()
-                .run(&mut ())
-                .unwrap()
+            infer(&model)
         };
         let all = run(y.clone(), vec![n, p]);
         let mut evidence = 0.0;
@@ -313,21 +286,14 @@ fn noiseless_observations_are_exact() {
             let truth = normals(cols, 32);
             let mut y = vec![0.0; rows];
             w.apply(&truth, 1, &mut y);
-            let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(cols))
-                >> var("x")
-                >> Linear::new(w.clone()).unwrap()
-                >> var("z")
-                >> GaussianLikelihood::new(0.0)
-                    .unwrap()
-                    .observed(y.clone())
-                    .unwrap())
+            let model = chain(
+                GaussianPrior::new(0.0, 1.0).unwrap().iid(cols),
+                Linear::new(w.clone()).unwrap(),
+                seen(0.0, &y),
+            )
             .build()
             .unwrap();
-            let report = ExpectationPropagation
-                .on(&model)
-                .unwrap()
-                .run(&mut ())
-                .unwrap();
+            let report = infer(&model);
             assert!(report.termination.is_converged(), "{}", report.termination);
             let mean = report.mean("x").unwrap();
             // the data themselves are only known to a rounding of W x
@@ -389,11 +355,7 @@ fn the_output_of_a_linear_channel_can_be_observed() {
     .build()
     .unwrap();
     let sample = model.sample(1).unwrap();
-    let report = ExpectationPropagation
-        .on(&model.condition("y", sample.get("y").unwrap()).unwrap())
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let report = infer(&model.condition("y", sample.get("y").unwrap()).unwrap());
     assert!(relative_gap(report.mean("y").unwrap(), sample.get("y").unwrap()) < 1e-15);
     assert!((report.variance("x").unwrap() - 5.0 / 9.0).abs() < 1e-12);
 }
@@ -421,17 +383,10 @@ fn two_dense_channels_are_an_approximation() {
         >> var("h")
         >> Linear::new(w2.clone()).unwrap()
         >> var("z")
-        >> GaussianLikelihood::new(0.01)
-            .unwrap()
-            .observed(y.clone())
-            .unwrap())
+        >> seen(0.01, &y))
     .build()
     .unwrap();
-    let report = ExpectationPropagation
-        .on(&model)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let report = infer(&model);
     let product = w2.view() * w1.view();
     let w = Matrix::new(product).unwrap();
     let exact = reference(&w, &vec![0.0; m], &y, 0.0, 1.0, 0.01);

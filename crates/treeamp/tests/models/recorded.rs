@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use crate::common::npz::Array;
-use crate::common::{self, oracle};
+use crate::common::oracle::floats;
+use crate::common::{self, chain, oracle, seen};
 use treeamp::prelude::*;
 
 type Arrays = BTreeMap<String, Array>;
@@ -75,13 +76,13 @@ fn compare(name: &str, report: &Posterior, expected: &Expected<'_>) {
 }
 
 fn glm(arrays: &Arrays, prior: impl Factor, likelihood: impl Factor) -> Tree {
-    (source(prior)
-        >> var("x")
-        >> Linear::new(matrix(&arrays["A"])).unwrap()
-        >> var("z")
-        >> likelihood)
-        .build()
-        .unwrap()
+    chain(
+        prior,
+        Linear::new(matrix(&arrays["A"])).unwrap(),
+        likelihood,
+    )
+    .build()
+    .unwrap()
 }
 
 fn sparse(rho: f64, mean: f64, n: usize) -> SeparablePrior<GaussBernoulli> {
@@ -89,10 +90,7 @@ fn sparse(rho: f64, mean: f64, n: usize) -> SeparablePrior<GaussBernoulli> {
 }
 
 fn gaussian(variance: f64, y: &Array) -> SeparableLikelihood<GaussianLikelihood> {
-    GaussianLikelihood::new(variance)
-        .unwrap()
-        .observed(y.data.clone())
-        .unwrap()
+    seen(variance, &y.data)
 }
 
 /// The likelihood of an observed activation.
@@ -110,13 +108,6 @@ fn own_records() {
     let runs = oracle::own("runs.json");
     let runs = runs.as_array().unwrap();
     assert_eq!(runs.len(), 4);
-    let floats = |v: &serde_json::Value| -> Vec<f64> {
-        v.as_array()
-            .unwrap()
-            .iter()
-            .map(|x| x.as_f64().unwrap())
-            .collect()
-    };
     for run in runs {
         let rows: Vec<Vec<f64>> = run["w"].as_array().unwrap().iter().map(floats).collect();
         let (m, n) = (rows.len(), rows[0].len());
@@ -133,9 +124,7 @@ fn own_records() {
         };
         let chain = start >> var("x") >> w >> var("z");
         let model = match output {
-            "gaussian(0.09)" => {
-                chain >> GaussianLikelihood::new(0.09).unwrap().observed(y).unwrap()
-            }
+            "gaussian(0.09)" => chain >> seen(0.09, &y),
             "sign" => {
                 chain
                     >> PiecewiseLinear::sign()

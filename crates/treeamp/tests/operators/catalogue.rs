@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{self, normals};
+use crate::common::{self, glm, matrix_of, normals};
 use treeamp::Complex;
 use treeamp::belief::SignalSpec;
 use treeamp::factor::Incoming;
@@ -13,19 +13,6 @@ use treeamp::operator::{
 };
 use treeamp::prelude::*;
 use treeamp::testing::factors::check_factor;
-
-/// The operator as a matrix, column by column.
-fn matrix_of(operator: &dyn LinearOperator) -> Matrix {
-    let (n, m) = (operator.input().len(), operator.output().len());
-    let columns: Vec<Vec<f64>> = (0..n)
-        .map(|j| {
-            let mut unit = vec![0.0; n];
-            unit[j] = 1.0;
-            applied(operator, &unit)
-        })
-        .collect();
-    Matrix::from_fn(m, n, |i, j| columns[j][i]).unwrap()
-}
 
 fn message(len: usize, precision: f64, seed: u64) -> Gaussian {
     let mut m = Gaussian::flat(&SignalSpec::real([len]));
@@ -270,12 +257,11 @@ impl treeamp::operator::LinearOperator for HalfAdjoint {
 fn a_wrong_adjoint_is_found_before_the_first_sweep() {
     use treeamp::prelude::*;
     let operator = HalfAdjoint(SignalSpec::real([5]));
-    let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(5))
-        >> var("x")
-        >> Linear::of(operator)
-        >> var("z")
-        >> GaussianNoise::new(0.1).unwrap()
-        >> var("y"))
+    let model = glm(
+        GaussianPrior::new(0.0, 1.0).unwrap().iid(5),
+        Linear::of(operator),
+        GaussianNoise::new(0.1).unwrap(),
+    )
     .build()
     .unwrap();
     let observed = model.condition("y", &[1.0; 5]).unwrap();

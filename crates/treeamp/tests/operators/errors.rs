@@ -1,5 +1,6 @@
 //! Bad input of operators: typed errors that name what was expected and what came.
 
+use crate::common::seen;
 use treeamp::Complex;
 use treeamp::belief::SignalSpec;
 use treeamp::operator::{
@@ -130,10 +131,7 @@ fn observations() {
     let error = model.condition("y", &[1.0; 3]).unwrap_err();
     says(&error, &["`y`", "3 complex values", "got 3 real ones"]);
     assert!(model.condition("y", &[1.0; 6]).is_ok());
-    let seen = GaussianLikelihood::new(0.1)
-        .unwrap()
-        .observed(vec![1.0; 3])
-        .unwrap();
+    let seen = seen(0.1, &[1.0; 3]);
     let error = (signal() >> seen).build().unwrap_err();
     says(&error, &["complex"]);
     let real = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(3)) >> var("x");

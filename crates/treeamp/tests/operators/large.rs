@@ -3,30 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::common::{self, normals};
+use super::three_taps;
+use crate::common::{self, chain, infer, normals};
 use treeamp::belief::SignalSpec;
 use treeamp::catalog::channels::IterativeOptions;
 use treeamp::operator::{
-    CircularConvolution, Composition, Filter, LinearOperator, MatrixFree, SparseMatrix, applied,
+    CircularConvolution, Composition, Filter, LinearOperator, SparseMatrix, applied,
 };
 use treeamp::prelude::*;
-
-fn three_taps(line: &SignalSpec) -> MatrixFree {
-    let kernel = [0.5, -0.3, 0.2];
-    let shifted = move |z: &[f64], out: &mut [f64], sign: usize| {
-        let n = z.len();
-        for (i, o) in out.iter_mut().enumerate() {
-            *o = kernel
-                .iter()
-                .enumerate()
-                .map(|(k, h)| h * z[(i + n - sign * k + (1 - sign) * k) % n])
-                .sum();
-        }
-    };
-    let forward = move |z: &[f64], o: &mut [f64]| shifted(z, o, 1);
-    let backward = move |x: &[f64], o: &mut [f64]| shifted(x, o, 0);
-    MatrixFree::new("kernel", line, line, forward, backward).unwrap()
-}
 
 /// Above the size at which all eigenvalues are computed: circulant maps given as matrix-free ones and as
 /// compositions, against the same maps solved by transforms.
@@ -68,7 +52,7 @@ fn large_operators_agree_with_their_transforms() {
                 let seen = GaussianLikelihood::new(noise).unwrap();
                 let seen = seen.observed(normals(n, 3)).unwrap();
                 let prior = GaussianPrior::new(0.2, 1.5).unwrap().iid(n);
-                let model = source(prior) >> var("x") >> channel.clone() >> var("z") >> seen;
+                let model = chain(prior, channel.clone(), seen);
                 let model = model.build().unwrap();
                 let engine = ExpectationPropagation.on(&model).unwrap();
                 engine.run(&mut ()).unwrap()
@@ -248,11 +232,7 @@ fn a_large_sparse_matrix_agrees_with_its_band() {
         let model = (model >> channel.clone() >> var("z") >> seen)
             .build()
             .unwrap();
-        let report = ExpectationPropagation
-            .on(&model)
-            .unwrap()
-            .run(&mut ())
-            .unwrap();
+        let report = infer(&model);
         let time = started.elapsed().as_secs_f64();
         let exact = exact_posterior(&channel, &entries, &gap, [variance, *noise]);
         let means: Vec<f64> = exact.shift.iter().map(|d| mean + d).collect();

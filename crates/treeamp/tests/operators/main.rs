@@ -11,3 +11,24 @@ mod shapes;
 mod solutions;
 mod spectrum;
 mod theory;
+
+use treeamp::belief::SignalSpec;
+use treeamp::operator::MatrixFree;
+
+/// A convolution with three numbers, given as functions.
+fn three_taps(line: &SignalSpec) -> MatrixFree {
+    let kernel = [0.5, -0.3, 0.2];
+    let shifted = move |z: &[f64], out: &mut [f64], sign: usize| {
+        let n = z.len();
+        for (i, o) in out.iter_mut().enumerate() {
+            *o = kernel
+                .iter()
+                .enumerate()
+                .map(|(k, h)| h * z[(i + n - sign * k + (1 - sign) * k) % n])
+                .sum();
+        }
+    };
+    let forward = move |z: &[f64], o: &mut [f64]| shifted(z, o, 1);
+    let backward = move |x: &[f64], o: &mut [f64]| shifted(x, o, 0);
+    MatrixFree::new("kernel", line, line, forward, backward).unwrap()
+}

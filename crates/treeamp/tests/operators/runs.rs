@@ -3,7 +3,8 @@
 //! `TREEAMP_ORACLE`.
 
 use crate::common::npz::Array;
-use crate::common::{self, oracle};
+use crate::common::oracle::floats;
+use crate::common::{self, chain, infer, oracle, seen};
 use serde_json::Value;
 use treeamp::belief::{Element, Moments, SignalSpec};
 use treeamp::factor::Incoming;
@@ -13,8 +14,7 @@ use treeamp::operator::{
 use treeamp::prelude::*;
 
 fn likelihood(variance: f64, y: &Array) -> SeparableLikelihood<GaussianLikelihood> {
-    let law = GaussianLikelihood::new(variance).unwrap();
-    law.observed(y.data.clone()).unwrap()
+    seen(variance, &y.data)
 }
 
 /// Root mean square difference relative to the second.
@@ -28,21 +28,16 @@ fn deconvolution_of_an_image() {
         return;
     };
     let y = &arrays["y"];
-    let model = (source(
+    let model = chain(
         GaussianPrior::new(0.0, 1.0)
             .unwrap()
             .shaped(y.shape.clone()),
-    ) >> var("x")
-        >> Convolution::new(Filter::GaussianBlur(vec![2.0, 2.0]))
-        >> var("z")
-        >> likelihood(0.1, y))
+        Convolution::new(Filter::GaussianBlur(vec![2.0, 2.0])),
+        likelihood(0.1, y),
+    )
     .build()
     .unwrap();
-    let report = ExpectationPropagation
-        .on(&model)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let report = infer(&model);
     assert!(report.termination.is_converged(), "{}", report.termination);
     for variable in ["x", "z"] {
         let (r, v) = (
@@ -135,15 +130,7 @@ fn sparse_gradient() {
     assert!(gap(slower.mean("x").unwrap(), report.mean("x").unwrap()) < 1e-5);
 }
 
-/// All numbers of a record, row by row.
-fn floats(v: &Value) -> Vec<f64> {
-    match v {
-        Value::Array(items) => items.iter().flat_map(floats).collect(),
-        number => vec![number.as_f64().unwrap()],
-    }
-}
-
-/// The same for a signal: a complex one is recorded as all real parts, then all imaginary parts.
+/// The numbers of a signal: a complex one is recorded as all real parts, then all imaginary parts.
 fn signal(spec: &SignalSpec, v: &Value) -> Vec<f64> {
     let all = floats(v);
     if spec.element == Element::Real {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{self, normals};
+use crate::common::{self, infer, normals, seen};
 use treeamp::belief::SignalSpec;
 use treeamp::factor::Incoming;
 use treeamp::prelude::*;
@@ -102,17 +102,10 @@ fn pieces_of_a_gaussian_signal() {
     let model = ((source(prior(4)) >> var("a")) + (source(prior(3)) >> var("b"))
         >> Concatenate::new(2).unwrap()
         >> var("x")
-        >> GaussianLikelihood::new(0.5)
-            .unwrap()
-            .observed(y.clone())
-            .unwrap())
+        >> seen(0.5, &y))
     .build()
     .unwrap();
-    let report = ExpectationPropagation
-        .on(&model)
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let report = infer(&model);
     assert!(report.termination.is_converged());
     let expected: Vec<f64> = y.iter().map(|y| 0.8 * y).collect();
     assert!(common::relative_gap(report.mean("x").unwrap(), &expected) < 1e-12);

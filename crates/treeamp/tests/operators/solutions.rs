@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::common::{self, normals};
+use super::three_taps;
+use crate::common::{self, chain, glm, matrix_of, normals, seen};
 use rand::RngExt as _;
 use treeamp::belief::SignalSpec;
 use treeamp::catalog::channels::IterativeOptions;
@@ -25,18 +26,6 @@ fn sparse(rows: usize, cols: usize, per_row: usize, seed: u64) -> SparseMatrix {
     SparseMatrix::from_triplets(rows, cols, &triplets).unwrap()
 }
 
-fn matrix_of(operator: &dyn LinearOperator) -> Matrix {
-    let n = operator.input().len();
-    let columns: Vec<Vec<f64>> = (0..n)
-        .map(|j| {
-            let mut unit = vec![0.0; n];
-            unit[j] = 1.0;
-            applied(operator, &unit)
-        })
-        .collect();
-    Matrix::from_fn(operator.output().len(), n, |i, j| columns[j][i]).unwrap()
-}
-
 /// A Gaussian signal through noise: the exact posterior, by iteration and by the dense matrix. `exact` is
 /// the size up to which all eigenvalues are computed: 0 leaves everything to probes, as on operators of
 /// any size.
@@ -54,9 +43,9 @@ fn compare(name: &str, operator: impl LinearOperator, exact: usize) {
     for noise in [0.3, 1e-2, 1e-4, 1e-6] {
         let run = |channel: &Linear, shape: &[usize]| {
             let y = normals(m, 3);
-            let seen = GaussianLikelihood::new(noise).unwrap().observed(y).unwrap();
+            let seen = seen(noise, &y);
             let prior = GaussianPrior::new(0.2, 1.5).unwrap().shaped(shape.to_vec());
-            let model = source(prior) >> var("x") >> channel.clone() >> var("z") >> seen;
+            let model = chain(prior, channel.clone(), seen);
             let model = model.build().unwrap();
             let engine = ExpectationPropagation.on(&model).unwrap();
             engine.run(&mut ()).unwrap()
@@ -115,23 +104,6 @@ fn mask_of_a_blur(image: &SignalSpec) -> Composition {
     Composition::new(vec![Arc::new(blur), Arc::new(mask)]).unwrap()
 }
 
-fn matrix_free(line: &SignalSpec) -> MatrixFree {
-    let kernel = [0.5, -0.3, 0.2];
-    let shifted = move |z: &[f64], out: &mut [f64], sign: usize| {
-        let n = z.len();
-        for (i, o) in out.iter_mut().enumerate() {
-            *o = kernel
-                .iter()
-                .enumerate()
-                .map(|(k, h)| h * z[(i + n - sign * k + (1 - sign) * k) % n])
-                .sum();
-        }
-    };
-    let forward = move |z: &[f64], o: &mut [f64]| shifted(z, o, 1);
-    let backward = move |x: &[f64], o: &mut [f64]| shifted(x, o, 0);
-    MatrixFree::new("kernel", line, line, forward, backward).unwrap()
-}
-
 /// With all eigenvalues, as operators of up to 2048 numbers have them.
 #[test]
 fn iterative_solutions_agree_with_dense_ones() {
@@ -148,7 +120,7 @@ fn iterative_solutions_agree_with_dense_ones() {
     let scale = DiagonalScaling::new(&line, scales).unwrap();
     let stack = Stack::new(vec![Arc::new(sparse(200, 600, 5, 4)), Arc::new(scale)]).unwrap();
     compare("stack", stack, ALL);
-    compare("matrix-free", matrix_free(&line), ALL);
+    compare("matrix-free", three_taps(&line), ALL);
 }
 
 /// With probes alone, as larger operators are solved. The square sparse matrix has eigenvalues down to
@@ -167,7 +139,7 @@ fn estimated_variances_agree_with_dense_ones() {
     let zero = FiniteDifference::new(&image, Boundary::Zero).unwrap();
     compare("gradient, zero", zero, 0);
     compare("mask of a blur", mask_of_a_blur(&image), 0);
-    compare("matrix-free", matrix_free(&SignalSpec::real([600])), 0);
+    compare("matrix-free", three_taps(&SignalSpec::real([600])), 0);
 }
 
 /// Probes that are too few, or steps that are: the error is measured, and said.
@@ -184,9 +156,7 @@ fn inaccurate_estimates_are_errors() {
         let seen = GaussianLikelihood::new(1e-4).unwrap();
         let seen = seen.observed(normals(500, 3)).unwrap();
         let prior = GaussianPrior::new(0.2, 1.5).unwrap().iid(500);
-        let model = (source(prior) >> var("x") >> channel >> var("z") >> seen)
-            .build()
-            .unwrap();
+        let model = chain(prior, channel, seen).build().unwrap();
         let engine = ExpectationPropagation.on(&model).unwrap();
         engine.run(&mut ()).map(|_| ()).map_err(|e| e.to_string())
     };
@@ -242,12 +212,11 @@ fn an_ill_conditioned_operator_is_rescued() {
         let mut options = IterativeOptions::default();
         options.lanczos.exact = exact;
         let channel = Linear::of(Composition::new(parts).unwrap());
-        let model = (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(n))
-            >> var("x")
-            >> channel.iterative(options).unwrap()
-            >> var("z")
-            >> GaussianNoise::new(1e-8).unwrap()
-            >> var("y"))
+        let model = glm(
+            GaussianPrior::new(0.0, 1.0).unwrap().iid(n),
+            channel.iterative(options).unwrap(),
+            GaussianNoise::new(1e-8).unwrap(),
+        )
         .build()
         .unwrap();
         let y = model.sample(0).unwrap().get("y").unwrap().to_vec();
@@ -319,12 +288,9 @@ fn a_sweep_costs_at_most_four_transforms() {
             >> var("z");
         let y: Vec<f64> = normals(96, 1).iter().map(|y| y.abs()).collect();
         let tree = if likelihood {
-            chain >> GaussianLikelihood::new(0.1).unwrap().observed(y).unwrap()
+            chain >> seen(0.1, &y)
         } else {
-            chain
-                >> PiecewiseLinear::relu()
-                >> var("a")
-                >> GaussianLikelihood::new(0.1).unwrap().observed(y).unwrap()
+            chain >> PiecewiseLinear::relu() >> var("a") >> seen(0.1, &y)
         };
         tree.build().unwrap()
     };
@@ -342,7 +308,7 @@ fn a_sweep_costs_at_most_four_transforms() {
     let mask: Vec<bool> = (0..60).map(|i| (i * i) % 7 < 3).collect();
     let dft = Arc::new(SubSampledDft::new(&line, &mask).unwrap());
     let y = applied(dft.as_ref(), &normals(60, 2));
-    let likelihood = GaussianLikelihood::new(0.01).unwrap().observed(y).unwrap();
+    let likelihood = seen(0.01, &y);
     let model = (source(sparse().iid(60))
         >> var("x")
         >> Linear::shared(dft.clone())
@@ -451,14 +417,11 @@ fn failures_are_typed() {
         .iterative(options)
         .unwrap();
     let tree = |channel: Linear, noise: f64| {
-        (source(GaussianPrior::new(0.0, 1.0).unwrap().iid(300))
-            >> var("x")
-            >> channel
-            >> var("z")
-            >> GaussianLikelihood::new(noise)
-                .unwrap()
-                .observed(normals(300, 8))
-                .unwrap())
+        chain(
+            GaussianPrior::new(0.0, 1.0).unwrap().iid(300),
+            channel,
+            seen(noise, &normals(300, 8)),
+        )
         .build()
         .unwrap()
     };

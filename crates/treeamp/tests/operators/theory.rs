@@ -1,7 +1,7 @@
 //! State evolution of structured operators and shape channels: exact where everything is Gaussian,
 //! labelled and measured where it is a heuristic, and the teacher's moments of gradient trees.
 
-use crate::common;
+use crate::common::{self, infer};
 use treeamp::prelude::*;
 
 fn gaussian(shape: Vec<usize>) -> SeparablePrior<GaussianPrior> {
@@ -14,11 +14,7 @@ fn exact_on_gaussian_models(name: &str, chain: Fragment) {
         .build()
         .unwrap();
     let y = model.sample(1).unwrap().get("y").unwrap().to_vec();
-    let run = ExpectationPropagation
-        .on(&model.condition("y", &y).unwrap())
-        .unwrap()
-        .run(&mut ())
-        .unwrap();
+    let run = infer(&model.condition("y", &y).unwrap());
     let tree = model.expect("y").unwrap();
     let theory = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
     for v in tree.variables() {
@@ -100,11 +96,7 @@ fn structured_operators_are_labelled() {
         .map(|seed| {
             let truth = model.sample(seed).unwrap();
             let tree = model.condition("y", truth.get("y").unwrap()).unwrap();
-            let run = ExpectationPropagation
-                .on(&tree)
-                .unwrap()
-                .run(&mut ())
-                .unwrap();
+            let run = infer(&tree);
             common::mse(run.mean("x").unwrap(), truth.get("x").unwrap())
         })
         .collect();
@@ -251,11 +243,7 @@ fn shape_channels_are_exact() {
             let truth = model.sample(1).unwrap();
             let seen = model.condition("y", truth.get("y").unwrap()).unwrap();
             let seen = seen.condition("t", truth.get("t").unwrap()).unwrap();
-            let run = ExpectationPropagation
-                .on(&seen)
-                .unwrap()
-                .run(&mut ())
-                .unwrap();
+            let run = infer(&seen);
             let tree = model.expect("y").unwrap().expect("t").unwrap();
             let theory = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
             for v in tree.variables() {

@@ -171,7 +171,7 @@ fn taught(teacher: Fragment, student: Fragment, seed: u64) -> Case {
 }
 
 fn glm(prior: impl Factor, w: &Linear, channel: impl Factor) -> Fragment {
-    source(prior) >> var("x") >> w.clone() >> var("z") >> channel >> var("y")
+    common::glm(prior, w.clone(), channel)
 }
 
 fn regression(w: &Linear, n: usize, seed: u64) -> Case {
@@ -210,7 +210,7 @@ fn steps(shape: &[usize], seed: u64, noise: f64, jumps: impl Factor) -> Case {
         .zip(eps)
         .map(|(x, e)| x + noise.sqrt() * e)
         .collect();
-    let like = GaussianLikelihood::new(noise).unwrap().observed(y).unwrap();
+    let like = common::seen(noise, &y);
     let x = GaussianPrior::new(0.0, 1.0).unwrap().shaped(shape.to_vec());
     let model = source(x)
         >> var("x")
@@ -348,14 +348,8 @@ pub fn case(name: &str, seed: u64) -> Case {
             }
         }
         "sparse deconvolution" => {
-            let model = || {
-                source(sparse(0.05, 256))
-                    >> var("x")
-                    >> Convolution::gaussian_blur(2.0).unwrap()
-                    >> var("z")
-                    >> noise(1e-3)
-                    >> var("y")
-            };
+            let blur = || Convolution::gaussian_blur(2.0).unwrap();
+            let model = || common::glm(sparse(0.05, 256), blur(), noise(1e-3));
             taught(model(), model(), seed)
         }
         other => panic!("no model `{other}`"),

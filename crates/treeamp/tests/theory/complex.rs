@@ -1,7 +1,7 @@
 //! State evolution of complex laws: reductions, thresholds, agreement with runs. The averages of every law are checked in
 //! `tests/laws/complex.rs`, through the catalogue.
 
-use crate::common::{self, oracle};
+use crate::common::{self, infer, oracle};
 use treeamp::algorithms::state_evolution::phases::{
     Phase, Search, algorithmic_threshold, information_threshold, phase_report, weak_recovery,
 };
@@ -171,11 +171,7 @@ fn theory_matches_runs() {
         let model = (chain >> var("z") >> noise() >> var("y")).build().unwrap();
         let truth = model.sample(seed).unwrap();
         let observed = model.condition("y", truth.get("y").unwrap()).unwrap();
-        let report = ExpectationPropagation
-            .on(&observed)
-            .unwrap()
-            .run(&mut ())
-            .unwrap();
+        let report = infer(&observed);
         assert!(report.termination.is_converged());
         total += treeamp::metrics::mse(report.mean("x").unwrap(), truth.get("x").unwrap()).unwrap();
     }

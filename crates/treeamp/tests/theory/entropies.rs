@@ -2,6 +2,7 @@
 
 use std::f64::consts::{E, TAU};
 
+use crate::common::{glm, limit_glm};
 use treeamp::algorithms::state_evolution::{Start, mutual_information};
 use treeamp::belief::OverlapFields;
 use treeamp::factor::Averaged;
@@ -148,14 +149,8 @@ fn sharp_fields_have_closed_forms() {
     }
 }
 
-fn glm(prior: impl Factor, alpha: f64, output: impl Factor) -> Tree {
-    let model = source(prior)
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha).unwrap()
-        >> var("z")
-        >> output
-        >> var("y");
-    model.build().unwrap().expect("y").unwrap()
+fn limit(prior: impl Factor, alpha: f64, output: impl Factor) -> Tree {
+    limit_glm(prior, alpha, output).unwrap()
 }
 
 fn noise(delta: f64) -> GaussianNoise {
@@ -183,7 +178,7 @@ fn total(tree: &Tree) -> f64 {
 fn models_with_next_to_no_noise_are_exact() {
     for alpha in [0.4, 1.0, 1.35, 1e4] {
         for delta in [1e-2, 1e-12, 1e-14, 1e-20] {
-            let tree = glm(unit(), alpha, noise(delta));
+            let tree = limit(unit(), alpha, noise(delta));
             let spectrum = Spectrum::marchenko_pastur(alpha).unwrap();
             let exact = 0.5 * spectrum.shannon(1.0 / delta);
             // terms of size 30 α are added up
@@ -203,7 +198,7 @@ fn models_with_next_to_no_noise_are_exact() {
                 );
             }
             if alpha >= 1.0 {
-                let tree = glm(Binary::new(0.5).unwrap().limit(), alpha, noise(delta));
+                let tree = limit(Binary::new(0.5).unwrap().limit(), alpha, noise(delta));
                 let ours = total(&tree);
                 // the disorder of sharp fields is known to 1e-10
                 assert!(
@@ -219,7 +214,7 @@ fn models_with_next_to_no_noise_are_exact() {
 #[test]
 fn noiseless_outputs_have_their_differential_entropy() {
     let alpha = 0.4;
-    let tree = glm(unit(), alpha, noise(0.0));
+    let tree = limit(unit(), alpha, noise(0.0));
     let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
     let ours = evolution.information(&tree).unwrap().entropy;
     // h(Wx) = 1/2 ln det 2πe W W^T, over the positive eigenvalues
@@ -233,7 +228,7 @@ fn noiseless_outputs_have_their_differential_entropy() {
     });
     assert!((ours - exact).abs() < 1e-10, "{ours} {exact}");
     // a signal that is recovered leaves outputs without a density
-    let tree = glm(sparse(0.2), 0.9, noise(0.0));
+    let tree = limit(sparse(0.2), 0.9, noise(0.0));
     let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
     assert!(evolution.mse("x").unwrap() < 1e-12);
     let text = evolution.information(&tree).unwrap_err().to_string();
@@ -247,8 +242,7 @@ fn noiseless_outputs_have_their_differential_entropy() {
 #[test]
 fn hidden_gaussian_channels_are_exact() {
     for (inner, outer) in [(0.3, 0.1), (1e-14, 1e-20), (1e-20, 1e-14), (1e-16, 0.5)] {
-        let chain =
-            source(unit()) >> var("x") >> noise(inner) >> var("z") >> noise(outer) >> var("y");
+        let chain = glm(unit(), noise(inner), noise(outer));
         let chain = chain.build().unwrap().expect("y").unwrap();
         let about = |v: &str| mutual_information(&chain, v).unwrap().value;
         let (x, z) = (
@@ -278,7 +272,7 @@ fn hidden_gaussian_channels_are_exact() {
 fn mutual_information_belongs_to_the_true_fixed_point() {
     let ln2 = 2.0_f64.ln();
     let at = |alpha: f64| {
-        let tree = glm(
+        let tree = limit(
             Binary::new(0.5).unwrap().limit(),
             alpha,
             PiecewiseLinear::sign(),

@@ -1,5 +1,6 @@
 //! Information: I-MMSE, gradients of potentials, additivity over the tree, teacher moments.
 
+use crate::common::{glm, limit_glm};
 use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::belief::OverlapFields;
 use treeamp::factor::Averaged;
@@ -10,13 +11,7 @@ fn sparse(rho: f64) -> SeparablePrior<GaussBernoulli> {
 }
 
 fn regression(alpha: f64, delta: f64) -> Tree {
-    let model = source(sparse(0.2))
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(delta).unwrap()
-        >> var("y");
-    model.build().unwrap().expect("y").unwrap()
+    limit_glm(sparse(0.2), alpha, GaussianNoise::new(delta).unwrap()).unwrap()
 }
 
 /// $dI/d(1/\Delta) = \frac12\alpha\,\mathrm{mmse}_z$: the information grows as fast as the error allows.
@@ -125,12 +120,11 @@ fn information_about_each_variable() {
     let about_x = mutual_information(&tree, "x").unwrap().value;
     println!("I(x, z; y) = {all:.6}, I(x; y) = {about_x:.6}");
     assert!((about_x - all).abs() < 1e-3, "{about_x} {all}");
-    let chain = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())
-        >> var("x")
-        >> GaussianNoise::new(0.5).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(0.1).unwrap()
-        >> var("y");
+    let chain = glm(
+        GaussianPrior::new(0.0, 1.0).unwrap().limit(),
+        GaussianNoise::new(0.5).unwrap(),
+        GaussianNoise::new(0.1).unwrap(),
+    );
     let chain = chain.build().unwrap().expect("y").unwrap();
     let exact = |signal: f64, noise: f64| 0.5 * (1.0 + signal / noise).ln();
     let about = |v: &str| mutual_information(&chain, v).unwrap().value;
@@ -148,13 +142,7 @@ fn information_about_each_variable() {
 
 #[test]
 fn noiseless_outputs_have_no_mutual_information() {
-    let model = source(sparse(0.2))
-        >> var("x")
-        >> LinearEnsemble::gaussian(0.5).unwrap()
-        >> var("z")
-        >> PiecewiseLinear::relu()
-        >> var("y");
-    let tree = model.build().unwrap().expect("y").unwrap();
+    let tree = limit_glm(sparse(0.2), 0.5, PiecewiseLinear::relu()).unwrap();
     let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
     let information = evolution.information(&tree).unwrap();
     assert!(information.entropy.is_finite());
@@ -169,13 +157,12 @@ fn noiseless_outputs_have_no_mutual_information() {
 #[test]
 fn gaussian_models_are_exact() {
     for alpha in [0.4, 1.0, 2.5] {
-        let model = source(GaussianPrior::new(0.0, 2.0).unwrap().limit())
-            >> var("x")
-            >> LinearEnsemble::gaussian(alpha).unwrap()
-            >> var("z")
-            >> GaussianNoise::new(0.1).unwrap()
-            >> var("y");
-        let tree = model.build().unwrap().expect("y").unwrap();
+        let tree = limit_glm(
+            GaussianPrior::new(0.0, 2.0).unwrap().limit(),
+            alpha,
+            GaussianNoise::new(0.1).unwrap(),
+        )
+        .unwrap();
         let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
         let spectrum = Spectrum::marchenko_pastur(alpha).unwrap();
         let exact = 0.5 * spectrum.shannon(2.0 / 0.1);
@@ -331,13 +318,7 @@ fn starts_and_points_that_make_no_sense_are_refused() {
 #[test]
 fn signals_of_any_size_have_a_fixed_point() {
     let run = |prior: Fragment, noise: f64| {
-        let model = prior
-            >> var("x")
-            >> LinearEnsemble::gaussian(1.5).unwrap()
-            >> var("z")
-            >> GaussianNoise::new(noise).unwrap()
-            >> var("y");
-        let tree = model.build().unwrap().expect("y").unwrap();
+        let tree = limit_glm(prior, 1.5, GaussianNoise::new(noise).unwrap()).unwrap();
         let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
         let information = evolution.information(&tree).unwrap();
         let information = information.mutual_information().unwrap();
@@ -423,13 +404,7 @@ fn gibbs_potentials_are_dual() {
 #[test]
 fn wrong_students_pay_a_divergence() {
     let tree = |rho: f64, delta: f64| {
-        let model = source(sparse(rho))
-            >> var("x")
-            >> LinearEnsemble::gaussian(0.8).unwrap()
-            >> var("z")
-            >> GaussianNoise::new(delta).unwrap()
-            >> var("y");
-        model.build().unwrap().expect("y").unwrap()
+        limit_glm(sparse(rho), 0.8, GaussianNoise::new(delta).unwrap()).unwrap()
     };
     let teacher = tree(0.1, 0.05);
     let entropy = StateEvolution::new(&teacher)

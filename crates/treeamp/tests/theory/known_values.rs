@@ -1,5 +1,6 @@
 //! State evolution: fixed points, thresholds and information against known values.
 
+use crate::common::{glm, limit_glm};
 use treeamp::algorithms::state_evolution::phases::{
     Family, FixedPoints, Phase, Search, algorithmic_threshold, information_threshold,
     informed_threshold, noiseless_linear_threshold, phase_report, phase_report_at, weak_recovery,
@@ -10,23 +11,13 @@ fn sparse(rho: f64) -> SeparablePrior<GaussBernoulli> {
     GaussBernoulli::new(rho, 0.0, 1.0).unwrap().limit()
 }
 
-fn glm(prior: impl Factor, alpha: f64, output: impl Factor) -> Result<Tree, RunError> {
-    let model = source(prior)
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha)?
-        >> var("z")
-        >> output
-        >> var("y");
-    Ok(model.build()?.expect("y")?)
-}
-
 fn noise(delta: f64) -> GaussianNoise {
     GaussianNoise::new(delta).unwrap()
 }
 
 #[test]
 fn sparse_regression_has_its_fixed_point() {
-    let tree = glm(sparse(0.05), 0.2, noise(0.01)).unwrap();
+    let tree = limit_glm(sparse(0.05), 0.2, noise(0.01)).unwrap();
     let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
     println!(
         "{} sweeps, {:?}",
@@ -57,7 +48,7 @@ fn noiseless_compressed_sensing_thresholds() {
 #[test]
 fn perceptron_thresholds() {
     let family = |alpha: f64| {
-        glm(
+        limit_glm(
             Binary::new(0.5).unwrap().limit(),
             alpha,
             PiecewiseLinear::sign(),
@@ -84,7 +75,7 @@ fn perceptron_thresholds() {
 /// The density above which noiseless compressed sensing at a ratio of 0.8 fails: a parameter that makes the model harder.
 #[test]
 fn thresholds_of_a_density() {
-    let family = |rho: f64| glm(sparse(rho), 0.8, GaussianNoise::new(0.0)?);
+    let family = |rho: f64| limit_glm(sparse(rho), 0.8, GaussianNoise::new(0.0)?);
     let search = Search::between(0.05, 0.95);
     let algorithmic = algorithmic_threshold(&family, "x", search).unwrap();
     // at that density the ratio above which it is easy is 0.8
@@ -105,18 +96,18 @@ fn weak_recovery_says_why_there_is_none() {
         error.to_string()
     };
     let binary = || Binary::new(0.5).unwrap().limit();
-    let odd = text(&|alpha| glm(binary(), alpha, PiecewiseLinear::sign()));
+    let odd = text(&|alpha| limit_glm(binary(), alpha, PiecewiseLinear::sign()));
     assert!(
         odd.contains("weak-recovery transition is not defined"),
         "{odd}"
     );
     assert!(odd.contains("is not even in `z`"), "{odd}");
     let biased = || GaussBernoulli::new(0.6, 0.01, 1.0).unwrap().limit();
-    let mean = text(&|alpha| glm(biased(), alpha, PiecewiseLinear::abs()));
+    let mean = text(&|alpha| limit_glm(biased(), alpha, PiecewiseLinear::abs()));
     assert!(mean.contains("`x` has a mean under its prior"), "{mean}");
     assert!(!mean.contains("not even"), "{mean}");
     // even output, no mean: there is one, above this range
-    let none = text(&|alpha| glm(binary(), 0.1 * alpha, PiecewiseLinear::abs()));
+    let none = text(&|alpha| limit_glm(binary(), 0.1 * alpha, PiecewiseLinear::abs()));
     assert!(none.contains("above the range"), "{none}");
 }
 
@@ -125,7 +116,7 @@ fn weak_recovery_says_why_there_is_none() {
 fn no_informed_threshold() {
     let family = |alpha: f64| {
         let prior = GaussianPrior::new(0.0, 1.0).unwrap().limit();
-        glm(prior, alpha, GaussianNoise::new(0.1).unwrap())
+        limit_glm(prior, alpha, GaussianNoise::new(0.1).unwrap())
     };
     let search = Search::between(0.2, 3.0).tolerance(1e-2);
     let error = informed_threshold(&family, "x", search).unwrap_err();
@@ -139,14 +130,9 @@ fn no_informed_threshold() {
 fn thresholds_without_iteration_are_sharp() {
     let rho = 0.5;
     let exact = noiseless_linear_threshold(&sparse(rho)).unwrap();
-    let iid = |alpha: f64| glm(sparse(rho), alpha, noise(0.0));
+    let iid = |alpha: f64| limit_glm(sparse(rho), alpha, noise(0.0));
     let orthogonal = |alpha: f64| -> Result<Tree, RunError> {
-        let model = source(sparse(rho))
-            >> var("x")
-            >> LinearEnsemble::orthogonal(alpha)?
-            >> var("z")
-            >> noise(0.0)
-            >> var("y");
+        let model = glm(sparse(rho), LinearEnsemble::orthogonal(alpha)?, noise(0.0));
         Ok(model.build()?.expect("y")?)
     };
     let search = Search::between(0.05, 0.95).tolerance(1e-8);
@@ -164,12 +150,12 @@ fn thresholds_without_iteration_are_sharp() {
         assert_eq!(phase(exact + 0.01), Phase::Easy);
     }
     // ReLU: half the outputs are numbers, the others signs
-    let relu = |alpha: f64| glm(sparse(rho), alpha, PiecewiseLinear::relu());
+    let relu = |alpha: f64| limit_glm(sparse(rho), alpha, PiecewiseLinear::relu());
     let search = Search::between(0.1, 3.0).tolerance(1e-8);
     let information = information_threshold(&relu, "x", search).unwrap();
     assert!((information - 2.0 * rho).abs() < 1e-8, "{information}");
     let gaussian = || GaussianPrior::new(0.0, 1.0).unwrap().limit();
-    let abs = |alpha: f64| glm(gaussian(), alpha, PiecewiseLinear::abs());
+    let abs = |alpha: f64| limit_glm(gaussian(), alpha, PiecewiseLinear::abs());
     let weak = weak_recovery(&abs, "x", search).unwrap();
     // averages are good to 1e-9, and the growth with them
     assert!((weak - 0.5).abs() < 2e-8, "{weak}");
@@ -179,14 +165,13 @@ fn thresholds_without_iteration_are_sharp() {
 /// formula.
 #[test]
 fn noisy_transitions_agree_with_iteration() {
-    let iid = |alpha: f64| glm(sparse(0.25), alpha, noise(1e-6));
+    let iid = |alpha: f64| limit_glm(sparse(0.25), alpha, noise(1e-6));
     let orthogonal = |alpha: f64| -> Result<Tree, RunError> {
-        let model = source(sparse(0.25))
-            >> var("x")
-            >> LinearEnsemble::orthogonal(alpha)?
-            >> var("z")
-            >> noise(1e-6)
-            >> var("y");
+        let model = glm(
+            sparse(0.25),
+            LinearEnsemble::orthogonal(alpha)?,
+            noise(1e-6),
+        );
         Ok(model.build()?.expect("y")?)
     };
     // iterated for the second, whose threshold is a little lower
@@ -210,11 +195,11 @@ fn noisy_transitions_agree_with_iteration() {
 /// Options of the fixed points are the user's.
 #[test]
 fn phases_take_options() {
-    let tree = glm(sparse(0.25), 0.35, noise(1e-6)).unwrap();
+    let tree = limit_glm(sparse(0.25), 0.35, noise(1e-6)).unwrap();
     let points = FixedPoints::default();
     let short = phase_report_at(&tree, "x", &points.max_sweeps(2)).unwrap_err();
     assert!(matches!(short, RunError::NotReached { .. }), "{short}");
-    let family = |alpha: f64| glm(sparse(0.25), alpha, noise(1e-6));
+    let family = |alpha: f64| limit_glm(sparse(0.25), alpha, noise(1e-6));
     let search = Search::between(0.2, 0.6).max_sweeps(2);
     let short = information_threshold(&family, "x", search).unwrap_err();
     assert!(matches!(short, RunError::NotReached { .. }), "{short}");
@@ -242,7 +227,7 @@ fn phases_take_options() {
 /// Noiseless measurements of a sparse signal: as many as non-zeros suffice in principle.
 #[test]
 fn compressed_sensing_phases() {
-    let family = |alpha: f64| glm(sparse(0.25), alpha, noise(0.0));
+    let family = |alpha: f64| limit_glm(sparse(0.25), alpha, noise(0.0));
     let search = Search::between(0.1, 0.6).tolerance(1e-3);
     let information = information_threshold(&family, "x", search).unwrap();
     assert!((information - 0.25).abs() < 1e-3, "{information}");
@@ -261,7 +246,7 @@ fn compressed_sensing_phases() {
 #[test]
 fn phase_retrieval_weak_recovery() {
     let prior = || GaussianPrior::new(0.0, 1.0).unwrap().limit();
-    let family = |alpha: f64| glm(prior(), alpha, PiecewiseLinear::abs());
+    let family = |alpha: f64| limit_glm(prior(), alpha, PiecewiseLinear::abs());
     let search = Search::between(0.3, 0.8).tolerance(1e-3);
     let weak = weak_recovery(&family, "x", search).unwrap();
     assert!((weak - 0.5).abs() < 1e-3, "{weak}");
@@ -279,7 +264,7 @@ fn phase_retrieval_weak_recovery() {
 #[test]
 fn phase_retrieval_algorithmic_threshold() {
     let prior = || GaussianPrior::new(0.0, 1.0).unwrap().limit();
-    let family = |alpha: f64| glm(prior(), alpha, PiecewiseLinear::abs());
+    let family = |alpha: f64| limit_glm(prior(), alpha, PiecewiseLinear::abs());
     let search = Search::between(0.6, 1.5).tolerance(1e-8);
     let algorithmic = algorithmic_threshold(&family, "x", search).unwrap();
     println!("phase retrieval: algorithmic {algorithmic:.8}");
@@ -290,13 +275,11 @@ fn phase_retrieval_algorithmic_threshold() {
 #[test]
 fn continuous_transitions_have_a_threshold() {
     let family = |alpha: f64| -> Result<Tree, RunError> {
-        let model = source(GaussianPrior::new(0.0, 1.0)?.limit())
-            >> var("x")
-            >> LinearEnsemble::gaussian(alpha)?
-            >> var("z")
-            >> PiecewiseLinear::relu()
-            >> var("y");
-        Ok(model.build()?.expect("y")?)
+        limit_glm(
+            GaussianPrior::new(0.0, 1.0)?.limit(),
+            alpha,
+            PiecewiseLinear::relu(),
+        )
     };
     // half of the outputs are zero
     let found = algorithmic_threshold(&family, "x", Search::between(0.3, 6.0)).unwrap();

@@ -1,5 +1,6 @@
 //! The free entropy against the error of a signal.
 
+use crate::common::limit_glm;
 use treeamp::algorithms::state_evolution::phases::phase_report;
 use treeamp::algorithms::state_evolution::{Place, landscape};
 use treeamp::prelude::*;
@@ -10,14 +11,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 /// entropies; its slope has the sign of (what the rest answers) - (what the prior is told).
 #[test]
 fn a_landscape_has_its_maxima_at_the_fixed_points() -> Outcome {
-    let tree = (source(Binary::new(0.5)?.limit())
-        >> var("x")
-        >> LinearEnsemble::gaussian(1.35)?
-        >> var("z")
-        >> PiecewiseLinear::sign()
-        >> var("y"))
-    .build()?
-    .expect("y")?;
+    let tree = limit_glm(Binary::new(0.5)?.limit(), 1.35, PiecewiseLinear::sign())?;
     let places = landscape(&tree, "x", 200)?;
     let report = phase_report(&tree, "x")?;
     // the uninformed fixed point: an inner maximum
@@ -57,14 +51,11 @@ fn a_landscape_has_its_maxima_at_the_fixed_points() -> Outcome {
 
 #[test]
 fn a_landscape_is_refused_where_there_is_none() -> Outcome {
-    let tree = (source(GaussianPrior::new(0.0, 1.0)?.limit())
-        >> var("x")
-        >> LinearEnsemble::gaussian(0.8)?
-        >> var("z")
-        >> GaussianNoise::new(0.1)?
-        >> var("y"))
-    .build()?
-    .expect("y")?;
+    let tree = limit_glm(
+        GaussianPrior::new(0.0, 1.0)?.limit(),
+        0.8,
+        GaussianNoise::new(0.1)?,
+    )?;
     assert!(matches!(
         landscape(&tree, "x", 1),
         Err(RunError::Option {

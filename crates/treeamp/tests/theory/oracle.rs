@@ -3,21 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::oracle;
+use crate::common::{limit_glm, oracle};
 use serde_json::Value;
 use treeamp::algorithms::state_evolution::BayesOptimal;
 use treeamp::math::quadrature::rule16;
 use treeamp::math::special::log_normal_cdf;
 use treeamp::prelude::*;
 
-fn glm(prior: Fragment, alpha: f64, output: Fragment) -> Tree {
-    let model = prior
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha).unwrap()
-        >> var("z")
-        >> output
-        >> var("y");
-    model.build().unwrap().expect("y").unwrap()
+fn limit(prior: Fragment, alpha: f64, output: Fragment) -> Tree {
+    limit_glm(prior, alpha, output).unwrap()
 }
 
 fn sparse(rho: f64, mean: f64) -> Fragment {
@@ -80,7 +74,7 @@ fn recorded_fixed_points() {
             record["alpha"].as_f64().unwrap(),
             record["a0"].as_f64().unwrap(),
         );
-        let tree = glm(prior, alpha, output);
+        let tree = limit(prior, alpha, output);
         let theory = StateEvolution::new(&tree)
             .unwrap()
             .tolerance(1e-11)
@@ -346,13 +340,13 @@ fn published_curves() {
             }
             let alpha = number(row, "alpha");
             let tree = if file.starts_with("perceptron") {
-                glm(
+                limit(
                     binary(number(row, "p_pos")),
                     alpha,
                     source(PiecewiseLinear::sign()),
                 )
             } else {
-                glm(sparse(number(row, "prior_rho"), 0.0), alpha, noise(1e-11))
+                limit(sparse(number(row, "prior_rho"), 0.0), alpha, noise(1e-11))
             };
             let evolution = after(&tree, number(row, "n_iter"));
             let (v, theirs) = (evolution.variance("x").unwrap(), number(row, "v"));
@@ -394,7 +388,7 @@ fn published_curves() {
         }
         let alpha = number(row, "alpha");
         let prior = sparse(number(row, "prior_rho"), number(row, "prior_mean"));
-        let tree = glm(prior, alpha, source(PiecewiseLinear::relu()));
+        let tree = limit(prior, alpha, source(PiecewiseLinear::relu()));
         let evolution = after(&tree, number(row, "n_iter"));
         let (v, theirs) = (evolution.variance(&row["x_id"]).unwrap(), number(row, "v"));
         worst = worst.max((v - theirs).abs());

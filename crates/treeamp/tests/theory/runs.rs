@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{self, gaussian_matrix, mse};
+use crate::common::{self, gaussian_matrix, glm, limit_glm, mse};
 use treeamp::algorithms::push;
 use treeamp::algorithms::state_evolution::BayesOptimal;
 use treeamp::metrics::mse_up_to_sign;
@@ -33,13 +33,7 @@ fn from_an_overlap<P: IidLaw>(name: &str, alpha: f64, law: P, output: &Piecewise
         }])
     };
     let output_of = |tree: &Tree| tree.factors().last().unwrap().name.clone();
-    let limit = source(law.clone().limit())
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha).unwrap()
-        >> var("z")
-        >> output.clone()
-        >> var("y");
-    let limit = limit.build().unwrap().expect("y").unwrap();
+    let limit = limit_glm(law.clone().limit(), alpha, output.clone()).unwrap();
     let symmetric = StateEvolution::new(&limit).unwrap().fixed_point().unwrap();
     let o = symmetric.overlaps("x").unwrap();
     assert!(o.m < 1e-12 * o.tau0, "{name}: {o:?}");
@@ -49,12 +43,7 @@ fn from_an_overlap<P: IidLaw>(name: &str, alpha: f64, law: P, output: &Piecewise
         .map(|seed| {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let rows = (alpha * n as f64).round() as usize;
-            let model = source(law.clone().iid(n))
-                >> var("x")
-                >> linear(rows, n, seed)
-                >> var("z")
-                >> output.clone()
-                >> var("y");
+            let model = glm(law.clone().iid(n), linear(rows, n, seed), output.clone());
             let model = model.build().unwrap();
             let truth = model.sample(seed).unwrap();
             let noise = common::normals(rows, 31_000 + seed);
@@ -92,13 +81,7 @@ fn symmetric_signals_from_an_overlap() {
 #[test]
 fn a_binary_signal_behind_a_door() {
     let door = || PiecewiseLinear::symmetric_door(0.6745).unwrap();
-    let limit = source(Binary::new(0.5).unwrap().limit())
-        >> var("x")
-        >> LinearEnsemble::gaussian(3.0).unwrap()
-        >> var("z")
-        >> door()
-        >> var("y");
-    let limit = limit.build().unwrap().expect("y").unwrap();
+    let limit = limit_glm(Binary::new(0.5).unwrap().limit(), 3.0, door()).unwrap();
     for m_hat in [1e-3, 1.0] {
         let theory = StateEvolution::new(&limit).unwrap();
         let theory = theory.starting_from(&[("x", m_hat)]).unwrap();
@@ -110,12 +93,11 @@ fn a_binary_signal_behind_a_door() {
         (300, 8)
     };
     for seed in 0..seeds {
-        let model = source(Binary::new(0.5).unwrap().iid(n))
-            >> var("x")
-            >> Linear::new(gaussian_matrix(3 * n, n, 900 + seed)).unwrap()
-            >> var("z")
-            >> door()
-            >> var("y");
+        let model = glm(
+            Binary::new(0.5).unwrap().iid(n),
+            Linear::new(gaussian_matrix(3 * n, n, 900 + seed)).unwrap(),
+            door(),
+        );
         let model = model.build().unwrap();
         let sample = model.sample(seed).unwrap();
         let tree = model.condition("y", sample.get("y").unwrap()).unwrap();
@@ -224,28 +206,17 @@ fn linear(rows: usize, cols: usize, seed: u64) -> Linear {
 }
 
 /// The same generalised linear model in the limit and at a finite size.
-fn glm<P: Factor, O: Factor>(
+fn check_glm<P: Factor, O: Factor>(
     name: &str,
     alpha: f64,
     prior: impl Fn(Option<usize>) -> P,
     output: impl Fn() -> O,
 ) {
-    let limit = source(prior(None))
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha).unwrap()
-        >> var("z")
-        >> output()
-        >> var("y");
-    let limit = limit.build().unwrap().expect("y").unwrap();
+    let limit = limit_glm(prior(None), alpha, output()).unwrap();
     check(name, &limit, |n, seed| {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let rows = (alpha * n as f64).round() as usize;
-        let model = source(prior(Some(n)))
-            >> var("x")
-            >> linear(rows, n, seed)
-            >> var("z")
-            >> output()
-            >> var("y");
+        let model = glm(prior(Some(n)), linear(rows, n, seed), output());
         model.build().unwrap()
     });
 }
@@ -260,10 +231,10 @@ fn sized<P: IidLaw>(law: P, n: Option<usize>) -> SeparablePrior<P> {
 #[test]
 fn linear_models() {
     let sparse = |rho: f64| move |n| sized(GaussBernoulli::new(rho, 0.0, 1.0).unwrap(), n);
-    glm("sparse regression", 0.5, sparse(0.05), || {
+    check_glm("sparse regression", 0.5, sparse(0.05), || {
         GaussianNoise::new(0.01).unwrap()
     });
-    glm("compressed sensing", 0.8, sparse(0.3), || {
+    check_glm("compressed sensing", 0.8, sparse(0.3), || {
         GaussianNoise::new(1e-6).unwrap()
     });
 }
@@ -271,16 +242,16 @@ fn linear_models() {
 #[test]
 fn generalised_linear_models() {
     let binary = |n| sized(Binary::new(0.5).unwrap(), n);
-    glm("perceptron", 1.0, binary, PiecewiseLinear::sign);
+    check_glm("perceptron", 1.0, binary, PiecewiseLinear::sign);
     let sparse = |n| sized(GaussBernoulli::new(0.5, 0.0, 1.0).unwrap(), n);
-    glm("ReLU", 1.2, sparse, PiecewiseLinear::relu);
+    check_glm("ReLU", 1.2, sparse, PiecewiseLinear::relu);
     // an even output needs a signal with a mean to leave the symmetric point
     let biased = |n| sized(Binary::new(0.75).unwrap(), n);
-    glm("door", 1.0, biased, || {
+    check_glm("door", 1.0, biased, || {
         PiecewiseLinear::symmetric_door(1.0).unwrap()
     });
     let shifted = |n| sized(GaussBernoulli::new(0.6, 1.0, 1.0).unwrap(), n);
-    glm("phase retrieval", 0.9, shifted, PiecewiseLinear::abs);
+    check_glm("phase retrieval", 0.9, shifted, PiecewiseLinear::abs);
 }
 
 #[test]
@@ -371,13 +342,7 @@ fn a_tree_with_a_branch() {
 /// Error that a student of wrong parameters makes, predicted and seen at the fixed point.
 fn mismatched<P: IidLaw, Q: IidLaw>(name: &str, alpha: f64, teacher: (P, f64), student: (Q, f64)) {
     let limit = |prior: Fragment, delta: f64| {
-        let model = prior
-            >> var("x")
-            >> LinearEnsemble::gaussian(alpha).unwrap()
-            >> var("z")
-            >> GaussianNoise::new(delta).unwrap()
-            >> var("y");
-        model.build().unwrap().expect("y").unwrap()
+        limit_glm(prior, alpha, GaussianNoise::new(delta).unwrap()).unwrap()
     };
     let t = limit(source(teacher.0.clone().limit()), teacher.1);
     let s = limit(source(student.0.clone().limit()), student.1);
@@ -396,9 +361,7 @@ fn mismatched<P: IidLaw, Q: IidLaw>(name: &str, alpha: f64, teacher: (P, f64), s
         let w = linear(rows, n, seed);
         let model = |prior: Fragment, delta: f64| {
             let noise = GaussianNoise::new(delta).unwrap();
-            (prior >> var("x") >> w.clone() >> var("z") >> noise >> var("y"))
-                .build()
-                .unwrap()
+            glm(prior, w.clone(), noise).build().unwrap()
         };
         let sample = model(source(teacher.0.clone().iid(n)), teacher.1)
             .sample(seed)

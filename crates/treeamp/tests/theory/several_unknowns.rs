@@ -1,5 +1,6 @@
 //! Phases and thresholds of trees with several signals, or several kinds of outputs, and students that plain sweeps do not settle.
 
+use crate::common::limit_glm;
 use treeamp::algorithms::state_evolution::phases::{
     Family, Phase, Search, algorithmic_threshold, information_threshold, informed_threshold,
     phase_report,
@@ -100,13 +101,7 @@ fn a_narrow_hard_phase_is_found() {
 #[test]
 fn students_that_need_damping() {
     let tree = |prior: Fragment, noise: f64| -> Result<Tree, RunError> {
-        let model = prior
-            >> var("x")
-            >> LinearEnsemble::gaussian(0.6)?
-            >> var("z")
-            >> GaussianNoise::new(noise)?
-            >> var("y");
-        Ok(model.build()?.expect("y")?)
+        limit_glm(prior, 0.6, GaussianNoise::new(noise)?)
     };
     let teacher = tree(sparse(0.1).unwrap(), 0.01).unwrap();
     let student = tree(source(Binary::new(0.5).unwrap().limit()), 0.05).unwrap();

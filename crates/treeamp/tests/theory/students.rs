@@ -1,6 +1,7 @@
 //! The mismatched theory: a student of the teacher's model is the Bayes-optimal one; students that are wrong, that become certain, or that do not
 //! fit.
 
+use crate::common::{glm, limit_glm};
 use treeamp::algorithms::state_evolution::{Evolution, ReplicaSymmetric};
 use treeamp::prelude::*;
 
@@ -8,13 +9,12 @@ use treeamp::prelude::*;
 #[test]
 fn matched_students_are_bayes_optimal() {
     let tree = |output: Fragment| {
-        let model = source(GaussBernoulli::new(0.3, 0.2, 1.0).unwrap().limit())
-            >> var("x")
-            >> LinearEnsemble::gaussian(0.9).unwrap()
-            >> var("z")
-            >> output
-            >> var("y");
-        model.build().unwrap().expect("y").unwrap()
+        limit_glm(
+            GaussBernoulli::new(0.3, 0.2, 1.0).unwrap().limit(),
+            0.9,
+            output,
+        )
+        .unwrap()
     };
     let outputs: [fn() -> Fragment; 7] = [
         || source(GaussianNoise::new(0.05).unwrap()),
@@ -113,15 +113,7 @@ fn students_of_the_same_model_over_a_grid() {
 /// One law declared in two ways is not recognised, so that the averages over student and teacher are taken, and agree.
 #[test]
 fn one_law_declared_in_two_ways() {
-    let tree = |prior: Fragment, output: Fragment| {
-        let model = prior
-            >> var("x")
-            >> LinearEnsemble::gaussian(1.3).unwrap()
-            >> var("z")
-            >> output
-            >> var("y");
-        model.build().unwrap().expect("y").unwrap()
-    };
+    let tree = |prior: Fragment, output: Fragment| limit_glm(prior, 1.3, output).unwrap();
     let sparse = || source(GaussBernoulli::new(0.3, 0.2, 1.0).unwrap().limit());
     let mixture = || {
         let one = GaussianMixture::new(&[0.25, 0.05, 0.7], &[0.1, 0.1, -0.3], &[0.4, 0.4, 0.2]);
@@ -156,13 +148,12 @@ fn one_law_declared_in_two_ways() {
 }
 
 fn regression(rho: f64, alpha: f64, delta: f64) -> Tree {
-    let model = source(GaussBernoulli::new(rho, 0.0, 1.0).unwrap().limit())
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(delta).unwrap()
-        >> var("y");
-    model.build().unwrap().expect("y").unwrap()
+    limit_glm(
+        GaussBernoulli::new(rho, 0.0, 1.0).unwrap().limit(),
+        alpha,
+        GaussianNoise::new(delta).unwrap(),
+    )
+    .unwrap()
 }
 
 /// Where the signal becomes exactly known, to a student of the teacher's model and to one that is wrong about the prior.
@@ -170,7 +161,7 @@ fn regression(rho: f64, alpha: f64, delta: f64) -> Tree {
 fn students_that_know_the_signal() {
     let tree = |prior: Fragment, alpha: f64, output: Fragment| {
         let linear = LinearEnsemble::gaussian(alpha).unwrap();
-        let model = prior >> var("x") >> linear >> var("z") >> output >> var("y");
+        let model = glm(prior, linear, output);
         model.build().unwrap().expect("y").unwrap()
     };
     let binary = |p: f64| source(Binary::new(p).unwrap().limit());
@@ -376,12 +367,11 @@ fn pairs_that_do_not_fit_are_refused() {
     let text = say(&tree(1.0, "x"), &tree(2.0, "x"));
     assert!(text.contains("teacher and student differ"), "{text}");
     let with = |channel: LinearEnsemble| {
-        let model = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())
-            >> var("x")
-            >> channel
-            >> var("z")
-            >> GaussianNoise::new(0.1).unwrap()
-            >> var("y");
+        let model = glm(
+            GaussianPrior::new(0.0, 1.0).unwrap().limit(),
+            channel,
+            GaussianNoise::new(0.1).unwrap(),
+        );
         model.build().unwrap().expect("y").unwrap()
     };
     let text = say(
@@ -409,12 +399,11 @@ fn pairs_that_do_not_fit_are_refused() {
 #[test]
 fn ridge_regression_with_orthogonal_rows() {
     let tree = |alpha: f64, delta: f64| {
-        let model = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())
-            >> var("x")
-            >> LinearEnsemble::orthogonal(alpha).unwrap()
-            >> var("z")
-            >> GaussianNoise::new(delta).unwrap()
-            >> var("y");
+        let model = glm(
+            GaussianPrior::new(0.0, 1.0).unwrap().limit(),
+            LinearEnsemble::orthogonal(alpha).unwrap(),
+            GaussianNoise::new(delta).unwrap(),
+        );
         model.build().unwrap().expect("y").unwrap()
     };
     for (noise, own) in [(0.2, 0.05), (0.1, 1e-5), (0.1, 1e-6), (1e-3, 1.0)] {

@@ -1,5 +1,6 @@
 //! Signals whose values lie in groups: one fixed point knows nothing, one the groups, one the values.
 
+use crate::common::limit_glm;
 use treeamp::algorithms::state_evolution::phases::{
     Phase, Search, information_threshold, phase_report,
 };
@@ -9,13 +10,7 @@ use treeamp::prelude::*;
 /// Two groups of two near values each.
 fn groups(alpha: f64) -> Tree {
     let prior = GaussianMixture::new(&[0.25; 4], &[-1.01, -0.99, 0.99, 1.01], &[1e-10; 4]).unwrap();
-    let model = source(prior.limit())
-        >> var("x")
-        >> LinearEnsemble::gaussian(alpha).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(1e-6).unwrap()
-        >> var("y");
-    model.build().unwrap().expect("y").unwrap()
+    limit_glm(prior.limit(), alpha, GaussianNoise::new(1e-6).unwrap()).unwrap()
 }
 
 #[test]
