@@ -6,6 +6,7 @@ mod channels;
 mod common;
 mod counting;
 mod evaluations;
+mod fixed_grids;
 mod oracle;
 mod separable;
 

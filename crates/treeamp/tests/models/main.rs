@@ -16,3 +16,4 @@ mod evidence;
 mod factors;
 mod gaussian_trees;
 mod recorded;
+mod refusals;
