@@ -11,7 +11,7 @@ use treeamp::FactorError;
 use treeamp::belief::{Gaussian, Moments, SignalSpec};
 use treeamp::error::ShapeError;
 use treeamp::factor::{
-    Arity, EnsembleRule, Factor as AnyFactor, GenerativeRule, Incoming, PosteriorRule,
+    Arity, Context, EnsembleRule, Factor as AnyFactor, GenerativeRule, PosteriorRule,
     message_from_moments,
 };
 use treeamp::prelude::{IidLaw, ObservedLaw};
@@ -222,11 +222,8 @@ impl AnyFactor for Custom {
 }
 
 impl PosteriorRule for Custom {
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if x.is_pinned() {
             let why = "its log-density at a known place is not known";
@@ -240,11 +237,11 @@ impl PosteriorRule for Custom {
 
     fn moments(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Moments,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if x.is_pinned() {
             out.mean.copy_from_slice(&x.linear);
@@ -258,11 +255,11 @@ impl PosteriorRule for Custom {
 
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if x.is_pinned() {
             out.set_flat();

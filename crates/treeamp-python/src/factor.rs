@@ -173,9 +173,7 @@ impl Factor {
     /// $A$ at isotropic messages `(a, b)`, one per port: a sum over components.
     fn log_partition(&self, messages: Vec<(f64, Shaped<'_>)>) -> PyResult<f64> {
         let (bound, specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&bound, &specs)?;
-        let rule = self.rule(&bound)?;
-        self.told(rule.log_partition(Incoming::new(&messages, &slots), &mut work))
+        self.told(self.site(&bound, &specs, messages)?.log_partition())
     }
 
     /// Mean, and variance averaged over the components, of the variable at `port`.
@@ -187,10 +185,7 @@ impl Factor {
     ) -> PyResult<(Array<'py>, f64)> {
         self.check_ports(&[messages.len()], port)?;
         let (bound, specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&bound, &specs)?;
-        let mut out = Moments::zeros(&specs[port]);
-        let (rule, incoming) = (self.rule(&bound)?, Incoming::new(&messages, &slots));
-        self.told(rule.moments(incoming, port, &mut out, &mut work))?;
+        let out = self.told(self.site(&bound, &specs, messages)?.moments(port))?;
         let variance = out.average_variance();
         Ok((flat(py, self.parts(port, out.mean)), variance))
     }
@@ -204,10 +199,7 @@ impl Factor {
     ) -> PyResult<(f64, Array<'py>)> {
         self.check_ports(&[messages.len()], port)?;
         let (bound, specs, messages) = self.incoming(&messages)?;
-        let (slots, mut work) = self.bench(&bound, &specs)?;
-        let mut out = messages[port].clone();
-        let (rule, incoming) = (self.rule(&bound)?, Incoming::new(&messages, &slots));
-        self.told(rule.message(incoming, port, &mut out, &mut work))?;
+        let out = self.told(self.site(&bound, &specs, messages)?.message(port))?;
         let linear = self.parts(port, out.linear);
         Ok((out.precision.scalar(), flat(py, linear)))
     }

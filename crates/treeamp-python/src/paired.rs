@@ -11,7 +11,7 @@ use rand::Rng;
 use treeamp::FactorError;
 use treeamp::belief::{Gaussian, SignalSpec};
 use treeamp::error::ShapeError;
-use treeamp::factor::{Arity, Factor, GenerativeRule, Incoming, PosteriorRule};
+use treeamp::factor::{Arity, Context, Factor, GenerativeRule, PosteriorRule, Workspace};
 use treeamp::operator::{LinearOperator, UnitaryDft};
 
 /// The channel before it knows its signal.
@@ -67,8 +67,8 @@ impl Factor for Bound {
         Ok(vec![self.operator.output().clone()])
     }
 
-    fn workspace_len(&self, _: &[SignalSpec]) -> usize {
-        self.operator.scratch_len(1)
+    fn workspace(&self, _: &[SignalSpec]) -> Workspace {
+        Workspace::new(vec![0.0_f64; self.operator.scratch_len(1)])
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -83,12 +83,12 @@ impl Factor for Bound {
 impl PosteriorRule for Bound {
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
-        let other = incoming.get(1 - target);
+        let other = context.incoming.get(1 - target);
+        let work = context.workspace.get::<Vec<f64>>()?;
         if target == 1 {
             self.operator.apply(&other.linear, &mut out.linear, work);
         } else {
@@ -98,7 +98,7 @@ impl PosteriorRule for Bound {
         Ok(())
     }
 
-    fn log_partition(&self, _: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+    fn log_partition(&self, _: &mut Context<'_>) -> Result<f64, FactorError> {
         let why = "a law on coefficients that come in conjugate pairs has no evidence: take RealDFTChannel";
         Err(FactorError::Unsupported(why.to_owned()))
     }

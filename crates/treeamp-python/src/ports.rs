@@ -120,14 +120,15 @@ impl Factor {
         Err(model_message(text))
     }
 
-    /// What the rule needs besides messages: slots and a workspace.
-    pub fn bench(
+    /// The factor with messages at its ports, ready to answer.
+    pub fn site<'a>(
         &self,
-        bound: &Arc<dyn AnyFactor>,
+        bound: &'a Arc<dyn AnyFactor>,
         specs: &[SignalSpec],
-    ) -> PyResult<(Vec<usize>, Vec<f64>)> {
+        messages: Vec<Gaussian>,
+    ) -> PyResult<Site<'a>> {
         self.told(bound.prepare())?;
-        let work = vec![0.0; bound.workspace_len(specs)];
-        Ok(((0..specs.len()).collect(), work))
+        self.rule(bound)?;
+        Ok(Site::new(bound.as_ref(), specs, messages))
     }
 }

@@ -65,22 +65,16 @@ fn measure(name: &str, factor: &dyn Factor, ports: &[&str]) -> Outcome {
     let specs = vec![spec.clone(); ports.len()];
     for (target, port) in ports.iter().enumerate() {
         let mut out = Gaussian::flat(&spec);
-        let mut work = vec![0.0; factor.workspace_len(&specs)];
+        let mut work = factor.workspace(&specs);
         let clock = Instant::now();
         let messages = Incoming::new(&incoming, &slots);
-        rule.message(messages, target, &mut out, &mut work)?;
+        let mut context = Context::new(messages, &mut work);
+        rule.message(&mut context, target, &mut out)?;
         let rounds = (BUDGET / clock.elapsed().as_secs_f64()).clamp(3.0, ROUNDS);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let rounds = rounds as usize;
         let mut contestants: [Contestant<'_>; 1] = [Box::new(|| {
-            time(|| {
-                rule.message(
-                    Incoming::new(&incoming, &slots),
-                    target,
-                    &mut out,
-                    &mut work,
-                )
-            })
+            time(|| rule.message(&mut context, target, &mut out))
         })];
         let seconds = medians(rounds, &mut contestants)[0];
         line(&format!("{name}, to {port}"), seconds / N as f64, "");

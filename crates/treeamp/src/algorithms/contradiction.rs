@@ -6,7 +6,7 @@
 //! are allowed, and a noise of about $v$ may explain more: there the fall does not go on as $1/w$ from far above $v$ to far below.
 
 use crate::belief::{Gaussian, Moments};
-use crate::factor::Incoming;
+use crate::factor::{Context, Incoming};
 use crate::model::{FactorNode, Tree};
 use crate::scalar::ScalarView;
 
@@ -44,9 +44,10 @@ pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<String> 
         let Some(rule) = node.factor.posterior() else {
             return false;
         };
-        let mut work = vec![0.0; node.factor.workspace_len(&tree.port_specs(*f))];
+        let mut workspace = tree.workspace(*f);
         let mut value = |messages: &[Gaussian]| {
-            rule.excess(Incoming::new(messages, &node.edges), &mut work)
+            let incoming = Incoming::new(messages, &node.edges);
+            rule.excess(&mut Context::new(incoming, &mut workspace))
                 .ok()
         };
         let mut fall = |wide: usize| Some(value(&narrow[wide])? - value(&narrow[wide + 1])?);

@@ -6,12 +6,13 @@ use num_complex::Complex;
 use super::map::among_gaussians::settle;
 use super::map::optimality::{has_minimiser, not_optimal};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
+
 use crate::engine::{
     Algorithm, Engine, FallbackReport, Marginal, Message, MissingRule, Options, Potential, Report,
     Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
-use crate::factor::{Factor, Incoming, PosteriorRule};
+use crate::factor::{Context, Factor, Incoming, PosteriorRule, Workspace, posterior};
 use crate::model::{Tree, Variable};
 
 /// Expectation propagation.
@@ -200,12 +201,11 @@ impl Algorithm for ExpectationPropagation {
         &self,
         _node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_, Gaussian>,
         target: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
-        rule(factor)?.message(incoming, target, out, work)
+        posterior(factor)?.message(context, target, out)
     }
 
     fn marginal(
@@ -254,14 +254,8 @@ impl Algorithm for ExpectationPropagation {
         spare.mean = Vec::new();
     }
 
-    fn rounded(&self, factor: &dyn Factor, work: &[f64]) -> Option<f64> {
-        factor.posterior()?.rounded(work)
-    }
-
-    fn stay_sharp(&self, factor: &dyn Factor, work: &mut [f64]) {
-        if let Some(rule) = factor.posterior() {
-            rule.stay_sharp(work);
-        }
+    fn rounded(&self, factor: &dyn Factor, workspace: &Workspace) -> Option<f64> {
+        factor.posterior()?.rounded(workspace)
     }
 
     fn is_constant(&self, factor: &dyn Factor) -> bool {
@@ -320,24 +314,22 @@ impl Algorithm for ExpectationPropagation {
         &self,
         _node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
+        context: &mut Context<'_, Gaussian>,
     ) -> Result<Potential, FactorError> {
-        let rule = rule(factor)?;
+        let rule = posterior(factor)?;
         Ok(Potential {
-            value: rule.log_partition(incoming, work)?,
-            excess: rule.excess(incoming, work)?,
+            value: rule.log_partition(context)?,
+            excess: rule.excess(context)?,
         })
     }
 
     fn factor_potential_error(
         &self,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
+        context: &mut Context<'_, Gaussian>,
     ) -> f64 {
         let rule = factor.posterior();
-        rule.map_or(0.0, |rule| rule.log_partition_error(incoming, work))
+        rule.map_or(0.0, |rule| rule.log_partition_error(context))
     }
 
     /// $\ln\int dx \prod_k m_k(x)$. With one pin $\delta(x - m)$ it is the sum of the other messages'
@@ -365,12 +357,6 @@ pub(super) fn sizes_known(tree: &Tree) -> Result<(), RunError> {
             variable: v.name.clone(),
         }),
     }
-}
-
-fn rule(factor: &dyn Factor) -> Result<&dyn PosteriorRule, FactorError> {
-    factor
-        .posterior()
-        .ok_or_else(|| FactorError::Unsupported("no expectation propagation rule".to_owned()))
 }
 
 fn add_up(incoming: Incoming<'_, Gaussian>, total: &mut Gaussian) {

@@ -22,6 +22,17 @@ impl Moments {
         }
     }
 
+    /// Zero mean and variance, of the size and structure of a message.
+    #[must_use]
+    pub fn like(message: &Gaussian) -> Self {
+        let mut variance = message.precision.clone();
+        variance.data_mut().fill(0.0);
+        Self {
+            mean: vec![0.0; message.len()],
+            variance,
+        }
+    }
+
     /// Average variance per real component.
     #[must_use]
     pub fn average_variance(&self) -> f64 {

@@ -3,7 +3,7 @@
 use super::{FallbackReport, Message, Options, Watch};
 use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, RunError};
-use crate::factor::{Factor, Incoming};
+use crate::factor::{Context, Factor, Incoming, Workspace};
 use crate::model::{Tree, Variable};
 
 /// The name of a capability that a factor lacks.
@@ -96,10 +96,9 @@ pub trait Algorithm: Sync {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Self::Message>,
+        context: &mut Context<'_, Self::Message>,
         target: usize,
         out: &mut Self::Message,
-        work: &mut [f64],
     ) -> Result<(), FactorError>;
 
     /// What all messages at a variable say together. `total` is scratch.
@@ -120,14 +119,9 @@ pub trait Algorithm: Sync {
     }
 
     /// The width over which a factor has rounded its corners, relative to its input, if it has.
-    fn rounded(&self, factor: &dyn Factor, work: &[f64]) -> Option<f64> {
-        let _ = (factor, work);
+    fn rounded(&self, factor: &dyn Factor, workspace: &Workspace) -> Option<f64> {
+        let _ = (factor, workspace);
         None
-    }
-
-    /// A factor is not to round its corners in the run of this workspace: its sweeps are to be as they are.
-    fn stay_sharp(&self, factor: &dyn Factor, work: &mut [f64]) {
-        let _ = (factor, work);
     }
 
     /// Every message of the factor is the same whatever reaches it, so that no copy needs to be kept.
@@ -184,18 +178,16 @@ pub trait Algorithm: Sync {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Self::Message>,
-        work: &mut [f64],
+        context: &mut Context<'_, Self::Message>,
     ) -> Result<Potential, FactorError>;
 
     /// The standard error of $A_f$ where it is estimated at random; zero where it is computed.
     fn factor_potential_error(
         &self,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Self::Message>,
-        work: &mut [f64],
+        context: &mut Context<'_, Self::Message>,
     ) -> f64 {
-        let _ = (factor, incoming, work);
+        let _ = (factor, context);
         0.0
     }
 

@@ -71,9 +71,10 @@ impl<A: Algorithm> Engine<'_, A> {
             .iter()
             .map(|v| v.name.clone())
             .collect();
-        let nodes = self.tree.factors().iter().zip(&state.work);
-        let rounded = nodes.filter_map(|(node, work)| {
-            let width = self.algorithm.rounded(node.factor.as_ref(), work)?;
+        let nodes = self.tree.factors().iter().zip(&state.workspaces);
+        let sharp = state.attempt.sharp;
+        let rounded = nodes.filter(|_| !sharp).filter_map(|(node, workspace)| {
+            let width = self.algorithm.rounded(node.factor.as_ref(), workspace)?;
             Some((node.name.clone(), width))
         });
         let rounded = rounded.collect();
@@ -141,19 +142,17 @@ impl<A: Algorithm> Engine<'_, A> {
         let mut square_error = 0.0;
         for (f, node) in self.tree.factors().iter().enumerate() {
             self.plan.refresh(f, &mut state.store);
-            let incoming = self.plan.at_factor(f, &state.store);
-            let work = &mut state.work[f];
+            let workspace = &mut state.workspaces[f];
+            let mut context = self.context(f, &state.store, state.attempt, workspace);
             let Potential { value, excess } = self
                 .algorithm
-                .factor_potential(f, node.factor.as_ref(), incoming, work)
+                .factor_potential(f, node.factor.as_ref(), &mut context)
                 .map_err(|source| RunError::Factor {
                     factor: node.name.clone(),
                     source,
                 })?;
             let factor = node.factor.as_ref();
-            let error = self
-                .algorithm
-                .factor_potential_error(factor, incoming, work);
+            let error = self.algorithm.factor_potential_error(factor, &mut context);
             square_error += error * error;
             factors.push(Term {
                 name: node.name.clone(),

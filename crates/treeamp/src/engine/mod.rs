@@ -8,6 +8,7 @@ mod constant;
 mod end;
 mod fallback;
 mod finish;
+pub(crate) mod graph;
 mod observer;
 mod options;
 mod plan;

@@ -217,19 +217,13 @@ fn exact_ends(tree: &Tree) -> Vec<bool> {
 
 /// The factor of an edge is an observation without noise.
 fn is_observed_exactly(tree: &Tree, edge: usize) -> bool {
-    let variable = &tree.variables()[tree.edges()[edge].variable];
-    let node = &tree.factors()[tree.edges()[edge].factor];
-    let rule = node.factor.posterior().filter(|r| r.is_constant());
-    let Some(rule) = rule.filter(|_| node.edges.len() == 1) else {
+    let (variable, node) = (tree.variable_at(edge), tree.factor_at(edge));
+    let rule = node.factor.posterior();
+    if node.edges.len() != 1 || !rule.is_some_and(PosteriorRule::is_constant) {
         return false;
-    };
+    }
     // one number tells as much as a matrix
-    let spec = SignalSpec {
-        structure: Structure::Isotropic,
-        ..variable.spec.clone()
-    };
-    let (nothing, mut said) = ([Gaussian::flat(&spec)], Gaussian::flat(&spec));
-    let mut work = vec![0.0; node.factor.workspace_len(std::slice::from_ref(&spec))];
-    let sent = PosteriorRule::message(rule, Incoming::new(&nothing, &[0]), 0, &mut said, &mut work);
-    sent.is_ok() && said.is_pinned()
+    let mut variable = variable.clone();
+    variable.spec.structure = Structure::Isotropic;
+    first_message(node.factor.as_ref(), &variable).is_some_and(|said| said.is_pinned())
 }

@@ -11,6 +11,7 @@ use super::state::State;
 use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages, Options};
 use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::RunError;
+use crate::factor::Attempt;
 use crate::model::{Direction, Tree, Variable};
 
 /// Random starts have streams of their own: a sample of the model with the same seed must not meet its own signal.
@@ -44,12 +45,6 @@ impl<A: Algorithm> Engine<'_, A> {
                 }
             }
         }
-        let work = (0..self.tree.factors().len())
-            .map(|f| {
-                let ports = self.tree.port_specs(f);
-                vec![0.0; self.tree.factors()[f].factor.workspace_len(&ports)]
-            })
-            .collect();
         let edges = self.tree.edges().iter().enumerate();
         let changing = edges.filter(|(_, e)| {
             let factor = self.tree.factors()[e.factor].factor.as_ref();
@@ -86,7 +81,9 @@ impl<A: Algorithm> Engine<'_, A> {
             store,
             held,
             first: true,
-            work,
+            workspaces: self.tree.workspaces(),
+            // sweeps that are given are made as they are
+            attempt: Attempt { sharp: !adapts },
             damping,
             thinned: watched.iter().map(few).collect(),
             steps: vec![0.0; n],
@@ -97,11 +94,6 @@ impl<A: Algorithm> Engine<'_, A> {
             known: vec![false; n],
             scale: vec![f64::INFINITY; n],
         };
-        if state.step.is_none() {
-            for (node, work) in self.tree.factors().iter().zip(&mut state.work) {
-                self.algorithm.stay_sharp(node.factor.as_ref(), work);
-            }
-        }
         if state.step.is_some() && self.options.acceleration {
             state.acceleration = Acceleration::new(&state.store[..self.tree.edges().len()]);
         }

@@ -3,6 +3,7 @@
 use super::acceleration::{Acceleration, Judgement};
 use super::adaptive::Step;
 use super::{Algorithm, Marginal, Message};
+use crate::factor::{Attempt, Workspace};
 
 /// A signal that vanishes is measured at this fraction of what it was after the first sweep, and no finer.
 const GONE: f64 = 1e-8;
@@ -23,7 +24,10 @@ pub(super) struct State<A: Algorithm> {
     pub held: Vec<bool>,
     /// No sweep has been made.
     pub first: bool,
-    pub work: Vec<Vec<f64>>,
+    /// One per factor.
+    pub workspaces: Vec<Workspace>,
+    /// What the factors are asked for.
+    pub attempt: Attempt,
     pub damping: Vec<f64>,
     pub marginals: Vec<A::Marginal>,
     /// The relative change of every marginal in the last sweep.

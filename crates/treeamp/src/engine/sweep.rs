@@ -3,7 +3,7 @@
 use super::state::State;
 use super::{Algorithm, Divergence, Engine, Message};
 use crate::error::{FactorError, RunError};
-use crate::factor::Incoming;
+use crate::factor::{Attempt, Context, Incoming, Workspace};
 
 /// The number of a sweep after a run: messages that are not finite are left out of it, and counted as improper.
 pub(super) const LATE: usize = usize::MAX;
@@ -30,13 +30,14 @@ impl<A: Algorithm> Engine<'_, A> {
             let variable = self.tree.edges()[step.edge].variable;
             self.plan.refresh(step.factor, &mut state.store);
             let out = &mut state.scratch[state.class[variable]];
+            let workspace = &mut state.workspaces[step.factor];
+            let mut context = self.context(step.factor, &state.store, state.attempt, workspace);
             let result = self.algorithm.update(
                 step.factor,
                 node.factor.as_ref(),
-                self.plan.at_factor(step.factor, &state.store),
+                &mut context,
                 step.port,
                 out,
-                &mut state.work[step.factor],
             );
             let cavity = &state.store[self.plan.to_factor[step.edge]];
             let certain = cavity.overwhelms(&state.store[step.edge]);
@@ -104,6 +105,23 @@ impl<A: Algorithm> Engine<'_, A> {
         }
         state.first = false;
         Ok(Pass::Done { improper, first })
+    }
+
+    /// What a factor computes from; its cavities are fresh.
+    pub(super) fn context<'s>(
+        &'s self,
+        factor: usize,
+        store: &'s [A::Message],
+        attempt: Attempt,
+        workspace: &'s mut Workspace,
+    ) -> Context<'s, A::Message> {
+        Context {
+            incoming: self.plan.at_factor(factor, store),
+            // the messages of a factor are in the slots of its edges
+            sent: Some(Incoming::new(store, &self.tree.factors()[factor].edges)),
+            attempt,
+            workspace,
+        }
     }
 
     /// The marginal of variable `i` at the present messages, into its class's spare.

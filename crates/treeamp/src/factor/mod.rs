@@ -1,14 +1,17 @@
 //! Factors: what a node of the tree can do, as small capabilities.
 
+mod context;
 mod ensemble;
 mod gaussian_average;
 mod incoming;
 mod proximal;
 mod rules;
+mod site;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub use context::{Attempt, Context, Workspace};
 pub(crate) use ensemble::signal;
 pub use ensemble::{Averaged, EnsembleRule};
 pub use gaussian_average::GaussianFactor;
@@ -20,6 +23,8 @@ pub(crate) use proximal::{
 };
 pub(crate) use rules::log_normal_sum;
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
+pub use site::Site;
+pub(crate) use site::{posterior, proximal};
 
 use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
@@ -146,9 +151,9 @@ pub trait Factor: Debug + Send + Sync + 'static {
         false
     }
 
-    /// How many `f64` it keeps from sweep to sweep, for the signals at its ports.
-    fn workspace_len(&self, _ports: &[SignalSpec]) -> usize {
-        0
+    /// Its memory from sweep to sweep, for the signals at its ports. Sized here: a sweep does not allocate.
+    fn workspace(&self, _ports: &[SignalSpec]) -> Workspace {
+        Workspace::none()
     }
 
     /// How many `f64` it needs besides, for beliefs that are not isotropic: matrices on the smaller side.

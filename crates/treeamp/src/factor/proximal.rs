@@ -1,6 +1,6 @@
 //! Zero temperature: the mode of a factor in place of its mean.
 
-use super::Incoming;
+use super::Context;
 use crate::belief::{Gaussian, Moments, SignalSpec};
 use crate::error::FactorError;
 
@@ -26,10 +26,9 @@ pub trait ProximalRule: Send + Sync {
     /// When there is no mode.
     fn mode(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Moments,
-        work: &mut [f64],
     ) -> Result<(), FactorError>;
 
     /// The outgoing message to port `target`: $a' = 1/v - a$, $b' = r/v - b$.
@@ -38,10 +37,9 @@ pub trait ProximalRule: Send + Sync {
     /// When there is no mode.
     fn mode_message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError>;
 
     /// $A_f$, and $A_f - \sum_i\|b_i\|^2/2a_i$ over the proper messages, which is
@@ -49,15 +47,12 @@ pub trait ProximalRule: Send + Sync {
     ///
     /// # Errors
     /// When there is no mode.
-    fn envelope(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<(f64, f64), FactorError> {
+    fn envelope(&self, context: &mut Context<'_>) -> Result<(f64, f64), FactorError> {
+        let incoming = context.incoming;
         let mut modes: Vec<Moments> = Vec::with_capacity(incoming.len());
         for (port, message) in incoming.iter().enumerate() {
             let mut mode = Moments::zeros(&SignalSpec::real([message.len()]));
-            self.mode(incoming, port, &mut mode, work)?;
+            self.mode(context, port, &mut mode)?;
             modes.push(mode);
         }
         let places: Vec<&[f64]> = modes.iter().map(|m| m.mean.as_slice()).collect();
@@ -115,22 +110,20 @@ macro_rules! gaussian_proximal_rule {
 
             fn mode(
                 &self,
-                incoming: $crate::factor::Incoming<'_, $crate::belief::Gaussian>,
+                context: &mut $crate::factor::Context<'_>,
                 target: usize,
                 out: &mut $crate::belief::Moments,
-                work: &mut [f64],
             ) -> Result<(), $crate::error::FactorError> {
-                $crate::factor::PosteriorRule::moments(self, incoming, target, out, work)
+                $crate::factor::PosteriorRule::moments(self, context, target, out)
             }
 
             fn mode_message(
                 &self,
-                incoming: $crate::factor::Incoming<'_, $crate::belief::Gaussian>,
+                context: &mut $crate::factor::Context<'_>,
                 target: usize,
                 out: &mut $crate::belief::Gaussian,
-                work: &mut [f64],
             ) -> Result<(), $crate::error::FactorError> {
-                $crate::factor::PosteriorRule::message(self, incoming, target, out, work)
+                $crate::factor::PosteriorRule::message(self, context, target, out)
             }
 
             fn determines_outputs(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::Incoming;
+use super::{Context, Workspace};
 use crate::belief::Message as _;
 use crate::belief::{Gaussian, Moments, Structure};
 use crate::error::FactorError;
@@ -16,11 +16,7 @@ pub trait PosteriorRule: Send + Sync {
     ///
     /// # Errors
     /// When the factor cannot compute it.
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError>;
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError>;
 
     /// $A_f - \sum_i A(m_i)$: the log-partition less the potentials of the proper incoming messages
     /// alone ([`Gaussian::own_potential`]). The evidence is summed from these, because $A_f$ grows
@@ -28,31 +24,23 @@ pub trait PosteriorRule: Send + Sync {
     ///
     /// # Errors
     /// When the factor cannot compute it.
-    fn excess(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-        Ok(self.log_partition(incoming, work)? - own)
+        Ok(self.log_partition(context)? - own)
     }
 
     /// The standard error of $A_f$ where it is estimated at random; zero where it is computed.
-    fn log_partition_error(&self, incoming: Incoming<'_, Gaussian>, work: &mut [f64]) -> f64 {
-        let _ = (incoming, work);
+    fn log_partition_error(&self, context: &mut Context<'_>) -> f64 {
+        let _ = context;
         0.0
     }
 
     /// The width over which it has rounded its corners, relative to its input: a penalty whose curvature jumps does so where
     /// a run would swing between both sides of a jump.
-    fn rounded(&self, work: &[f64]) -> Option<f64> {
-        let _ = work;
+    fn rounded(&self, workspace: &Workspace) -> Option<f64> {
+        let _ = workspace;
         None
-    }
-
-    /// It does not round its corners in the run that this workspace belongs to, whatever comes of it.
-    fn stay_sharp(&self, work: &mut [f64]) {
-        let _ = work;
     }
 
     /// Its moments are a mode and its curvature: that of a penalty.
@@ -74,10 +62,9 @@ pub trait PosteriorRule: Send + Sync {
     /// When the tilted law is improper.
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError>;
 
     /// Mean and variance of the variable at port `target` under the tilted law; by default from the
@@ -87,14 +74,14 @@ pub trait PosteriorRule: Send + Sync {
     /// When the tilted law is improper.
     fn moments(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Moments,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let mut total = incoming.get(target).clone();
         let mut message = total.clone();
-        self.message(incoming, target, &mut message, work)?;
+        self.message(context, target, &mut message)?;
         total.add_assign(&message);
         total.moments_into(out)
     }

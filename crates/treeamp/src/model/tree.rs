@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::belief::{SignalSpec, Structure};
 use crate::error::ModelError;
-use crate::factor::Factor;
+use crate::factor::{Factor, Workspace};
 
 /// Which way a message to a variable travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,6 +156,32 @@ impl Tree {
         edges
             .filter(|e| e.direction == Direction::Forward)
             .map(|e| e.factor)
+    }
+
+    /// The variable of an edge.
+    #[must_use]
+    pub fn variable_at(&self, edge: usize) -> &Variable {
+        &self.variables[self.edges[edge].variable]
+    }
+
+    /// The factor of an edge.
+    #[must_use]
+    pub fn factor_at(&self, edge: usize) -> &FactorNode {
+        &self.factors[self.edges[edge].factor]
+    }
+
+    /// A workspace for a factor.
+    #[must_use]
+    pub fn workspace(&self, factor: usize) -> Workspace {
+        self.factors[factor]
+            .factor
+            .workspace(&self.port_specs(factor))
+    }
+
+    /// A workspace for every factor.
+    #[must_use]
+    pub fn workspaces(&self) -> Vec<Workspace> {
+        (0..self.factors.len()).map(|f| self.workspace(f)).collect()
     }
 
     /// The signals at the ports of a factor.

@@ -9,7 +9,8 @@ use super::{ObservedLaw, chunked_sum, fill_moments};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, SymMatrix};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, message_from_moments,
+    Arity, Context, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule,
+    message_from_moments,
 };
 use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, ScalarView, Symmetry, Tilt};
 
@@ -142,11 +143,8 @@ fn no_map<C: ScalarChannel>(channel: &C) -> FactorError {
 }
 
 impl<C: ScalarChannel> PosteriorRule for C {
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        _: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         if !is_isotropic(incoming) {
             return by_component(self, incoming);
         }
@@ -191,11 +189,11 @@ impl<C: ScalarChannel> PosteriorRule for C {
 
     fn moments(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Moments,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         if !is_isotropic(incoming) {
             return fill_each(self, incoming, target, &mut out.mean, &mut out.variance);
         }
@@ -206,11 +204,11 @@ impl<C: ScalarChannel> PosteriorRule for C {
 
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         if !is_isotropic(incoming) {
             fill_each(self, incoming, target, &mut out.linear, &mut out.precision)?;
             return message_from_moments(incoming.get(target), out);

@@ -3,7 +3,7 @@
 use super::Penalty;
 use super::penalised::Penalised;
 use super::proximal::no_mode;
-use super::softening::{OWN, TURNS, nearly_pinned, note_fraction, width};
+use super::softening::{Activity, Idle};
 use crate::belief::{Gaussian, Moments, mean_square};
 use crate::error::FactorError;
 use crate::factor::message_from_moments;
@@ -43,17 +43,18 @@ impl<P: Penalty> Penalised<P> {
         &self,
         x: &Gaussian,
         out: &mut Gaussian,
-        work: &mut [f64],
+        activity: &mut Activity,
+        sharp: bool,
     ) -> Result<(), FactorError> {
-        let (turning, idle) = work.split_at_mut(OWN);
         let own = x.is_flat().then(|| self.nominal());
         if let Some(own) = own.filter(|own| !own.b.is_nan()) {
             out.set_precision(own.a);
             out.linear.fill(own.b);
             return Ok(());
         }
-        let fraction = self.component_message(x, out, idle, width(turning[TURNS]))?;
-        note_fraction(fraction, turning);
+        let width = activity.width().filter(|_| !sharp);
+        let fraction = self.component_message(x, out, &mut activity.components, width)?;
+        activity.note_fraction(fraction);
         Ok(())
     }
 
@@ -91,7 +92,7 @@ impl<P: Penalty> Penalised<P> {
         &self,
         x: &Gaussian,
         out: &mut Gaussian,
-        idle: &mut [f64],
+        idle: &mut [Idle],
         width: Option<f64>,
     ) -> Result<f64, FactorError> {
         let h = width.map_or(0.0, |w| w * mean_square(&x.linear).sqrt());
@@ -107,13 +108,13 @@ impl<P: Penalty> Penalised<P> {
             if a < f64::INFINITY {
                 fraction += v * a;
             }
-            *idle = if v == 0.0 { *idle + 1.0 } else { 0.0 };
+            idle.note(v != 0.0);
             if v == 0.0 && a < f64::INFINITY {
                 if a <= 0.0 {
                     let why = format!("component {i} is not active, and nothing holds it there");
                     return Err(FactorError::Improper(why));
                 }
-                v = nearly_pinned(a, *idle);
+                v = idle.nearly_pinned(a);
             }
             out.precision.data_mut()[i] = v;
             out.linear[i] = t.mean;

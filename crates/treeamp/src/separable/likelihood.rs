@@ -8,7 +8,8 @@ use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_st
 use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule, message_from_moments,
+    Arity, Context, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule,
+    message_from_moments,
 };
 use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry};
 
@@ -213,11 +214,8 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
 }
 
 impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E> {
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let z = incoming.get(0);
         let y = L::Output::view(&self.y);
         match z.structure() {
@@ -232,7 +230,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
                     }
                 }));
             }
-            _ => return Ok(self.excess(incoming, work)? + z.own_potential()),
+            _ => return Ok(self.excess(context)? + z.own_potential()),
         }
         let (a, b) = (z.precision.scalar(), E::view(&z.linear));
         Ok(if a == f64::INFINITY {
@@ -244,11 +242,8 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
 
     /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$. Where
     /// $A$ is so large that the difference has no digits left, the limit of a pin: $\ln p(y \mid b/a)$.
-    fn excess(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         let y = L::Output::view(&self.y);
         if let Some(excess) = gaussian_excess(x, |i| self.law.as_gaussian(y[i])) {
@@ -263,16 +258,16 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
                 return Ok(limit);
             }
         }
-        Ok(self.log_partition(incoming, work)? - own)
+        Ok(self.log_partition(context)? - own)
     }
 
     fn moments(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Moments,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let z = incoming.get(0);
         if z.structure() == Structure::Isotropic {
             let v = self.fill(incoming, &mut out.mean);
@@ -295,11 +290,11 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
 
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         if self.gaussian {
             let y = L::Output::view(&self.y);
             let mut precision = 0.0;

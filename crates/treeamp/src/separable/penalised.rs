@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::prior::listed;
 use super::proximal::{message_from_mode, no_mode};
-use super::softening::{IDLE, OWN, TURNS, nearly_pinned, note_fraction, width};
+use super::softening::{Activity, Idle};
 use super::{Penalty, gaussian_message, law_structures};
 use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure, mean_square};
 use crate::error::{FactorError, ShapeError};
-use crate::factor::{Arity, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule};
+use crate::factor::{Arity, Context, EnsembleRule, Factor, PosteriorRule, ProximalRule, Workspace};
 use crate::scalar::{ScalarView, Tilt, Tilted};
 
 /// A penalty on a signal, as a factor.
@@ -101,7 +101,7 @@ impl<P: Penalty> Penalised<P> {
         &self,
         x: &Gaussian,
         out: &mut Gaussian,
-        idle: &mut f64,
+        idle: &mut Idle,
         mut adjusted: impl FnMut(f64) -> f64,
     ) -> Result<(), FactorError> {
         let constant = self.law.as_gaussian();
@@ -125,13 +125,13 @@ impl<P: Penalty> Penalised<P> {
 
     /// Curvatures jump where a component becomes active, so that a fixed point among Bayesian factors need not exist: the jump
     /// may lie across it. While the active fraction goes up and down, corners are softened, more and more.
-    fn soft(&self, x: &Gaussian, v: f64, work: &mut [f64]) -> f64 {
+    fn soft(&self, x: &Gaussian, v: f64, activity: &mut Activity, sharp: bool) -> f64 {
         let a = x.precision.scalar();
-        let v = self.softened(x, v, width(work[TURNS]));
-        note_fraction(v * a, work);
-        work[IDLE] = if v == 0.0 { work[IDLE] + 1.0 } else { 0.0 };
+        let v = self.softened(x, v, activity.width().filter(|_| !sharp));
+        activity.note_fraction(v * a);
+        activity.idle.note(v != 0.0);
         if v == 0.0 && a > 0.0 {
-            nearly_pinned(a, work[IDLE])
+            activity.idle.nearly_pinned(a)
         } else {
             v
         }
@@ -208,9 +208,9 @@ impl<P: Penalty> Factor for Penalised<P> {
         }
     }
 
-    fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
+    fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
         let diagonal = ports.iter().filter(|p| p.structure == Structure::Diagonal);
-        OWN + diagonal.map(SignalSpec::len).sum::<usize>()
+        Workspace::new(Activity::new(diagonal.map(SignalSpec::len).sum()))
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
@@ -235,14 +235,11 @@ impl<P: Penalty> Factor for Penalised<P> {
 /// In expectation propagation a penalty is its own Laplace approximation: the mode and its curvature in place of
 /// mean and variance.
 impl<P: Penalty> PosteriorRule for Penalised<P> {
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if x.structure() == Structure::Isotropic {
-            return Ok(self.envelope(incoming, work)?.0);
+            return Ok(self.envelope(context)?.0);
         }
         if self.law.as_gaussian().is_none() {
             return self.component_potential(x);
@@ -258,13 +255,8 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         Ok(x.log_value(&mode.mean) - self.law.energy(self.shape(), &mode.mean))
     }
 
-    fn rounded(&self, work: &[f64]) -> Option<f64> {
-        width(work[TURNS])
-    }
-
-    /// Its turns are never enough.
-    fn stay_sharp(&self, work: &mut [f64]) {
-        work[TURNS] = f64::NEG_INFINITY;
+    fn rounded(&self, workspace: &Workspace) -> Option<f64> {
+        workspace.peek::<Activity>()?.width()
     }
 
     fn is_constant(&self) -> bool {
@@ -277,29 +269,30 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
 
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
+        let (activity, sharp) = (context.workspace.get::<Activity>()?, context.attempt.sharp);
         if x.structure() == Structure::Diagonal && self.law.as_gaussian().is_none() {
-            return self.soft_components(x, out, work);
+            return self.soft_components(x, out, activity, sharp);
         }
-        let mut none = 0.0;
-        self.outgoing(x, out, &mut none, |v| self.soft(x, v, work))
+        let mut none = Idle::default();
+        self.outgoing(x, out, &mut none, |v| self.soft(x, v, activity, sharp))
     }
 
     fn moments(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Moments,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if x.structure() == Structure::Isotropic {
-            return self.mode(incoming, target, out, work);
+            return self.mode(context, target, out);
         }
         if self.law.as_gaussian().is_none() {
             return self.component_moments(x, out);
@@ -317,11 +310,11 @@ impl<P: Penalty> ProximalRule for Penalised<P> {
 
     fn mode(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Moments,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         let v = if x.is_pinned() {
             out.mean.copy_from_slice(&x.linear);
@@ -335,12 +328,13 @@ impl<P: Penalty> ProximalRule for Penalised<P> {
 
     fn mode_message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
-        self.outgoing(incoming.get(0), out, &mut work[IDLE], |v| v)
+        let incoming = context.incoming;
+        let idle = &mut context.workspace.get::<Activity>()?.idle;
+        self.outgoing(incoming.get(0), out, idle, |v| v)
     }
 
     fn is_convex(&self) -> bool {

@@ -8,7 +8,7 @@ use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_st
 use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, ProximalRule,
+    Arity, Context, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, ProximalRule,
     message_from_moments,
 };
 use crate::scalar::{Elem, ScalarPrior, ScalarView, Symmetry};
@@ -121,11 +121,8 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
 }
 
 impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         match x.structure() {
             Structure::Isotropic => {}
@@ -133,7 +130,7 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
                 let (a, b) = (x.precision.data(), E::view(&x.linear));
                 return Ok(chunked_sum(b.len(), |i| self.log_z_at(a[i], b[i])));
             }
-            _ => return Ok(self.excess(incoming, work)? + x.own_potential()),
+            _ => return Ok(self.excess(context)? + x.own_potential()),
         }
         let (a, b) = (x.precision.scalar(), E::view(&x.linear));
         if a == f64::INFINITY {
@@ -150,25 +147,22 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
     }
 
     /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$.
-    fn excess(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         match gaussian_excess(x, |_| self.law.as_gaussian()) {
             Some(excess) => Ok(excess),
-            None => Ok(self.log_partition(incoming, work)? - x.own_potential()),
+            None => Ok(self.log_partition(context)? - x.own_potential()),
         }
     }
 
     fn moments(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Moments,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if x.structure() == Structure::Isotropic {
             let v = self.fill(incoming, &mut out.mean);
@@ -190,11 +184,11 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
 
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if x.is_pinned() {
             self.check_places(E::view(&x.linear))?;

@@ -1,15 +1,14 @@
 //! Separable laws at zero temperature: Gaussian ones, and priors with a mode of their own.
 
+use super::softening::Idle;
 use super::{SeparableLikelihood, SeparablePrior, chunked_sum, fill_moments, within};
 use crate::belief::{Gaussian, Moments};
 use crate::error::FactorError;
-use crate::factor::{
-    Incoming, PosteriorRule, ProximalRule, message_from_moments, quadratic_energy,
-};
+use crate::factor::{Context, PosteriorRule, ProximalRule, message_from_moments, quadratic_energy};
 use crate::scalar::{Elem, ScalarLikelihood, ScalarPrior};
 
 /// Updates in a row without an active coordinate after which it is taken for final: a pin.
-const CONFIRMATIONS: f64 = 3.0;
+const CONFIRMATIONS: u32 = 3;
 /// Until then it is a variance of this times $1/a$: the mode is the same, and the variable can still leave it.
 const NEARLY: f64 = 0.03;
 /// A negative precision below this fraction of the incoming one is the rounding of zero.
@@ -22,13 +21,13 @@ pub(super) fn message_from_mode(
     x: &Gaussian,
     v: f64,
     out: &mut Gaussian,
-    idle: Option<&mut f64>,
+    idle: Option<&mut Idle>,
 ) -> Result<(), FactorError> {
     let (a, mut v) = (x.precision.scalar(), v);
     let mut unsure = v == 0.0;
     if let Some(idle) = idle {
-        *idle = if v == 0.0 { *idle + 1.0 } else { 0.0 };
-        unsure &= *idle <= CONFIRMATIONS;
+        idle.note(v != 0.0);
+        unsure &= idle.0 <= CONFIRMATIONS;
     }
     if unsure {
         if a <= 0.0 {
@@ -100,14 +99,14 @@ impl<E: Elem, P: ScalarPrior<E>> ProximalRule for SeparablePrior<P, E> {
 
     fn mode(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Moments,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if self.law().as_gaussian().is_some() || x.is_pinned() {
-            return PosteriorRule::moments(self, incoming, target, out, work);
+            return PosteriorRule::moments(self, context, target, out);
         }
         let v = self.fill_modes(x, &mut out.mean)?;
         out.variance.set_scalar(v);
@@ -116,15 +115,15 @@ impl<E: Elem, P: ScalarPrior<E>> ProximalRule for SeparablePrior<P, E> {
 
     fn mode_message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         // before anything is heard, a belief of the scale of the law
         if self.law().as_gaussian().is_some() || x.is_pinned() || x.is_flat() {
-            return PosteriorRule::message(self, incoming, target, out, work);
+            return PosteriorRule::message(self, context, target, out);
         }
         let v = self.fill_modes(x, &mut out.linear)?;
         message_from_mode(x, v, out, None)
@@ -164,21 +163,19 @@ impl<L: ScalarLikelihood<E>, E: Elem> ProximalRule for SeparableLikelihood<L, E>
 
     fn mode(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Moments,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
-        PosteriorRule::moments(self, incoming, target, out, work)
+        PosteriorRule::moments(self, context, target, out)
     }
 
     fn mode_message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
-        PosteriorRule::message(self, incoming, target, out, work)
+        PosteriorRule::message(self, context, target, out)
     }
 }

@@ -11,7 +11,7 @@ use crate::belief::{
 };
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, BeliefError, Factor, GenerativeRule, Incoming, PosteriorRule, each_supported,
+    Arity, BeliefError, Context, Factor, GenerativeRule, PosteriorRule, each_supported,
 };
 use crate::math::dense::{
     cholesky, cholesky_beyond, column, inverse, square, store, store_vector, symmetrised,
@@ -197,14 +197,11 @@ fn extrinsic(
 }
 
 impl<L: RowLaw> PosteriorRule for RowsPrior<L> {
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if self.law.as_gaussian().is_some() {
-            return Ok(self.excess(incoming, work)? + x.own_potential());
+            return Ok(self.excess(context)? + x.own_potential());
         }
         let mut sum = 0.0;
         for k in 0..x.block_count() {
@@ -222,25 +219,22 @@ impl<L: RowLaw> PosteriorRule for RowsPrior<L> {
     }
 
     /// A Gaussian law is a message: what the product of the two adds.
-    fn excess(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         match self.own_message(x) {
             Some(own) => Ok(product_excess([x, &own].into_iter(), &mut x.clone())),
-            None => Ok(self.log_partition(incoming, work)? - x.own_potential()),
+            None => Ok(self.log_partition(context)? - x.own_potential()),
         }
     }
 
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let x = incoming.get(0);
         if let Some(own) = self.own_message(x) {
             out.copy_from(&own);
@@ -266,11 +260,11 @@ impl<L: RowLaw> PosteriorRule for RowsPrior<L> {
 
     fn moments(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         _: usize,
         out: &mut Moments,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let (x, r) = (incoming.get(0), self.law.dim());
         for k in 0..x.block_count() {
             let t = self.tilted(&x.block(k), k)?;

@@ -1,15 +1,6 @@
 //! Where the curvature of a penalty among Bayesian factors jumps for ever, its corners are softened; where nothing is active, its
 //! variable is nearly pinned.
 
-/// Places in the workspace: updates in a row without an active coordinate; the active fraction $va$ at the last update, the
-/// sign of its last change, how often that has turned, and the change at the last turn.
-pub(super) const IDLE: usize = 0;
-const FRACTION: usize = 1;
-const SIGN: usize = 2;
-pub(super) const TURNS: usize = 3;
-const SWING: usize = 4;
-/// How many these are; with a diagonal belief updates without activity follow, for every component.
-pub(super) const OWN: usize = 5;
 /// A change of the active fraction that counts, relative.
 const CHANGE: f64 = 1e-4;
 /// A swing below this fraction of the one before settles by itself: its turn does not count. (Recorded total variation
@@ -29,28 +20,65 @@ const WIDEST: f64 = 0.5;
 const FALL: f64 = 0.3;
 const NEARLY_PINNED: f64 = 1e-9;
 
-/// The variance of what is not active, after so many updates in a row.
-pub(super) fn nearly_pinned(a: f64, idle: f64) -> f64 {
-    FALL.powf(idle).max(NEARLY_PINNED) / a
+/// What a penalty remembers from update to update: its active fraction $va$, how that changed, and what was not active.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Activity {
+    /// Updates in a row without an active coordinate.
+    pub idle: Idle,
+    /// The same for every component, of a diagonal belief.
+    pub components: Vec<Idle>,
+    /// The active fraction at the last update, the sign of its last change, how often that has turned, and the change at the
+    /// last turn.
+    fraction: f64,
+    sign: f64,
+    turns: u32,
+    swing: f64,
 }
 
-/// Takes the active fraction down, and whether its change has turned.
-pub(super) fn note_fraction(fraction: f64, work: &mut [f64]) {
-    let change = fraction - work[FRACTION];
-    let size = work[FRACTION].max(fraction);
-    if change.abs() > CHANGE * size {
-        if change * work[SIGN] < 0.0 {
-            let swing = change.abs() / size;
-            work[TURNS] += f64::from(swing > SHRINKING * work[SWING]);
-            work[SWING] = swing;
-        }
-        work[SIGN] = change.signum();
+/// Counts updates in a row without activity.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Idle(pub u32);
+
+impl Idle {
+    /// One more update, with an active coordinate or without.
+    pub fn note(&mut self, active: bool) {
+        self.0 = if active { 0 } else { self.0.saturating_add(1) };
     }
-    work[FRACTION] = fraction;
+
+    /// The variance of what is not active.
+    pub fn nearly_pinned(self, a: f64) -> f64 {
+        FALL.powf(f64::from(self.0)).max(NEARLY_PINNED) / a
+    }
 }
 
-/// The width of corners after so many turns, if they are softened.
-pub(super) fn width(turns: f64) -> Option<f64> {
-    let doubled = NARROWEST * 2_f64.powf(((turns - PATIENCE) / DOUBLING).floor());
-    (turns >= PATIENCE).then(|| doubled.min(WIDEST))
+impl Activity {
+    /// That of a signal with so many precisions of its own.
+    pub fn new(components: usize) -> Self {
+        Self {
+            components: vec![Idle::default(); components],
+            ..Self::default()
+        }
+    }
+
+    /// Takes the active fraction down, and whether its change has turned.
+    pub fn note_fraction(&mut self, fraction: f64) {
+        let change = fraction - self.fraction;
+        let size = self.fraction.max(fraction);
+        if change.abs() > CHANGE * size {
+            if change * self.sign < 0.0 {
+                let swing = change.abs() / size;
+                self.turns += u32::from(swing > SHRINKING * self.swing);
+                self.swing = swing;
+            }
+            self.sign = change.signum();
+        }
+        self.fraction = fraction;
+    }
+
+    /// The width of corners after so many turns, if they are softened.
+    pub fn width(&self) -> Option<f64> {
+        let turns = f64::from(self.turns);
+        let doubled = NARROWEST * 2_f64.powf(((turns - PATIENCE) / DOUBLING).floor());
+        (turns >= PATIENCE).then(|| doubled.min(WIDEST))
+    }
 }

@@ -2,7 +2,7 @@
 //! the derivatives of its log-partition are the moments its messages imply.
 
 use crate::belief::{Gaussian, Message as _, Moments, SignalSpec};
-use crate::factor::{Factor, Incoming};
+use crate::factor::{Context, Factor, Incoming};
 
 /// Checks at one set of incoming messages (proper, of any structure, dense blocks in natural form), for every port $i$:
 ///
@@ -28,24 +28,25 @@ pub fn check_factor(
         .check_beliefs(specs)
         .map_err(|e| format!("{name}, port {}: expected {}", e.port, e.supported))?;
     let slots: Vec<usize> = (0..incoming.len()).collect();
-    let mut work = vec![0.0; factor.workspace_len(specs)];
     factor.prepare().map_err(|e| format!("{name}: {e}"))?;
+    let mut work = factor.workspace(specs);
     let mut value = |messages: &[Gaussian]| {
-        rule.log_partition(Incoming::new(messages, &slots), &mut work)
+        let mut context = Context::new(Incoming::new(messages, &slots), &mut work);
+        rule.log_partition(&mut context)
             .map_err(|e| format!("{name}: {e}"))
     };
     let base = value(incoming)?;
     for (port, spec) in specs.iter().enumerate() {
         let mut moments = Moments::zeros(spec);
-        let mut scratch = vec![0.0; factor.workspace_len(specs)];
-        let view = Incoming::new(incoming, &slots);
-        rule.moments(view, port, &mut moments, &mut scratch)
+        let mut workspace = factor.workspace(specs);
+        let mut context = Context::new(Incoming::new(incoming, &slots), &mut workspace);
+        rule.moments(&mut context, port, &mut moments)
             .map_err(|e| e.to_string())?;
         check_linear(name, port, incoming, &moments, &mut value, tolerance)?;
         check_precision(name, port, incoming, &moments, &mut value, tolerance)?;
         let own = &incoming[port];
         let mut message = own.clone();
-        rule.message(view, port, &mut message, &mut scratch)
+        rule.message(&mut context, port, &mut message)
             .map_err(|e| e.to_string())?;
         message.add_assign(own);
         let mut belief = Moments::zeros(spec);
@@ -54,9 +55,10 @@ pub fn check_factor(
             .map_err(|e| format!("{name}, port {port}: {e}"))?;
         check_belief(name, port, &belief, &moments)?;
     }
-    let mut scratch = vec![0.0; factor.workspace_len(specs)];
+    let mut workspace = factor.workspace(specs);
+    let mut context = Context::new(Incoming::new(incoming, &slots), &mut workspace);
     let excess = rule
-        .excess(Incoming::new(incoming, &slots), &mut scratch)
+        .excess(&mut context)
         .map_err(|e| format!("{name}: {e}"))?;
     let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
     close(

@@ -217,12 +217,10 @@ fn messages_of_both_forms_add() {
     let w = gaussian_matrix(n, 2, 3);
     let mut inner = SignalSpec::real([2]);
     inner.structure = Structure::Full;
-    let store = [proper_message(&inner, 2.0, 4), Gaussian::flat(&spec)];
+    let store = vec![proper_message(&inner, 2.0, 4), Gaussian::flat(&spec)];
     let channel = Linear::new(w.clone()).unwrap();
-    let mut moments = Gaussian::flat(&spec);
-    let view = Incoming::new(&store, &[0, 1]);
-    let rule = channel.posterior().unwrap();
-    rule.message(view, 1, &mut moments, &mut []).unwrap();
+    let specs = [inner.clone(), spec.clone()];
+    let moments = Site::new(&channel, &specs, store).message(1).unwrap();
     assert!(moments.has_moments());
     // a likelihood of low rank: no covariance of its own
     let mut singular = Gaussian::flat(&spec);

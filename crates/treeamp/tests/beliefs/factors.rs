@@ -59,10 +59,8 @@ fn laws_conform_with_diagonal_beliefs() {
             let mut message = Gaussian::flat(&spec);
             message.set_precision(a);
             message.linear = vec![-1.0, 0.2, 0.7, 2.5];
-            let mut moments = Moments::zeros(&spec);
-            let store = [message.clone()];
-            let view = Incoming::new(&store, &[0]);
-            factor.posterior().unwrap().moments(view, 0, &mut moments, &mut []).unwrap();
+            let specs = std::slice::from_ref(&spec);
+            let moments = Site::new(&factor, specs, vec![message.clone()]).moments(0).unwrap();
             for (i, b) in message.linear.iter().enumerate() {
                 let t = law.tilted(a, *b);
                 assert!((moments.mean[i] - t.mean).abs() <= 1e-15 * t.mean.abs().max(1.0), stringify!($name));

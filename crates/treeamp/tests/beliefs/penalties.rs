@@ -20,16 +20,11 @@ fn check_components<P: Penalty + ScalarPenalty>(law: &P) {
     let precisions = [0.3, 1.7, 4.0, 25.0];
     message.precision.data_mut().copy_from_slice(&precisions);
     message.linear = vec![-1.0, 0.2, 0.9, 40.0];
-    let rule = factor.posterior().unwrap();
-    let mut work = vec![0.0; factor.workspace_len(std::slice::from_ref(&spec))];
-    let mut moments = Moments::zeros(&spec);
-    let store = [message.clone()];
-    let view = Incoming::new(&store, &[0]);
-    rule.moments(view, 0, &mut moments, &mut work).unwrap();
+    let mut site = Site::new(&factor, std::slice::from_ref(&spec), vec![message.clone()]);
+    let moments = site.moments(0).unwrap();
     let mut potential = |message: Gaussian| {
-        let store = [message];
-        let view = Incoming::new(&store, &[0]);
-        rule.log_partition(view, &mut work).unwrap()
+        site.messages[0] = message;
+        site.log_partition().unwrap()
     };
     for (i, a) in precisions.into_iter().enumerate() {
         let t = ScalarPenalty::proximal(law, a, message.linear[i]);

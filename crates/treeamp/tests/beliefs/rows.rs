@@ -25,10 +25,8 @@ fn row_laws_conform_and_discrete_ones_enumerate() {
     check_structures(&hot, &[], &[block]);
     let specs = specs_with(&hot, &[], &[block]);
     let message = [proper_message(&specs[0], 2.0, 3)];
-    let view = Incoming::new(&message, &[0]);
-    let mut moments = Moments::zeros(&specs[0]);
-    let rule = hot.posterior().unwrap();
-    rule.moments(view, 0, &mut moments, &mut []).unwrap();
+    let mut site = Site::new(&hot, &specs, message.to_vec());
+    let moments = site.moments(0).unwrap();
     let mut evidence = 0.0;
     for row in 0..4 {
         let (a, b) = (&message[0].precision, &message[0].linear);
@@ -44,7 +42,7 @@ fn row_laws_conform_and_discrete_ones_enumerate() {
             assert!((moments.variance.entry(at, at) - p * (1.0 - p)).abs() < 1e-14);
         }
     }
-    let ours = rule.log_partition(view, &mut []).unwrap();
+    let ours = site.log_partition().unwrap();
     assert!(
         (ours - evidence).abs() < 1e-12 * evidence.abs(),
         "{ours} {evidence}"

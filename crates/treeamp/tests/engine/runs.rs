@@ -175,22 +175,12 @@ fn a_flat_message_where_the_integral_diverges() {
         .unwrap()
         .observed(vec![1.0, -1.0])
         .unwrap();
-    let rule = law.posterior().unwrap();
-    let flat = [Gaussian::flat(&SignalSpec::real([2]))];
-    let mut out = flat[0].clone();
-    rule.message(Incoming::new(&flat, &[0]), 0, &mut out, &mut [])
-        .unwrap();
-    assert!(out.is_flat());
-    assert_eq!(
-        rule.log_partition(Incoming::new(&flat, &[0]), &mut [])
-            .unwrap(),
-        f64::INFINITY
-    );
-    let mut negative = flat[0].clone();
-    negative.precision.set_scalar(-1.0);
-    let error = rule
-        .message(Incoming::new(&[negative], &[0]), 0, &mut out, &mut [])
-        .unwrap_err();
+    let specs = [SignalSpec::real([2])];
+    let mut site = Site::new(&law, &specs, vec![Gaussian::flat(&specs[0])]);
+    assert!(site.message(0).unwrap().is_flat());
+    assert_eq!(site.log_partition().unwrap(), f64::INFINITY);
+    site.messages[0].precision.set_scalar(-1.0);
+    let error = site.message(0).unwrap_err();
     assert!(
         error.is_recoverable() && error.to_string().contains("improper"),
         "{error}"

@@ -511,13 +511,9 @@ fn reference_values_of_linear_channels() {
             message(&specs[0], a("az"), interleaved(&record["bz"])),
             message(&specs[1], a("ax"), interleaved(&record["bx"])),
         ];
-        let rule = channel.posterior().unwrap();
-        let incoming = treeamp::factor::Incoming::new(&messages, &[0, 1]);
-        let mut work = vec![0.0; channel.workspace_len(&specs)];
+        let mut site = Site::new(&channel, &specs, messages.to_vec());
         for (port, (r, v)) in [("rz", "vz"), ("rx", "vx")].iter().enumerate() {
-            let mut moments = Moments::zeros(&specs[port]);
-            rule.moments(incoming, port, &mut moments, &mut work)
-                .unwrap();
+            let moments = site.moments(port).unwrap();
             assert!(
                 relative_gap(&moments.mean, &interleaved(&record["truth"][r])) < 1e-9,
                 "{record}"
@@ -529,7 +525,7 @@ fn reference_values_of_linear_channels() {
             );
         }
         let exact = record["truth"]["A_sum"].as_f64().unwrap();
-        let found = rule.log_partition(incoming, &mut work).unwrap();
+        let found = site.log_partition().unwrap();
         assert!(
             (found - exact).abs() < 1e-9 * exact.abs().max(1.0),
             "{record}"

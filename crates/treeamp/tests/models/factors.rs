@@ -111,17 +111,10 @@ fn second_moments_follow_from_the_laws() {
 }
 
 /// Messages of a factor with one input and one output.
-fn pair(factor: &dyn PosteriorRule, z: &Gaussian, x: &Gaussian, work: usize) -> [Gaussian; 2] {
-    let messages = [z.clone(), x.clone()];
-    let mut work = vec![0.0; work];
-    [0, 1].map(|target| {
-        let mut out = messages[target].clone();
-        let incoming = Incoming::new(&messages, &[0, 1]);
-        factor
-            .message(incoming, target, &mut out, &mut work)
-            .unwrap();
-        out
-    })
+fn pair(factor: &dyn Factor, z: &Gaussian, x: &Gaussian) -> [Gaussian; 2] {
+    let specs = [z, x].map(|m| SignalSpec::real([m.len()]));
+    let mut site = Site::new(factor, &specs, vec![z.clone(), x.clone()]);
+    [0, 1].map(|target| site.message(target).unwrap())
 }
 
 /// As the output becomes known exactly, the linear channel's messages tend to those of a pin.
@@ -180,25 +173,17 @@ fn compare(
     messages: &[Gaussian],
     t: &Truth,
 ) -> f64 {
-    let rule = factor.posterior().unwrap();
-    let mut work = vec![0.0; factor.workspace_len(specs)];
-    let slots = [0, 1];
-    let incoming = Incoming::new(messages, &slots);
+    let mut site = Site::new(factor, specs, messages.to_vec());
     let mut worst: f64 = 0.0;
     for (port, (r, v)) in [(&t.rz, t.vz), (&t.rx, t.vx)].into_iter().enumerate() {
-        let mut moments = Moments {
-            mean: vec![0.0; specs[port].len()],
-            variance: SymMatrix::zeros(&specs[port]),
-        };
-        rule.moments(incoming, port, &mut moments, &mut work)
-            .unwrap();
+        let moments = site.moments(port).unwrap();
         for (ours, theirs) in moments.mean.iter().zip(r) {
             worst = worst.max((ours - theirs).abs() / theirs.abs().max(v.sqrt()));
         }
         worst = worst.max((moments.average_variance() / v - 1.0).abs());
     }
     if let Some(a) = t.log_partition {
-        let ours = rule.log_partition(incoming, &mut work).unwrap();
+        let ours = site.log_partition().unwrap();
         worst = worst.max((ours - a).abs() / a.abs().max(1.0));
     }
     assert!(worst < 1e-9, "{name}: error {worst:e}");

@@ -28,19 +28,13 @@ fn message(len: usize, precision: f64, seed: u64) -> Gaussian {
 
 /// Both outgoing messages, and the log-partition.
 fn messages(channel: &Linear, incoming: &[Gaussian; 2]) -> ([Gaussian; 2], f64) {
-    let rule = channel.posterior().unwrap();
     let specs = [
         channel.operator().input().clone(),
         channel.operator().output().clone(),
     ];
-    let mut work = vec![0.0; channel.workspace_len(&specs)];
-    let view = Incoming::new(incoming, &[0, 1]);
-    let out = [0, 1].map(|port| {
-        let mut out = incoming[port].clone();
-        rule.message(view, port, &mut out, &mut work).unwrap();
-        out
-    });
-    (out, rule.log_partition(view, &mut work).unwrap())
+    let mut site = Site::new(channel, &specs, incoming.to_vec());
+    let out = [0, 1].map(|port| site.message(port).unwrap());
+    (out, site.log_partition().unwrap())
 }
 
 /// $a + a'$ and the mean of a belief.
@@ -134,14 +128,8 @@ fn knows_its_output(name: &str, channel: &Linear, reference: &Linear) {
     let incoming = [message(n, 0.6, 6), pin];
     let rule = |c: &Linear, port: usize| {
         let specs = [c.operator().input().clone(), c.operator().output().clone()];
-        let mut work = vec![0.0; c.workspace_len(&specs)];
-        let mut out = incoming[port].clone();
-        let view = Incoming::new(&incoming, &[0, 1]);
-        c.posterior()
-            .unwrap()
-            .message(view, port, &mut out, &mut work)
-            .unwrap();
-        out
+        let mut site = Site::new(c, &specs, incoming.to_vec());
+        site.message(port).unwrap()
     };
     for port in [0, 1] {
         let (ours, theirs) = (rule(channel, port), rule(reference, port));

@@ -36,12 +36,13 @@ fn incoming(specs: &[SignalSpec], scale: f64, seed: u64) -> Vec<Gaussian> {
 }
 
 fn outgoing(factor: &dyn Factor, messages: &[Gaussian], port: usize) -> Gaussian {
-    let slots: Vec<usize> = (0..messages.len()).collect();
-    let mut out = messages[port].clone();
-    let rule = factor.posterior().unwrap();
-    rule.message(Incoming::new(messages, &slots), port, &mut out, &mut [])
-        .unwrap();
-    out
+    let specs: Vec<SignalSpec> = messages
+        .iter()
+        .map(|m| SignalSpec::real([m.len()]))
+        .collect();
+    Site::new(factor, &specs, messages.to_vec())
+        .message(port)
+        .unwrap()
 }
 
 /// A pin is the limit of high precision, from every port to every port.

@@ -2,8 +2,9 @@
 //! $\sum_f\lambda_{fx} = (n_x - 1)\theta_x$, and its gradient.
 
 use crate::belief::{Gaussian, Message as _, Moments};
+use crate::engine::graph::Graph;
 use crate::error::{FactorError, RunError};
-use crate::factor::{Factor, Incoming, PosteriorRule};
+use crate::factor::{Context, Incoming, Workspace, posterior};
 use crate::model::Tree;
 
 /// Scales are renewed when one has changed by more than this, in the logarithm.
@@ -21,7 +22,7 @@ pub(super) struct Dual<'t> {
     pub lambda: Vec<Gaussian>,
     pub(super) theta: Vec<Gaussian>,
     pub(super) moments: Vec<Moments>,
-    work: Vec<Vec<f64>>,
+    workspaces: Vec<Workspace>,
     /// Variables that are not pinned and have more than one factor.
     pub(super) free: Vec<usize>,
     /// What makes the curvature of the coordinates of a variable about one, for every precision it has: for $a$ and
@@ -45,38 +46,20 @@ pub(super) fn shared(belief: &Gaussian) -> usize {
     belief.len() / belief.precision.data().len().max(1)
 }
 
-fn rule(factor: &dyn Factor) -> Result<&dyn PosteriorRule, FactorError> {
-    let missing = || FactorError::Unsupported("no expectation propagation rule".to_owned());
-    factor.posterior().ok_or_else(missing)
-}
-
 impl<'t> Dual<'t> {
     pub fn new(tree: &'t Tree, messages: &[Gaussian]) -> Result<Self, RunError> {
         let variables = tree.variables();
-        let sum = |v: usize, but: Option<usize>| {
-            let mut total = Gaussian::flat(&variables[v].spec);
-            let edges = variables[v].edges.iter().filter(|e| Some(**e) != but);
-            edges.for_each(|e| total.add_assign(&messages[*e]));
-            total
-        };
-        let edges = tree.edges();
-        let lambda: Vec<Gaussian> = (0..edges.len())
-            .map(|e| sum(edges[e].variable, Some(e)))
-            .collect();
-        let theta: Vec<Gaussian> = (0..variables.len()).map(|v| sum(v, None)).collect();
+        let (edges, graph) = (tree.edges(), Graph::new(tree, messages));
+        let lambda: Vec<Gaussian> = (0..edges.len()).map(|e| graph.cavity(e)).collect();
+        let theta: Vec<Gaussian> = (0..variables.len()).map(|v| graph.belief(v)).collect();
         let free = |v: &usize| variables[*v].edges.len() > 1 && !theta[*v].is_pinned();
         let moments = edges
             .iter()
             .map(|e| Moments::zeros(&variables[e.variable].spec));
-        let factors = 0..tree.factors().len();
-        let work = factors.map(|f| {
-            let ports = tree.port_specs(f);
-            vec![0.0; tree.factors()[f].factor.workspace_len(&ports)]
-        });
         let mut dual = Self {
             tree,
             moments: moments.collect(),
-            work: work.collect(),
+            workspaces: tree.workspaces(),
             free: (0..variables.len()).filter(free).collect(),
             scales: lambda_scales(&theta),
             lambda,
@@ -146,12 +129,12 @@ impl<'t> Dual<'t> {
         self.evaluations += 1;
         for (f, node) in self.tree.factors().iter().enumerate() {
             let blame = |e: FactorError| (node.name.clone(), e);
-            let rule = rule(node.factor.as_ref()).map_err(blame)?;
+            let rule = posterior(node.factor.as_ref()).map_err(blame)?;
             let incoming = Incoming::new(&self.lambda, &node.edges);
+            let mut context = Context::new(incoming, &mut self.workspaces[f]);
             for (port, e) in node.edges.iter().enumerate() {
                 let out = &mut self.moments[*e];
-                rule.moments(incoming, port, out, &mut self.work[f])
-                    .map_err(blame)?;
+                rule.moments(&mut context, port, out).map_err(blame)?;
                 let v = out.average_variance();
                 let negative = out.variance.data().iter().any(|v| *v < 0.0);
                 if negative || !(v.is_finite() && out.mean.iter().all(|r| r.is_finite())) {
@@ -170,8 +153,9 @@ impl<'t> Dual<'t> {
         self.size = 1.0;
         for (f, node) in self.tree.factors().iter().enumerate() {
             let incoming = Incoming::new(&self.lambda, &node.edges);
-            let value = rule(node.factor.as_ref())
-                .and_then(|r| r.log_partition(incoming, &mut self.work[f]))
+            let mut context = Context::new(incoming, &mut self.workspaces[f]);
+            let value = posterior(node.factor.as_ref())
+                .and_then(|r| r.log_partition(&mut context))
                 .map_err(|source| RunError::Factor {
                     factor: node.name.clone(),
                     source,

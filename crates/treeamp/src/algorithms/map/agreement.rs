@@ -2,13 +2,14 @@
 //! energy, and off it they differ to first order where the energy has corners, and by $\|Wx - y\|^2/2\Delta$ where there is
 //! hardly any noise. Where the least energy is zero, what is left of it is the rounding of places, and is compared with that.
 
+use super::MaximumAPosteriori;
 use super::solution::{Solution, placed};
-use super::{MaximumAPosteriori, rule};
-use crate::belief::{Gaussian, Message as _};
+use crate::belief::Gaussian;
 use crate::engine::Algorithm as _;
+use crate::engine::graph::Graph;
 use crate::error::{FactorError, RunError};
-use crate::factor::Incoming;
-use crate::model::{Tree, Variable};
+use crate::factor::{Incoming, proximal};
+use crate::model::Tree;
 
 /// They agree when they differ by less than this fraction of the sum of all energies.
 pub(super) const AGREEMENT: f64 = 5e-9;
@@ -17,21 +18,9 @@ const PROMISED: f64 = 1e-8;
 /// Places are known to this fraction of their scale at best: the residual at which the splitting has nothing left to do.
 const ROUNDING: f64 = 1e-13;
 
-/// Where messages by edge have every variable.
-pub(super) fn beliefs_of(tree: &Tree, messages: &[Gaussian]) -> Vec<Vec<f64>> {
-    let belief = |variable: &Variable| {
-        let mut total = Gaussian::flat(&variable.spec);
-        let edges = variable.edges.iter();
-        edges.for_each(|e| total.add_assign(&messages[*e]));
-        let scale = total.mean_scale();
-        total.linear.iter().map(|b| b * scale).collect()
-    };
-    tree.variables().iter().map(belief).collect()
-}
-
 /// The solution of messages by edge.
 pub(super) fn solution_of(tree: &Tree, messages: &[Gaussian]) -> Result<Solution, RunError> {
-    let beliefs = beliefs_of(tree, messages);
+    let beliefs = Graph::new(tree, messages).places();
     placed(tree, &messages.iter().collect::<Vec<_>>(), &beliefs)
 }
 
@@ -73,20 +62,10 @@ pub(super) fn energy_gap(tree: &Tree, messages: &[Gaussian]) -> f64 {
 fn least_energy(tree: &Tree, messages: &[Gaussian]) -> Result<f64, FactorError> {
     let mut total = 0.0;
     for (f, node) in tree.factors().iter().enumerate() {
-        let cavity = |e: &usize| {
-            let variable = &tree.variables()[tree.edges()[*e].variable];
-            let mut cavity = Gaussian::flat(&variable.spec);
-            let others = variable.edges.iter().filter(|o| *o != e);
-            others.for_each(|o| cavity.add_assign(&messages[*o]));
-            cavity
-        };
-        let cavities: Vec<Gaussian> = node.edges.iter().map(cavity).collect();
-        let ports: Vec<usize> = (0..cavities.len()).collect();
-        let incoming = Incoming::new(&cavities, &ports);
-        let mut work = vec![0.0; node.factor.workspace_len(&tree.port_specs(f))];
-        total -= rule(node.factor.as_ref())?.envelope(incoming, &mut work)?.1;
-        for (e, cavity) in node.edges.iter().zip(cavities) {
-            let variable = &tree.variables()[tree.edges()[*e].variable];
+        let mut site = Graph::new(tree, messages).site(f);
+        total -= site.envelope()?.1;
+        for (e, cavity) in node.edges.iter().zip(site.messages) {
+            let variable = tree.variable_at(*e);
             let both = [messages[*e].clone(), cavity];
             let mut scratch = Gaussian::flat(&variable.spec);
             let incoming = Incoming::new(&both, &[0, 1]);

@@ -4,12 +4,13 @@
 use std::ops::ControlFlow;
 
 use super::agreement::solution_of;
-use super::optimality::{cavity, is_laplace, means, penalties, slope, variable};
+use super::optimality::{is_laplace, means, penalties, slope};
 use super::splitting::split;
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
+use crate::engine::graph::Graph;
 use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
 use crate::error::{FactorError, RunError};
-use crate::factor::Incoming;
+use crate::factor::{Context, Incoming, Workspace, posterior};
 use crate::model::{Edge, Tree};
 
 /// The tolerance of the splitting.
@@ -90,7 +91,7 @@ impl Tangent {
     /// The one of messages on an edge, at the place of its variable; a pin has the precision of the others.
     fn new(tree: &Tree, messages: &[Gaussian], places: &[Vec<f64>], edge: usize) -> Self {
         let place = places[tree.edges()[edge].variable].clone();
-        let others = cavity(tree, messages, edge);
+        let others = Graph::new(tree, messages).cavity(edge);
         let slope = slope(&messages[edge], &others, &place);
         let finite = |m: &Gaussian| Some(m.precision.scalar()).filter(|a| a.is_finite());
         let precision = finite(&messages[edge]).or_else(|| finite(&others));
@@ -114,17 +115,17 @@ impl Tangent {
 pub(super) struct Around<'t> {
     tree: &'t Tree,
     held: Vec<Tangent>,
-    work: Vec<Vec<f64>>,
+    workspaces: Vec<Workspace>,
 }
 
 impl<'t> Around<'t> {
     pub fn new(tree: &'t Tree, held: Vec<Tangent>) -> Self {
-        let work = |f: usize| {
-            let ports = tree.port_specs(f);
-            vec![0.0; tree.factors()[f].factor.workspace_len(&ports)]
-        };
-        let work = (0..tree.factors().len()).map(work).collect();
-        Self { tree, held, work }
+        let workspaces = tree.workspaces();
+        Self {
+            tree,
+            held,
+            workspaces,
+        }
     }
 
     /// Messages of the penalties, tangent to their energies, and of everything else: one pass forth and back is exact.
@@ -156,25 +157,19 @@ impl<'t> Around<'t> {
         messages: &mut [Gaussian],
     ) -> Result<(), FactorError> {
         let node = &self.tree.factors()[f];
-        let cavities = node.edges.iter().map(|e| cavity(self.tree, messages, *e));
-        let cavities: Vec<Gaussian> = cavities.collect();
+        let cavities = Graph::new(self.tree, messages).cavities(f);
         let ports: Vec<usize> = (0..cavities.len()).collect();
-        let none = || FactorError::Unsupported("no expectation propagation rule".to_owned());
-        let rule = node.factor.posterior().ok_or_else(none)?;
+        let incoming = Incoming::new(&cavities, &ports);
+        let mut context = Context::new(incoming, &mut self.workspaces[f]);
         let out = &mut messages[node.edges[port]];
-        rule.message(
-            Incoming::new(&cavities, &ports),
-            port,
-            out,
-            &mut self.work[f],
-        )
+        posterior(node.factor.as_ref())?.message(&mut context, port, out)
     }
 
     /// Brings precisions to agree with curvatures, $a = 1/v - a_{\text{cavity}}$, at places and slopes that stay. Where that has no end,
     /// they stay as they are.
     fn refine(&mut self, messages: &mut [Gaussian]) {
         let alone =
-            |h: &Tangent| variable(self.tree, h.edge).spec.structure != Structure::Isotropic;
+            |h: &Tangent| self.tree.variable_at(h.edge).spec.structure != Structure::Isotropic;
         if self.held.iter().any(alone) {
             return;
         }
@@ -205,12 +200,12 @@ impl<'t> Around<'t> {
     /// The precision of a penalty at the present cavity; none where it is not positive.
     fn curvature(&mut self, k: usize, messages: &[Gaussian], bound: f64) -> Option<f64> {
         let held = &self.held[k];
-        let mut at = cavity(self.tree, messages, held.edge);
+        let mut at = Graph::new(self.tree, messages).cavity(held.edge);
         let a = at.precision.mean_diagonal();
         if !(a > 0.0 && a.is_finite()) {
             return None;
         }
-        let spec = SignalSpec::real(variable(self.tree, held.edge).spec.shape.clone());
+        let spec = SignalSpec::real(self.tree.variable_at(held.edge).spec.shape.clone());
         at = Gaussian::flat(&spec);
         at.precision.set_scalar(a);
         for (b, (z, g)) in at.linear.iter_mut().zip(held.place.iter().zip(&held.slope)) {
@@ -220,9 +215,8 @@ impl<'t> Around<'t> {
         let rule = self.tree.factors()[f].factor.proximal()?;
         let mut mode = Moments::zeros(&spec);
         let (store, ports) = ([at], [0]);
-        let work = &mut self.work[f];
-        rule.mode(Incoming::new(&store, &ports), 0, &mut mode, work)
-            .ok()?;
+        let mut context = Context::new(Incoming::new(&store, &ports), &mut self.workspaces[f]);
+        rule.mode(&mut context, 0, &mut mode).ok()?;
         let v = mode.average_variance();
         let next = if v > 0.0 {
             1.0 / v - a

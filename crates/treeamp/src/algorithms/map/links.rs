@@ -4,7 +4,8 @@
 //! variable carries, or the variable itself where three factors or more are left.
 
 use crate::belief::{Gaussian, Message as _};
-use crate::factor::{Incoming, PosteriorRule};
+use crate::engine::graph::first_message;
+use crate::factor::PosteriorRule;
 use crate::math::spectrum::Spectrum;
 use crate::model::{Tree, Variable};
 
@@ -88,26 +89,19 @@ impl Layout {
     /// Takes quadratic energies of this variable alone together. If they say nothing, and there is but one other factor,
     /// they keep their link: that factor may need one.
     fn absorb(&mut self, tree: &Tree, variable: &Variable) {
-        let (mut base, mut out) = (
-            Gaussian::flat(&variable.spec),
-            Gaussian::flat(&variable.spec),
-        );
-        let nothing = [out.clone()];
+        let mut base = Gaussian::flat(&variable.spec);
         let mut own = Vec::new();
         for e in &variable.edges {
-            let node = &tree.factors()[tree.edges()[*e].factor];
-            let rule = node.factor.posterior().filter(|r| r.is_constant());
-            let Some(rule) = rule.filter(|_| node.edges.len() == 1) else {
+            let node = tree.factor_at(*e);
+            let constant = node
+                .factor
+                .posterior()
+                .is_some_and(PosteriorRule::is_constant);
+            if node.edges.len() > 1 || !constant {
                 continue;
-            };
-            let mut work = vec![
-                0.0;
-                node.factor
-                    .workspace_len(std::slice::from_ref(&variable.spec))
-            ];
-            let incoming = Incoming::new(&nothing, &[0]);
-            if PosteriorRule::message(rule, incoming, 0, &mut out, &mut work).is_ok() {
-                base.add_assign(&out);
+            }
+            if let Some(said) = first_message(node.factor.as_ref(), variable) {
+                base.add_assign(&said);
                 own.push(*e);
             }
         }

@@ -24,11 +24,12 @@ mod steps;
 
 use super::expectation_propagation::sizes_known;
 use crate::belief::{Gaussian, Message as _, SignalSpec, Structure};
+
 use crate::engine::{
     Algorithm, Engine, FallbackReport, MissingRule, Options, Potential, Report, Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
-use crate::factor::{Factor, Incoming, ProximalRule, cold_excess, log_value};
+use crate::factor::{Context, Factor, Incoming, cold_excess, log_value, proximal};
 use crate::model::{Tree, Variable};
 
 pub use mode::Mode;
@@ -134,12 +135,11 @@ impl Algorithm for MaximumAPosteriori {
         &self,
         _node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_, Gaussian>,
         target: usize,
         out: &mut Gaussian,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
-        let sent = rule(factor)?.mode_message(incoming, target, out, work);
+        let sent = proximal(factor)?.mode_message(context, target, out);
         sent.map_err(passing)
     }
 
@@ -193,10 +193,9 @@ impl Algorithm for MaximumAPosteriori {
         &self,
         _node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
+        context: &mut Context<'_, Gaussian>,
     ) -> Result<Potential, FactorError> {
-        let (value, excess) = rule(factor)?.envelope(incoming, work)?;
+        let (value, excess) = proximal(factor)?.envelope(context)?;
         Ok(Potential { value, excess })
     }
 
@@ -221,12 +220,6 @@ impl Algorithm for MaximumAPosteriori {
             excess: incoming.iter().map(|m| cold_excess(m, place)).sum(),
         }
     }
-}
-
-fn rule(factor: &dyn Factor) -> Result<&dyn ProximalRule, FactorError> {
-    factor
-        .proximal()
-        .ok_or_else(|| FactorError::Unsupported("no mode".to_owned()))
 }
 
 /// What a factor cannot do with a pin it may be able to do later: a pin of early sweeps is no exact statement.

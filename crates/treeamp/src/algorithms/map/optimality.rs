@@ -2,10 +2,11 @@
 //! its energy at the mean: $g = az - b \in \partial E(z)$. Where precisions have grown nothing moves any more, there or not.
 
 use super::among_gaussians::Around;
-use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure, mean_square};
+use crate::belief::{Gaussian, Moments, SignalSpec, Structure, mean_square};
+use crate::engine::graph::{Graph, alone};
 use crate::error::{FactorError, RunError};
-use crate::factor::{Incoming, PosteriorRule};
-use crate::model::{Tree, Variable};
+use crate::factor::{PosteriorRule, proximal};
+use crate::model::Tree;
 
 /// How far a mean may be from optimal, as a fraction of the slope of its penalty.
 const OPTIMAL: f64 = 1e-6;
@@ -16,24 +17,12 @@ const FAINT: f64 = 1e-3;
 
 /// The factor of an edge is a penalty, whose moments are a mode and its curvature.
 pub(super) fn is_laplace(tree: &Tree, edge: usize) -> bool {
-    let factor = &tree.factors()[tree.edges()[edge].factor].factor;
+    let factor = &tree.factor_at(edge).factor;
     factor.posterior().is_some_and(PosteriorRule::is_laplace)
 }
 
 pub(super) fn penalties(tree: &Tree) -> impl Iterator<Item = usize> + '_ {
     (0..tree.edges().len()).filter(|e| is_laplace(tree, *e))
-}
-
-pub(super) fn variable(tree: &Tree, edge: usize) -> &Variable {
-    &tree.variables()[tree.edges()[edge].variable]
-}
-
-pub(super) fn cavity(tree: &Tree, messages: &[Gaussian], edge: usize) -> Gaussian {
-    let variable = variable(tree, edge);
-    let mut cavity = Gaussian::flat(&variable.spec);
-    let others = variable.edges.iter().filter(|o| **o != edge);
-    others.for_each(|o| cavity.add_assign(&messages[*o]));
-    cavity
 }
 
 /// There are penalties, all of them convex, and all other factors are Gaussian: means are modes.
@@ -80,11 +69,10 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
         // without a mode there is nothing to compare
         let gap = violation(tree, &passed, e, place, (faint, quadratic)).ok();
         if let Some(gap) = gap.filter(|gap| !(*gap <= OPTIMAL)) {
-            let (variable, factor) = (variable(tree, e), tree.edges()[e].factor);
             return Some(unreached(format!(
                 "the mean of `{}` is at rest, but {gap:.1e} of the slope of its penalty `{}` is left over",
-                variable.name,
-                tree.factors()[factor].name
+                tree.variable_at(e).name,
+                tree.factor_at(e).name
             )));
         }
     }
@@ -93,13 +81,8 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
 
 /// The variance of the variable behind an edge has vanished next to its mean.
 fn is_known(tree: &Tree, messages: &[Gaussian], edge: usize) -> bool {
-    let variable = variable(tree, edge);
-    let mut total = Gaussian::flat(&variable.spec);
-    let edges = variable.edges.iter();
-    edges.for_each(|e| total.add_assign(&messages[*e]));
-    let mut moments = Moments::zeros(&variable.spec);
-    let seen = total.moments_into(&mut moments).is_ok();
-    !seen || moments.average_variance() <= KNOWN * moments.second_moment()
+    let moments = Graph::new(tree, messages).moments(tree.edges()[edge].variable);
+    moments.map_or(true, |m| m.average_variance() <= KNOWN * m.second_moment())
 }
 
 fn unreached(termination: String) -> RunError {
@@ -115,15 +98,9 @@ fn distance(x: &[f64], y: &[f64]) -> f64 {
 
 /// The means of all beliefs, if they are.
 pub(super) fn means(tree: &Tree, messages: &[Gaussian]) -> Option<Vec<Vec<f64>>> {
-    let mean = |variable: &Variable| {
-        let mut total = Gaussian::flat(&variable.spec);
-        let edges = variable.edges.iter();
-        edges.for_each(|e| total.add_assign(&messages[*e]));
-        let mut moments = Moments::zeros(&variable.spec);
-        total.moments_into(&mut moments).ok()?;
-        Some(moments.mean)
-    };
-    tree.variables().iter().map(mean).collect()
+    let graph = Graph::new(tree, messages);
+    let mean = |v: usize| graph.moments(v).ok().map(|m| m.mean);
+    (0..tree.variables().len()).map(mean).collect()
 }
 
 /// The mean square of the place that a message alone prefers, if it prefers one.
@@ -183,29 +160,27 @@ fn violation(
     place: &[f64],
     (faint, quadratic): (f64, f64),
 ) -> Result<f64, FactorError> {
-    let slope = slope(&messages[e], &cavity(tree, messages, e), place);
+    let cavity = Graph::new(tree, messages).cavity(e);
+    let slope = slope(&messages[e], &cavity, place);
     let (force, scale) = (mean_square(&slope).sqrt(), mean_square(place).sqrt());
     let scale = scale.max(faint);
     if !(force > 0.0 && scale > 0.0) {
         return Ok(0.0);
     }
     let c = force / scale;
-    let spec = SignalSpec::real(variable(tree, e).spec.shape.clone());
-    let mut at = Gaussian::flat(&spec);
+    let mut variable = tree.variable_at(e).clone();
+    variable.spec = SignalSpec::real(variable.spec.shape);
+    let mut at = Gaussian::flat(&variable.spec);
     at.precision.set_scalar(c);
     for (b, (z, g)) in at.linear.iter_mut().zip(place.iter().zip(&slope)) {
         *b = c * z + g;
     }
-    let node = &tree.factors()[tree.edges()[e].factor];
+    let factor = tree.factor_at(e).factor.as_ref();
     // others have slopes that are those of no mode
-    if !super::rule(node.factor.as_ref())?.is_convex() {
+    if !proximal(factor)?.is_convex() {
         return Ok(0.0);
     }
-    let mut work = vec![0.0; node.factor.workspace_len(std::slice::from_ref(&spec))];
-    let mut mode = Moments::zeros(&spec);
-    let (store, ports) = ([at], [0]);
-    let incoming = Incoming::new(&store, &ports);
-    super::rule(node.factor.as_ref())?.mode(incoming, 0, &mut mode, &mut work)?;
+    let mode = alone(factor, &variable, at).mode(0)?;
     let work = force * scale * place.len() as f64;
     Ok(distance(&mode.mean, place) / scale * work / (work + quadratic))
 }

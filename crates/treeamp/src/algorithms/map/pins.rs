@@ -1,24 +1,17 @@
 //! Penalties without an active coordinate: their curvature is zero, and they pin their variables.
 
 use super::agreement::{AGREEMENT, energy_gap};
-use crate::belief::{Gaussian, Message as _, Moments};
+use crate::belief::{Gaussian, Moments};
+use crate::engine::graph::{Graph, alone};
 use crate::error::FactorError;
-use crate::factor::Incoming;
 use crate::model::Tree;
 
 /// The mode of the penalty of an edge next to what all others say; `None` if the factor is no penalty.
 fn mode(tree: &Tree, messages: &[Gaussian], e: usize) -> Option<Result<Moments, FactorError>> {
-    let edge = tree.edges()[e];
-    let factor = tree.factors()[edge.factor].factor.as_ref();
-    let rule = factor.proximal().filter(|r| r.is_penalty())?;
-    let variable = &tree.variables()[edge.variable];
-    let mut store = [Gaussian::flat(&variable.spec)];
-    let others = variable.edges.iter().filter(|o| **o != e);
-    others.for_each(|o| store[0].add_assign(&messages[*o]));
-    let mut mode = Moments::zeros(&variable.spec);
-    let mut work = vec![0.0; factor.workspace_len(std::slice::from_ref(&variable.spec))];
-    let found = rule.mode(Incoming::new(&store, &[0]), 0, &mut mode, &mut work);
-    Some(found.map(|()| mode))
+    let (variable, factor) = (tree.variable_at(e), tree.factor_at(e).factor.as_ref());
+    factor.proximal().filter(|r| r.is_penalty())?;
+    let cavity = Graph::new(tree, messages).cavity(e);
+    Some(alone(factor, variable, cavity).mode(0))
 }
 
 /// A penalty has no active coordinate.

@@ -5,13 +5,12 @@
 //! along the scale of the signal; for what a channel makes of it, along what that makes of a signal of its scale with other signs: the gradient of
 //! an image may be zero, and is not as soon as the image moves.
 
-use super::agreement::beliefs_of;
-use super::rule;
 use super::solution::scrambled;
-use crate::belief::{Gaussian, Message as _, Moments};
+use crate::belief::{Gaussian, Moments};
+use crate::engine::graph::Graph;
 use crate::error::{FactorError, RunError};
-use crate::factor::{Incoming, PosteriorRule};
-use crate::model::{Tree, Variable};
+use crate::factor::{PosteriorRule, proximal};
+use crate::model::Tree;
 
 /// Slopes agree when what they leave over is below this fraction of the energies: places are then within this of their scale,
 /// where the energy is as stiff as its quadratic part.
@@ -56,11 +55,10 @@ impl Gap {
     /// # Errors
     /// A factor without a mode.
     fn of(tree: &Tree, messages: &[Gaussian]) -> Result<Self, FactorError> {
-        let modes = modes(tree, messages)?;
+        let (graph, modes) = (Graph::new(tree, messages), modes(tree, messages)?);
         let (mut left, mut far) = (0.0, 0.0);
         for (variable, reach) in tree.variables().iter().zip(reaches(tree, messages)) {
-            let cavities = variable.edges.iter();
-            let cavities = cavities.map(|e| cavity(variable, messages, *e));
+            let cavities = variable.edges.iter().map(|e| graph.cavity(*e));
             let cavities: Vec<Gaussian> = cavities.collect();
             // an exact place has any slope
             if cavities.iter().any(Gaussian::is_pinned) {
@@ -98,7 +96,7 @@ fn scale(tree: &Tree, messages: &[Gaussian], modes: &[Moments]) -> Result<f64, F
     let mut scale = 0.0;
     for node in tree.factors() {
         let places = node.edges.iter().map(|e| modes[*e].mean.as_slice());
-        let energy = rule(node.factor.as_ref())?.energy(&places.collect::<Vec<_>>());
+        let energy = proximal(node.factor.as_ref())?.energy(&places.collect::<Vec<_>>());
         // a constraint that modes leave by a rounding has no energy to compare with
         scale += Some(energy.abs()).filter(|e| e.is_finite()).unwrap_or(0.0);
         let rule = node.factor.posterior();
@@ -113,7 +111,7 @@ fn scale(tree: &Tree, messages: &[Gaussian], modes: &[Moments]) -> Result<f64, F
 
 /// How far every variable may go, squared: as far as channels bring it when signals change the signs of half their components.
 fn reaches(tree: &Tree, messages: &[Gaussian]) -> Vec<f64> {
-    let beliefs = beliefs_of(tree, messages);
+    let beliefs = Graph::new(tree, messages).places();
     let moved = scrambled(tree, &beliefs);
     let squares = moved.iter().map(|x| square(x));
     squares
@@ -121,29 +119,14 @@ fn reaches(tree: &Tree, messages: &[Gaussian]) -> Vec<f64> {
         .collect()
 }
 
-fn cavity(variable: &Variable, messages: &[Gaussian], edge: usize) -> Gaussian {
-    let mut cavity = Gaussian::flat(&variable.spec);
-    let others = variable.edges.iter().filter(|o| **o != edge);
-    others.for_each(|o| cavity.add_assign(&messages[*o]));
-    cavity
-}
-
 /// The mode of every factor at every edge, at its cavities.
 fn modes(tree: &Tree, messages: &[Gaussian]) -> Result<Vec<Moments>, FactorError> {
-    let variable = |e: usize| &tree.variables()[tree.edges()[e].variable];
-    let blank = |e: usize| Moments::zeros(&variable(e).spec);
+    let blank = |e: usize| Moments::zeros(&tree.variable_at(e).spec);
     let mut modes: Vec<Moments> = (0..tree.edges().len()).map(blank).collect();
     for (f, node) in tree.factors().iter().enumerate() {
-        let cavities = node
-            .edges
-            .iter()
-            .map(|e| cavity(variable(*e), messages, *e));
-        let cavities: Vec<Gaussian> = cavities.collect();
-        let ports: Vec<usize> = (0..cavities.len()).collect();
-        let incoming = Incoming::new(&cavities, &ports);
-        let mut work = vec![0.0; node.factor.workspace_len(&tree.port_specs(f))];
+        let mut site = Graph::new(tree, messages).site(f);
         for (port, e) in node.edges.iter().enumerate() {
-            rule(node.factor.as_ref())?.mode(incoming, port, &mut modes[*e], &mut work)?;
+            modes[*e] = site.mode(port)?;
         }
     }
     Ok(modes)

@@ -4,10 +4,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::MaximumAPosteriori;
-use crate::belief::{Gaussian, Message as _, Moments, mean_square};
+use crate::belief::{Gaussian, Moments, mean_square};
 use crate::engine::Report;
+use crate::engine::graph::{Graph, alone};
 use crate::error::{ModelError, RunError};
-use crate::factor::{Factor, Incoming, ProximalRule};
+use crate::factor::ProximalRule;
 use crate::model::{Direction, Tree, Variable};
 
 /// A place for every variable, such that channels give what they take, and the energy of every factor there.
@@ -288,27 +289,18 @@ impl Placing<'_> {
     /// The mode of the penalty at a variable, or the mode of all messages.
     fn own_place(&self, v: usize) -> Vec<f64> {
         let variable = &self.tree.variables()[v];
-        let rule = |e: &usize| {
-            let factor = &self.tree.factors()[self.tree.edges()[*e].factor].factor;
-            factor.proximal().filter(|r| r.is_penalty())
+        let is_penalty = |e: &&usize| {
+            let rule = self.tree.factor_at(**e).factor.proximal();
+            rule.is_some_and(ProximalRule::is_penalty)
         };
-        let penalty = variable.edges.iter().find_map(|e| Some((*e, rule(e)?)));
-        let Some((e, rule)) = penalty else {
+        let Some(e) = variable.edges.iter().find(is_penalty).copied() else {
             return self.beliefs[v].clone();
         };
-        let factor: &dyn Factor = self.tree.factors()[self.tree.edges()[e].factor]
-            .factor
-            .as_ref();
-        let mut cavity = Gaussian::flat(&variable.spec);
-        for other in variable.edges.iter().filter(|o| **o != e) {
-            cavity.add_assign(self.messages[*other]);
-        }
-        let mut mode = Moments::zeros(&variable.spec);
-        let mut work = vec![0.0; factor.workspace_len(std::slice::from_ref(&variable.spec))];
-        let store = [cavity];
+        let factor = self.tree.factor_at(e).factor.as_ref();
+        let cavity = Graph::new(self.tree, self.messages).cavity(e);
         // a cavity that says nothing has no mode of its own: the belief stands
-        match rule.mode(Incoming::new(&store, &[0]), 0, &mut mode, &mut work) {
-            Ok(()) => mode.mean,
+        match alone(factor, variable, cavity).mode(0) {
+            Ok(mode) => mode.mean,
             Err(_) => self.beliefs[v].clone(),
         }
     }

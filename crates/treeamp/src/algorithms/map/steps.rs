@@ -3,10 +3,10 @@
 use super::balance::change;
 use super::links::{End, Layout, Link};
 use super::pace::Pace;
-use super::rule;
 use crate::belief::{Gaussian, Message as _, Moments, mean_square};
+
 use crate::error::{FactorError, RunError};
-use crate::factor::Incoming;
+use crate::factor::{Context, Incoming, Workspace, proximal};
 use crate::model::Tree;
 
 /// A link whose squared norm is below this fraction of the whole is measured by the whole.
@@ -20,7 +20,7 @@ pub(super) struct Splitting<'t> {
     pub layout: Layout,
     store: Vec<Gaussian>,
     modes: Vec<Moments>,
-    work: Vec<Vec<f64>>,
+    workspaces: Vec<Workspace>,
     /// State, modes of both colours, and what the black ones saw.
     pub s: Vec<f64>,
     pub u: Vec<f64>,
@@ -39,22 +39,20 @@ impl<'t> Splitting<'t> {
     pub fn new(tree: &'t Tree, messages: &[Gaussian]) -> Self {
         let layout = Layout::new(tree, messages);
         let size = layout.links.iter().map(|l| l.len).sum();
-        let variable = |e: usize| &tree.variables()[tree.edges()[e].variable];
         let edges = 0..tree.edges().len();
-        let work = (0..tree.factors().len()).map(|f| {
-            let ports = tree.port_specs(f);
-            vec![0.0; tree.factors()[f].factor.workspace_len(&ports)]
-        });
         let seen = edges.clone().map(|e| {
-            let base = layout.base[variable(e).index].clone();
-            let flat = || Gaussian::flat(&variable(e).spec);
+            let variable = tree.variable_at(e);
+            let base = layout.base[variable.index].clone();
+            let flat = || Gaussian::flat(&variable.spec);
             base.filter(|_| layout.carries[e]).unwrap_or_else(flat)
         });
         let zeros = || vec![0.0; size];
         let mut splitting = Self {
             store: seen.collect(),
-            modes: edges.map(|e| Moments::zeros(&variable(e).spec)).collect(),
-            work: work.collect(),
+            modes: edges
+                .map(|e| Moments::zeros(&tree.variable_at(e).spec))
+                .collect(),
+            workspaces: tree.workspaces(),
             s: zeros(),
             u: zeros(),
             t: zeros(),
@@ -123,11 +121,12 @@ impl<'t> Splitting<'t> {
                 }
             }
             let incoming = Incoming::new(&self.store, &node.edges);
+            let mut context = Context::new(incoming, &mut self.workspaces[f]);
             for (port, e) in node.edges.iter().enumerate() {
                 let Some((l, _)) = link_of(*e) else { continue };
                 let mode = &mut self.modes[*e];
-                rule(node.factor.as_ref())
-                    .and_then(|r| r.mode(incoming, port, mode, &mut self.work[f]))
+                proximal(node.factor.as_ref())
+                    .and_then(|r| r.mode(&mut context, port, mode))
                     .map_err(|source| blame(&node.name, source))?;
                 layout.links[l].of_mut(to).copy_from_slice(&mode.mean);
             }
@@ -248,11 +247,12 @@ impl<'t> Splitting<'t> {
         }
         for (f, node) in self.tree.factors().iter().enumerate() {
             let incoming = Incoming::new(&self.store, &node.edges);
+            let mut context = Context::new(incoming, &mut self.workspaces[f]);
             for (port, e) in node.edges.iter().enumerate() {
                 if self.layout.link_of[*e].is_none() {
-                    let (out, work) = (&mut messages[*e], &mut self.work[f]);
-                    rule(node.factor.as_ref())
-                        .and_then(|r| r.mode_message(incoming, port, out, work))
+                    let out = &mut messages[*e];
+                    proximal(node.factor.as_ref())
+                        .and_then(|r| r.mode_message(&mut context, port, out))
                         .map_err(|source| blame(&node.name, source))?;
                 }
             }

@@ -7,7 +7,7 @@ use super::{Conjugate, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{Algorithm, MissingRule, Potential};
 use crate::error::FactorError;
-use crate::factor::{Averaged, Factor, Incoming};
+use crate::factor::{Averaged, Context, Factor, Incoming};
 use crate::model::{Tree, Variable};
 
 /// The field that a variance of zero gives, in units of $1/\tau_0$: as good as known next to any noise.
@@ -162,11 +162,11 @@ impl Algorithm for BayesOptimal {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Conjugate>,
+        context: &mut Context<'_, Conjugate>,
         target: usize,
         out: &mut Conjugate,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let fields = self.fields(node, incoming);
         let own = incoming.get(target).0;
         let rule = rule(factor)?;
@@ -236,9 +236,9 @@ impl Algorithm for BayesOptimal {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Conjugate>,
-        _: &mut [f64],
+        context: &mut Context<'_, Conjugate>,
     ) -> Result<Potential, FactorError> {
+        let incoming = context.incoming;
         let mut fields = self.fields(node, incoming);
         let ports = &self.ports[node];
         let mut signal = 0.0;

@@ -10,7 +10,7 @@ use super::{BayesOptimal, Conjugate, Prediction, Teacher};
 use crate::belief::SignalSpec;
 use crate::engine::{Algorithm, Engine, Messages, MissingRule, Options, Potential};
 use crate::error::{FactorError, RunError};
-use crate::factor::{Factor, Incoming};
+use crate::factor::{Context, Factor, Incoming, Workspace};
 use crate::model::{FactorNode, Tree, Variable};
 
 /// The knowledge $\hat s\tau_0$ at both ends of a landscape.
@@ -128,9 +128,10 @@ impl<'t> Signal<'t> {
     fn answer(&self, told: f64) -> Result<Conjugate, RunError> {
         let (store, factor) = ([Conjugate(told)], self.node().factor.as_ref());
         let mut answer = Conjugate(0.0);
-        let incoming = Incoming::new(&store, &[0]);
+        let mut workspace = Workspace::none();
+        let mut context = Context::new(Incoming::new(&store, &[0]), &mut workspace);
         self.algorithm
-            .update(self.prior, factor, incoming, 0, &mut answer, &mut [])
+            .update(self.prior, factor, &mut context, 0, &mut answer)
             .map_err(self.failed())?;
         Ok(answer)
     }
@@ -208,14 +209,11 @@ impl<'t> Signal<'t> {
     /// $A_p(\hat s) - A_x(\hat s + \hat a)$, as the engine counts them.
     fn excess(&self, told: f64, answer: f64) -> Result<f64, RunError> {
         let store = [Conjugate(told), Conjugate(answer)];
+        let mut workspace = Workspace::none();
+        let mut context = Context::new(Incoming::new(&store, &[0]), &mut workspace);
         let prior = self
             .algorithm
-            .factor_potential(
-                self.prior,
-                self.node().factor.as_ref(),
-                Incoming::new(&store, &[0]),
-                &mut [],
-            )
+            .factor_potential(self.prior, self.node().factor.as_ref(), &mut context)
             .map_err(self.failed())?;
         let variable = &self.tree.variables()[self.tree.edges()[self.edge].variable];
         let edge = self.algorithm.variable_potential(
@@ -265,16 +263,15 @@ impl Algorithm for Held {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Conjugate>,
+        context: &mut Context<'_, Conjugate>,
         target: usize,
         out: &mut Conjugate,
-        work: &mut [f64],
     ) -> Result<(), FactorError> {
         if node == self.node {
             *out = self.message;
             return Ok(());
         }
-        self.inner.update(node, factor, incoming, target, out, work)
+        self.inner.update(node, factor, context, target, out)
     }
 
     fn marginal(
@@ -291,10 +288,9 @@ impl Algorithm for Held {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Conjugate>,
-        work: &mut [f64],
+        context: &mut Context<'_, Conjugate>,
     ) -> Result<Potential, FactorError> {
-        self.inner.factor_potential(node, factor, incoming, work)
+        self.inner.factor_potential(node, factor, context)
     }
 
     fn variable_potential(

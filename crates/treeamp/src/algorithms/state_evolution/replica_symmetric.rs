@@ -19,7 +19,7 @@ use crate::engine::{
     Observer, Options, Potential, Termination,
 };
 use crate::error::{FactorError, RunError};
-use crate::factor::{Averaged, Factor, Incoming};
+use crate::factor::{Averaged, Context, Factor, Incoming, Workspace};
 use crate::model::{Tree, Variable};
 
 /// Distance from the Nishimori line, relative, that is rounding: averages are good to 1e-8.
@@ -72,9 +72,10 @@ impl ReplicaSymmetric {
         let fields: Vec<Conjugate> = incoming.iter().map(|f| Conjugate(f.m_hat)).collect();
         let ports: Vec<usize> = (0..fields.len()).collect();
         let mut out = Conjugate(0.0);
-        let incoming = Incoming::new(&fields, &ports);
+        let mut workspace = Workspace::none();
+        let mut context = Context::new(Incoming::new(&fields, &ports), &mut workspace);
         self.optimal
-            .update(node, factor, incoming, target, &mut out, &mut [])?;
+            .update(node, factor, &mut context, target, &mut out)?;
         Ok(Some(OverlapFields {
             m_hat: out.0,
             q_hat: out.0,
@@ -123,11 +124,11 @@ impl Algorithm for ReplicaSymmetric {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, OverlapFields>,
+        context: &mut Context<'_, OverlapFields>,
         target: usize,
         out: &mut OverlapFields,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         if let Some(field) = self.matched(node, factor, incoming, target)? {
             *out = field;
             return Ok(());
@@ -194,9 +195,9 @@ impl Algorithm for ReplicaSymmetric {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, OverlapFields>,
-        _: &mut [f64],
+        context: &mut Context<'_, OverlapFields>,
     ) -> Result<Potential, FactorError> {
+        let incoming = context.incoming;
         let fields: Vec<OverlapFields> = incoming.iter().copied().collect();
         let at = Averaged {
             fields: &fields,

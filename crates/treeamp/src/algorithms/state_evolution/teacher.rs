@@ -10,7 +10,7 @@ use super::Conjugate;
 use crate::belief::SignalSpec;
 use crate::engine::{Algorithm, Engine, Marginal, MissingRule, Options, Potential, Termination};
 use crate::error::{FactorError, RunError};
-use crate::factor::{EnsembleRule, Factor, Incoming};
+use crate::factor::{Context, EnsembleRule, Factor, Incoming};
 use crate::model::{Direction, Tree, Variable};
 
 /// $\tau_0$ of one variable.
@@ -113,11 +113,11 @@ impl Algorithm for TeacherMoments {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Conjugate>,
+        context: &mut Context<'_, Conjugate>,
         target: usize,
         out: &mut Conjugate,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let tilts: Vec<f64> = incoming.iter().map(|m| m.0).collect();
         let inputs = self.inputs[node];
         // a conditional law whose outputs nobody tilts integrates to one
@@ -156,9 +156,9 @@ impl Algorithm for TeacherMoments {
         &self,
         node: usize,
         factor: &dyn Factor,
-        incoming: Incoming<'_, Conjugate>,
-        _: &mut [f64],
+        context: &mut Context<'_, Conjugate>,
     ) -> Result<Potential, FactorError> {
+        let incoming = context.incoming;
         let tilts: Vec<f64> = incoming.iter().map(|m| m.0).collect();
         let value = self.factor_weights[node] * rule(factor)?.prior_potential(&tilts)?;
         Ok(Potential {

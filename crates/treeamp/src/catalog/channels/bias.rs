@@ -9,7 +9,7 @@ use crate::belief::Message as _;
 use crate::belief::{Gaussian, Overlaps, SignalSpec, Structure, mean_square, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    ALL_STRUCTURES, Arity, Averaged, BeliefError, EnsembleRule, Factor, GenerativeRule, Incoming,
+    ALL_STRUCTURES, Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule,
     PosteriorRule, ProximalRule, all_alike, gaussian_proximal_rule,
 };
 
@@ -105,11 +105,11 @@ impl Factor for Bias {
 impl PosteriorRule for Bias {
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let other = incoming.get(1 - target);
         let sign = if target == 1 { 1.0 } else { -1.0 };
         out.copy_from(other);
@@ -129,17 +129,14 @@ impl PosteriorRule for Bias {
     }
 
     /// $A = A_z[a_z + a_x, b_z + b_x - a_x c] + b_x^T c - \frac12 a_x\|c\|^2$.
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let (z, x) = (incoming.get(0), incoming.get(1));
         let mut back = z.clone();
-        self.message(incoming, 0, &mut back, work)?;
+        self.message(context, 0, &mut back)?;
         if z.structure() != Structure::Isotropic || z.is_pinned() || x.is_pinned() {
             let own = z.own_potential() + x.own_potential();
-            return Ok(self.excess(incoming, work)? + own);
+            return Ok(self.excess(context)? + own);
         }
         back.add_assign(z);
         Ok(back.log_partition() + x.log_value(&self.bias))
@@ -147,14 +144,11 @@ impl PosteriorRule for Bias {
 
     /// The shifted message on $z$ has the potential of the message on $x$, up to the constant that a
     /// flat or improper message picks up.
-    fn excess(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let (z, x) = (incoming.get(0), incoming.get(1));
         let (mut back, mut total) = (z.clone(), z.clone());
-        self.message(incoming, 0, &mut back, work)?;
+        self.message(context, 0, &mut back)?;
         let constant = x.shift_constant(&self.bias);
         Ok(product_excess([z, &back].into_iter(), &mut total) + constant)
     }

@@ -9,7 +9,7 @@ use super::pieces::{Pieces, together};
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, Averaged, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming,
+    Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
     PosteriorRule, ProximalRule, all_alike, gaussian_proximal_rule,
 };
 
@@ -248,29 +248,21 @@ macro_rules! rules_of_pieces {
         impl PosteriorRule for $channel {
             fn message(
                 &self,
-                incoming: Incoming<'_, Gaussian>,
+                context: &mut Context<'_>,
                 target: usize,
                 out: &mut Gaussian,
-                _: &mut [f64],
             ) -> Result<(), FactorError> {
-                self.known()?.message(incoming, target, out)
+                self.known()?.message(context.incoming, target, out)
             }
 
-            fn log_partition(
-                &self,
-                incoming: Incoming<'_, Gaussian>,
-                work: &mut [f64],
-            ) -> Result<f64, FactorError> {
+            fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+                let incoming = context.incoming;
                 let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-                Ok(self.excess(incoming, work)? + own)
+                Ok(self.excess(context)? + own)
             }
 
-            fn excess(
-                &self,
-                incoming: Incoming<'_, Gaussian>,
-                _: &mut [f64],
-            ) -> Result<f64, FactorError> {
-                self.known()?.excess(incoming)
+            fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+                self.known()?.excess(context.incoming)
             }
         }
 

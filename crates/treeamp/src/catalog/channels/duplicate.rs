@@ -6,8 +6,8 @@ use crate::belief::Message as _;
 use crate::belief::{Gaussian, SignalSpec, Structure, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
-    Incoming, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
+    ALL_STRUCTURES, Arity, BeliefError, Context, EnsembleRule, Factor, GaussianFactor,
+    GenerativeRule, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
     gaussian_proximal_rule,
 };
 
@@ -92,11 +92,11 @@ impl Factor for Duplicate {
 impl PosteriorRule for Duplicate {
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         out.set_flat();
         for port in (0..incoming.len()).filter(|p| *p != target) {
             out.add_assign(incoming.get(port));
@@ -105,22 +105,20 @@ impl PosteriorRule for Duplicate {
     }
 
     /// $A = A_z[\sum a, \sum b]$: the log-partition of all messages on one variable.
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let plain = |m: &Gaussian| m.structure() == Structure::Isotropic && !m.is_pinned();
         if !incoming.iter().all(plain) {
             let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-            return Ok(self.excess(incoming, work)? + own);
+            return Ok(self.excess(context)? + own);
         }
         let mut total = incoming.get(0).clone();
         incoming.iter().skip(1).for_each(|m| total.add_assign(m));
         Ok(total.log_partition())
     }
 
-    fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let mut total = incoming.get(0).clone();
         Ok(product_excess(incoming.iter(), &mut total))
     }

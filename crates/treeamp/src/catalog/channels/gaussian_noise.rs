@@ -14,8 +14,8 @@ use crate::belief::{Gaussian, SignalSpec, Structure, product_excess};
 use crate::catalog::likelihoods::GaussianLikelihood;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
-    Incoming, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
+    ALL_STRUCTURES, Arity, BeliefError, Context, EnsembleRule, Factor, GaussianFactor,
+    GenerativeRule, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
     gaussian_proximal_rule, log_normal_sum, quadratic_energy,
 };
 use crate::separable::ObservedLaw;
@@ -121,11 +121,11 @@ impl Factor for GaussianNoise {
 impl PosteriorRule for GaussianNoise {
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let other = incoming.get(1 - target);
         if other.structure() != Structure::Isotropic {
             out.copy_from(other);
@@ -157,15 +157,12 @@ impl PosteriorRule for GaussianNoise {
 
     /// Per component, with $D = a_x + a_z + \Delta a_x a_z$:
     /// $A = \frac{(b_z + b_x)^2 + \Delta(a_x b_z^2 + a_z b_x^2)}{2D} + \frac12\ln\frac{2\pi}{D}$.
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let (z, x) = (incoming.get(0), incoming.get(1));
         if z.structure() != Structure::Isotropic {
             let own = z.own_potential() + x.own_potential();
-            return Ok(self.excess(incoming, work)? + own);
+            return Ok(self.excess(context)? + own);
         }
         let (delta, az, ax) = (
             self.noise_variance,
@@ -202,11 +199,8 @@ impl PosteriorRule for GaussianNoise {
     }
 
     /// $\ln\mathcal N(\hat z; \hat x, \frac1{a_z} + \frac1{a_x} + \Delta)$ for proper or pinned ends.
-    fn excess(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let (z, x) = (incoming.get(0), incoming.get(1));
         if z.structure() != Structure::Isotropic {
             // the noisy z is a density where z is one
@@ -218,7 +212,7 @@ impl PosteriorRule for GaussianNoise {
         let (az, ax) = (z.precision.scalar(), x.precision.scalar());
         if az <= 0.0 || ax <= 0.0 {
             let own = z.own_potential() + x.own_potential();
-            return Ok(self.log_partition(incoming, work)? - own);
+            return Ok(self.log_partition(context)? - own);
         }
         let variance = 1.0 / az + 1.0 / ax + self.noise_variance;
         let (sz, sx) = (z.mean_scale(), x.mean_scale());

@@ -9,7 +9,7 @@ use crate::belief::Message as _;
 use crate::belief::{Gaussian, SignalSpec, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming, PosteriorRule,
+    Arity, Context, EnsembleRule, Factor, GaussianFactor, GenerativeRule, PosteriorRule,
     ProximalRule, gaussian_ensemble_rule, gaussian_proximal_rule,
 };
 use crate::math::matrix::Matrix;
@@ -129,11 +129,11 @@ impl Factor for Rotation {
 impl PosteriorRule for Rotation {
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         let other = incoming.get(1 - target);
         let p = other.len() / self.matrix.cols();
         if target == 1 {
@@ -147,31 +147,25 @@ impl PosteriorRule for Rotation {
     }
 
     /// $A = A_z[a_z + a_x, b_z + R^T b_x]$.
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let (z, x) = (incoming.get(0), incoming.get(1));
         let mut back = z.clone();
-        self.message(incoming, 0, &mut back, work)?;
+        self.message(context, 0, &mut back)?;
         if z.is_pinned() || x.is_pinned() {
             let own = z.own_potential() + x.own_potential();
-            return Ok(self.excess(incoming, work)? + own);
+            return Ok(self.excess(context)? + own);
         }
         back.add_assign(z);
         Ok(back.log_partition())
     }
 
     /// A rotated message has the potential of the original.
-    fn excess(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let z = incoming.get(0);
         let (mut back, mut total) = (z.clone(), z.clone());
-        self.message(incoming, 0, &mut back, work)?;
+        self.message(context, 0, &mut back)?;
         Ok(product_excess([z, &back].into_iter(), &mut total))
     }
 }

@@ -12,7 +12,7 @@ use super::dense_sum;
 use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming,
+    Arity, BeliefError, Context, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming,
     PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule, gaussian_proximal_rule,
     log_normal_sum,
 };
@@ -116,11 +116,11 @@ fn add_mean(message: &Gaussian, s: f64, mean: &mut [f64]) {
 impl PosteriorRule for Sum {
     fn message(
         &self,
-        incoming: Incoming<'_, Gaussian>,
+        context: &mut Context<'_>,
         target: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
+        let incoming = context.incoming;
         if out.structure() != Structure::Isotropic {
             return dense_sum::message(incoming, target, out);
         }
@@ -150,16 +150,14 @@ impl PosteriorRule for Sum {
 
     /// $A = A_x + \sum_i A_{z_i} + \ln\mathcal N(\hat x; \sum_i \hat z_i, \frac1{a_x} + \sum_i
     /// \frac1{a_i})$ with $\hat x = b_x/a_x$.
-    fn log_partition(
-        &self,
-        incoming: Incoming<'_, Gaussian>,
-        work: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-        Ok(self.excess(incoming, work)? + own)
+        Ok(self.excess(context)? + own)
     }
 
-    fn excess(&self, incoming: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let incoming = context.incoming;
         if incoming.get(0).structure() != Structure::Isotropic {
             return dense_sum::excess(incoming);
         }

@@ -11,6 +11,7 @@
 use std::f64::consts::TAU;
 
 use super::ladder::{Iterative, IterativeOptions};
+use super::work::IterativeWork;
 use crate::belief::Gaussian;
 use crate::error::FactorError;
 use crate::math::spectrum::Spectrum;
@@ -30,13 +31,13 @@ pub(super) struct Solve<'a> {
     z: &'a Gaussian,
     x: &'a Gaussian,
     /// The last solution, from sweep to sweep.
-    solution: &'a mut [f64],
-    residual: &'a mut [f64],
-    scaled: &'a mut [f64],
-    direction: &'a mut [f64],
-    product: &'a mut [f64],
-    output: &'a mut [f64],
-    scratch: &'a mut [f64],
+    solution: &'a mut Vec<f64>,
+    residual: &'a mut Vec<f64>,
+    scaled: &'a mut Vec<f64>,
+    direction: &'a mut Vec<f64>,
+    product: &'a mut Vec<f64>,
+    output: &'a mut Vec<f64>,
+    scratch: &'a mut Vec<f64>,
 }
 
 impl<'a> Solve<'a> {
@@ -45,25 +46,27 @@ impl<'a> Solve<'a> {
         known: &'a Iterative,
         options: IterativeOptions,
         [z, x]: [&'a Gaussian; 2],
-        work: &'a mut [f64],
+        work: &'a mut IterativeWork,
     ) -> Result<Self, FactorError> {
         let (az, ax) = (z.precision.scalar(), x.precision.scalar());
         if ax == f64::INFINITY {
             return Err(known_exactly(operator));
         }
-        let (reached, work) = work.split_at_mut(1);
-        let level = known.level(&mut reached[0], az, ax);
+        let level = known.level(&mut work.level, az, ax);
         let (spectrum, doubt) = known.resolved(operator, &options, level)?;
         if let Some(doubt) = doubt.filter(|_| az > 0.0) {
             return Err(FactorError::Failed(doubt.to_owned()));
         }
-        let (n, m) = (operator.input().len(), operator.output().len());
-        let (solution, work) = work.split_at_mut(n);
-        let (residual, work) = work.split_at_mut(n);
-        let (scaled, work) = work.split_at_mut(n);
-        let (direction, work) = work.split_at_mut(n);
-        let (product, work) = work.split_at_mut(n);
-        let (output, scratch) = work.split_at_mut(m);
+        let IterativeWork {
+            solution,
+            residual,
+            scaled,
+            direction,
+            product,
+            output,
+            scratch,
+            ..
+        } = work;
         let solve = Self {
             operator,
             known,

@@ -87,14 +87,9 @@ impl Iterative {
         })
     }
 
-    /// The last number says which level of the spectrum the run has come to.
-    pub fn workspace_len(operator: &dyn LinearOperator) -> usize {
-        5 * operator.input().len() + operator.output().len() + operator.scratch_len(1) + 1
-    }
-
     /// The level for these precisions, from the one that a run has come to. Only ever finer: a run that
     /// went back and forth between two estimates would not settle.
-    pub fn level(&self, reached: &mut f64, az: f64, ax: f64) -> usize {
+    pub fn level(&self, reached: &mut usize, az: f64, ax: f64) -> usize {
         let known = self.whole.is_some() || !(ax > 0.0) || !(self.largest > 0.0);
         // az = 0 asks for everything: what the middle of the ladder sees must do
         let shift = if az == 0.0 {
@@ -103,10 +98,10 @@ impl Iterative {
             az.abs() / ax
         };
         let fine = |level: &usize| known || self.shift(*level) <= shift;
-        let before = |level: &usize| *level as f64 >= *reached;
+        let before = |level: &usize| *level >= *reached;
         let level = (0..LEVELS).find(|l| fine(l) && before(l));
         let level = level.unwrap_or(LEVELS - 1);
-        *reached = level as f64;
+        *reached = level;
         level
     }
 

@@ -28,6 +28,7 @@ mod posterior;
 mod resolvent;
 mod spread;
 mod structured;
+mod work;
 
 use std::sync::{Arc, OnceLock};
 
@@ -39,11 +40,12 @@ use self::iterative::Solve;
 use self::ladder::Iterative;
 pub use self::ladder::IterativeOptions;
 use self::structured::{Structured, has_column_rank};
+use self::work::{IterativeWork, ModesWork};
 use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
     Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
-    each_supported, gaussian_proximal_rule,
+    Workspace, each_supported, gaussian_proximal_rule,
 };
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
@@ -54,8 +56,6 @@ use crate::operator::{Dense, LinearOperator, applied, dot_test};
 const DOT_TEST_SEED: u64 = 0;
 const Z: usize = 0;
 const X: usize = 1;
-/// Numbers that a fingerprint takes.
-const KEY: usize = 2;
 
 /// A linear channel. Clones share the operator and its decomposition, which is computed once, when an
 /// algorithm first plans on it.
@@ -227,7 +227,7 @@ impl Linear {
         &'a self,
         z: &'a Gaussian,
         x: &'a Gaussian,
-        work: &'a mut [f64],
+        work: &'a mut IterativeWork,
     ) -> Result<Solve<'a>, FactorError> {
         let known = self.known()?;
         Solve::new(self.operator(), known, self.inner.options, [z, x], work)
@@ -305,20 +305,16 @@ impl Factor for Linear {
         to == X || (ports[X].len() >= ports[Z].len() && has_column_rank(self.dense_matrix()))
     }
 
-    fn workspace_len(&self, ports: &[SignalSpec]) -> usize {
+    fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
         if ports.iter().any(|p| p.structure != Structure::Isotropic) {
-            return 0;
+            return Workspace::none();
         }
-        let columns = self.columns(ports[Z].len());
         match self.operator().singular_system() {
             Ok(Some(system)) => {
-                let modes = columns * system.modes().layout_len();
-                let arrays = if system.keeps_coordinates() { 3 } else { 2 };
-                let parts = system.scratch_len(columns) + system.spare_len(columns);
-                // the operator itself is only applied when nothing else needs the room
-                2 * KEY + (arrays * modes + parts).max(self.operator().scratch_len(columns))
+                let columns = self.columns(ports[Z].len());
+                Workspace::new(ModesWork::new(self.operator(), system, columns))
             }
-            _ => Iterative::workspace_len(self.operator()),
+            _ => Workspace::new(IterativeWork::new(self.operator())),
         }
     }
 

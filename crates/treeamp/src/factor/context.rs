@@ -1,0 +1,130 @@
+//! What a factor is handed when it computes: the messages around it, a memory of its own, and the wishes of the attempt.
+
+use std::any::Any;
+use std::fmt;
+
+use super::Incoming;
+use crate::belief::Gaussian;
+use crate::error::FactorError;
+
+/// What an attempt at a fixed point asks of every factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Attempt {
+    /// Penalties among laws keep their corners: their curvature jumps, and is not smoothed.
+    pub sharp: bool,
+}
+
+/// Everything a factor computes from.
+#[derive(Debug)]
+pub struct Context<'a, M = Gaussian> {
+    /// The messages that reach its ports.
+    pub incoming: Incoming<'a, M>,
+    /// Its own last messages as its variables have them, after damping; `None` outside of a run.
+    pub sent: Option<Incoming<'a, M>>,
+    /// What the attempt asks for.
+    pub attempt: Attempt,
+    /// Its memory from sweep to sweep, made by [`Factor::workspace`](super::Factor::workspace).
+    pub workspace: &'a mut Workspace,
+}
+
+impl<'a, M> Context<'a, M> {
+    /// The context of a single evaluation, outside of a run.
+    pub fn new(incoming: Incoming<'a, M>, workspace: &'a mut Workspace) -> Self {
+        Self {
+            incoming,
+            sent: None,
+            attempt: Attempt::default(),
+            workspace,
+        }
+    }
+}
+
+/// The memory of one factor in one run, of a type that the factor chooses; empty for most factors.
+///
+/// ```
+/// use treeamp::factor::Workspace;
+/// #[derive(Clone)]
+/// struct Seen {
+///     updates: usize,
+/// }
+/// let mut workspace = Workspace::new(Seen { updates: 0 });
+/// workspace.get::<Seen>()?.updates += 1;
+/// assert_eq!(workspace.peek::<Seen>().map(|s| s.updates), Some(1));
+/// assert!(workspace.get::<String>().is_err());
+/// # Ok::<(), treeamp::FactorError>(())
+/// ```
+#[derive(Default)]
+pub struct Workspace(Option<Box<dyn Memory>>);
+
+/// A type that a workspace can hold.
+trait Memory: Any + Send {
+    fn copy(&self) -> Box<dyn Memory>;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl<T: Any + Clone + Send> Memory for T {
+    fn copy(&self) -> Box<dyn Memory> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl Workspace {
+    /// A workspace that holds `memory`.
+    pub fn new<T: Any + Clone + Send>(memory: T) -> Self {
+        Self(Some(Box::new(memory)))
+    }
+
+    /// The workspace of a factor that remembers nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// What it holds.
+    ///
+    /// # Errors
+    /// [`FactorError::Failed`] if it was made for a factor of another kind.
+    pub fn get<T: Any>(&mut self) -> Result<&mut T, FactorError> {
+        let held = self
+            .0
+            .as_mut()
+            .and_then(|m| (**m).as_any_mut().downcast_mut());
+        held.ok_or_else(|| {
+            let expected = std::any::type_name::<T>();
+            FactorError::Failed(format!(
+                "expected a workspace that the factor made itself ({expected}), got another"
+            ))
+        })
+    }
+
+    /// What it holds, to look at; `None` if it is of another type.
+    #[must_use]
+    pub fn peek<T: Any>(&self) -> Option<&T> {
+        self.0.as_ref().and_then(|m| (**m).as_any().downcast_ref())
+    }
+}
+
+impl Clone for Workspace {
+    fn clone(&self) -> Self {
+        Self(self.0.as_ref().map(|m| (**m).copy()))
+    }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "Workspace(..)"
+        } else {
+            "Workspace(none)"
+        })
+    }
+}
