@@ -45,6 +45,13 @@ impl Function {
     }
 }
 
+/// The same Python object.
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        self.call.is(other.call.as_ref())
+    }
+}
+
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Function {}", self.name)
@@ -67,7 +74,7 @@ pub fn activation(name: &str, function: Py<PyAny>) -> Factor {
 }
 
 /// A prior $(a, b) \mapsto (A, r, v)$.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PythonPrior {
     pub law: Function,
     /// Centre and width of the law and of its parts.
@@ -97,7 +104,7 @@ impl ScalarPrior for PythonPrior {
 }
 
 /// A likelihood $(a, b, y) \mapsto (A, r, v)$ with finitely many outputs, or $y = \varphi(z)$.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PythonLikelihood {
     pub law: Function,
     pub outputs: OutputMeasure,

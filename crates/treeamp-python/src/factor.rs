@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use treeamp::algorithms::state_evolution::gibbs;
-use treeamp::belief::{Moments, OverlapFields, SignalSpec};
-use treeamp::factor::{Averaged, Factor as AnyFactor, Incoming};
+use treeamp::belief::{OverlapFields, SignalSpec};
+use treeamp::factor::{Averaged, Factor as AnyFactor};
 use treeamp::scalar::Tilt;
 
 use crate::array::{Flat as Array, flat, pairs, signal, slice};

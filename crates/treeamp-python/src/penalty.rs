@@ -60,6 +60,16 @@ struct PythonPenalty {
     convex: bool,
 }
 
+/// The same Python objects.
+impl PartialEq for PythonPenalty {
+    fn eq(&self, other: &Self) -> bool {
+        self.proximal.is(other.proximal.as_ref())
+            && self.derivative.is(other.derivative.as_ref())
+            && self.energy.is(other.energy.as_ref())
+            && self.convex == other.convex
+    }
+}
+
 impl fmt::Debug for PythonPenalty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PythonPenalty {}", self.name)

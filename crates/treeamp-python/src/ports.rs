@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use treeamp::FactorError;
 use treeamp::belief::{Element, Gaussian, SignalSpec};
-use treeamp::factor::{EnsembleRule, Factor as AnyFactor, PosteriorRule};
+use treeamp::factor::{EnsembleRule, Factor as AnyFactor, PosteriorRule, Site};
 
 use crate::array::{halves, pairs, signal};
 use crate::error::{factor_error, model_message, named, raised};

@@ -5,7 +5,7 @@ mod harness;
 
 use harness::{Contestant, Outcome, heading, line, medians, normals, time};
 use std::time::Instant;
-use treeamp::factor::Incoming;
+use treeamp::factor::{Context, Incoming};
 use treeamp::prelude::*;
 
 /// Components.

@@ -1,14 +1,24 @@
 //! What simple maps make of a belief: a shift, and Gaussian noise.
 
+use std::f64::consts::TAU;
+
 use faer::linalg::solvers::Solve;
 
-use super::{Form, Gaussian, Structure};
+use super::{Form, Gaussian, Structure, product_excess};
 use crate::error::FactorError;
 use crate::math::dense::{cholesky, dot, log_det, store, store_vector, symmetrised};
 
 impl Gaussian {
-    /// The belief on $x + s c$: $b' = b + s\,a c$, or $m' = m + s c$ (diagonal, block or full).
+    /// The belief on $x + s c$: $b' = b + s\,a c$, or $m' = m + s c$.
     pub(crate) fn shift(&mut self, c: &[f64], s: f64) {
+        if self.structure() == Structure::Isotropic {
+            let a = self.precision.scalar();
+            let step = if a == f64::INFINITY { s } else { s * a };
+            for (b, c) in self.linear.iter_mut().zip(c) {
+                *b += step * c;
+            }
+            return;
+        }
         if self.structure() == Structure::Diagonal {
             let parts = self.precision.data().iter().zip(c);
             for (b, (a, c)) in self.linear.iter_mut().zip(parts) {
@@ -60,9 +70,23 @@ impl Gaussian {
     }
 
     /// Becomes the belief on $x + \sqrt\Delta\,\xi$: $a' = (I + \Delta a)^{-1}a$, $b' = (I + \Delta a)^{-1}b$, or
-    /// $S' = S + \Delta$ (diagonal, block or full).
+    /// $S' = S + \Delta$.
     pub(crate) fn add_noise(&mut self, delta: f64) -> Result<(), FactorError> {
         if delta == 0.0 {
+            return Ok(());
+        }
+        if self.structure() == Structure::Isotropic {
+            let a = self.precision.scalar();
+            let (noisy, shrink) = if a == f64::INFINITY {
+                (1.0 / delta, delta)
+            } else {
+                (a / (1.0 + delta * a), 1.0 + delta * a)
+            };
+            if shrink <= 0.0 {
+                return Err(below_noise(&format!("{a:e}")));
+            }
+            self.precision.set_scalar(noisy);
+            self.linear.iter_mut().for_each(|b| *b /= shrink);
             return Ok(());
         }
         if self.structure() == Structure::Diagonal {
@@ -100,7 +124,7 @@ impl Gaussian {
 
     /// What noise, which made `noisy` of the belief, leaves of the potential, $\frac12\Delta\,b^T(I + \Delta a)^{-1}b - \frac12\ln\det(I + \Delta a)$, where
     /// the belief is not a density; 0 where it is.
-    pub(crate) fn noise_constant(&self, noisy: &Self, delta: f64) -> Result<f64, FactorError> {
+    fn noise_constant(&self, noisy: &Self, delta: f64) -> Result<f64, FactorError> {
         let mut sum = 0.0;
         if self.structure() == Structure::Diagonal {
             let parts = self.precision.data().iter().zip(&self.linear);
@@ -122,6 +146,74 @@ impl Gaussian {
         }
         Ok(sum)
     }
+}
+
+/// $\ln\int dz\,dx\;z(z)\,x(x)\,\mathcal N(x; z, \Delta)$, less the potentials of the two beliefs alone. For proper or pinned isotropic
+/// ones it is $\ln\mathcal N(\hat z; \hat x, \frac1{a_z} + \frac1{a_x} + \Delta)$.
+///
+/// # Errors
+/// A belief that noise of this variance makes none of.
+pub(crate) fn noise_excess(z: &Gaussian, x: &Gaussian, delta: f64) -> Result<f64, FactorError> {
+    if z.structure() != Structure::Isotropic {
+        // the noisy z is a density where z is one
+        let (mut noisy, mut total) = (z.clone(), z.clone());
+        noisy.add_noise(delta)?;
+        let constant = z.noise_constant(&noisy, delta)?;
+        return Ok(product_excess([&noisy, x].into_iter(), &mut total) + constant);
+    }
+    let (az, ax) = (z.precision.scalar(), x.precision.scalar());
+    if az <= 0.0 || ax <= 0.0 {
+        let own = z.own_potential() + x.own_potential();
+        return Ok(improper_noise(z, x, delta) - own);
+    }
+    let (sz, sx) = (z.mean_scale(), x.mean_scale());
+    let gaps = z.linear.iter().zip(&x.linear);
+    let gaps = gaps.map(|(bz, bx)| bz * sz - bx * sx);
+    Ok(log_normal_sum(gaps, 1.0 / az + 1.0 / ax + delta))
+}
+
+/// The same with the potentials, of isotropic beliefs one of which is not proper. Per component, with $D = a_x + a_z + \Delta a_x a_z$:
+/// $\frac{(b_z + b_x)^2 + \Delta(a_x b_z^2 + a_z b_x^2)}{2D} + \frac12\ln\frac{2\pi}{D}$.
+fn improper_noise(z: &Gaussian, x: &Gaussian, delta: f64) -> f64 {
+    let (az, ax, n) = (z.precision.scalar(), x.precision.scalar(), z.len() as f64);
+    if z.is_pinned() || x.is_pinned() {
+        // ln ∫ dz N(m; z, Δ) g(z), g the finite side
+        let (free, pin) = if z.is_pinned() { (x, z) } else { (z, x) };
+        let a = free.precision.scalar();
+        let shrink = 1.0 + delta * a;
+        if shrink <= 0.0 {
+            return f64::INFINITY;
+        }
+        let terms = free.linear.iter().zip(&pin.linear);
+        let square: f64 = terms
+            .map(|(b, m)| delta * b * b + m * (2.0 * b - a * m))
+            .sum();
+        return 0.5 * square / shrink - 0.5 * n * shrink.ln();
+    }
+    let d = ax + az + delta * ax * az;
+    if d <= 0.0 || 1.0 + delta * az <= 0.0 {
+        return f64::INFINITY;
+    }
+    let pairs = z.linear.iter().zip(&x.linear);
+    let square: f64 = pairs
+        .map(|(bz, bx)| (bz + bx).powi(2) + delta * (ax * bz * bz + az * bx * bx))
+        .sum();
+    0.5 * square / d + 0.5 * n * (TAU / d).ln()
+}
+
+/// $\sum_i \ln\mathcal N(g_i; 0, V)$, with the limit $V \to 0$.
+pub(crate) fn log_normal_sum(gaps: impl Iterator<Item = f64>, variance: f64) -> f64 {
+    let (mut square, mut n) = (0.0, 0.0);
+    for g in gaps {
+        square += g * g;
+        n += 1.0;
+    }
+    let fit = if square == 0.0 {
+        0.0
+    } else {
+        -0.5 * square / variance
+    };
+    fit - 0.5 * n * (TAU * variance).ln()
 }
 
 /// $I + \Delta a$ and its log-determinant.

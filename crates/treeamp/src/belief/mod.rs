@@ -15,6 +15,7 @@ pub(crate) use block::Block;
 pub use block::Form;
 pub use excess::product_excess;
 pub use gaussian::Gaussian;
+pub(crate) use maps::{log_normal_sum, noise_excess};
 pub use message::Message;
 pub use moments::Moments;
 pub(crate) use moments::mean_square;

@@ -1,6 +1,6 @@
 //! Mean and covariance of a belief.
 
-use super::{SignalSpec, SymMatrix};
+use super::{Gaussian, SignalSpec, SymMatrix};
 
 /// The moments of one variable: mean $r$ and covariance, per real component.
 #[derive(Debug, Clone, PartialEq)]

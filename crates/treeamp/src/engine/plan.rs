@@ -1,7 +1,8 @@
 //! The plan of a run: what can be checked and sized before the first sweep.
 
+use super::graph::first_message;
 use super::{Algorithm, Message};
-use crate::belief::{Gaussian, SignalSpec, Structure};
+use crate::belief::Structure;
 use crate::error::{RefusedBelief, RunError};
 use crate::factor::{Incoming, PosteriorRule};
 use crate::model::{Direction, Tree};

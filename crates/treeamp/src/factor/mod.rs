@@ -8,6 +8,7 @@ mod proximal;
 mod rules;
 mod site;
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -15,13 +16,11 @@ pub use context::{Attempt, Context, Workspace};
 pub(crate) use ensemble::signal;
 pub use ensemble::{Averaged, EnsembleRule};
 pub use gaussian_average::GaussianFactor;
-pub(crate) use gaussian_average::gaussian_ensemble_rule;
 pub use incoming::Incoming;
 pub use proximal::ProximalRule;
 pub(crate) use proximal::{
     FEASIBLE, cold_excess, gaussian_proximal_rule, log_value, quadratic_energy,
 };
-pub(crate) use rules::log_normal_sum;
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
 pub use site::Site;
 pub(crate) use site::{posterior, proximal};
@@ -38,6 +37,18 @@ pub struct BeliefError {
     pub port: usize,
     /// What the factor supports there.
     pub supported: String,
+}
+
+/// The other factor is of the same type, and equal.
+#[must_use]
+pub fn same<F: Factor + PartialEq>(own: &F, other: &dyn Factor) -> bool {
+    downcast::<F>(other).is_some_and(|other| other == own)
+}
+
+/// A factor of a given type, if it is.
+#[must_use]
+pub fn downcast<F: Factor>(factor: &dyn Factor) -> Option<&F> {
+    (factor as &dyn Any).downcast_ref()
 }
 
 /// Each port has a belief of one of these kinds.
@@ -96,7 +107,7 @@ pub struct Arity {
 ///
 /// A factor states its wiring and shapes, and offers capabilities; an algorithm asks for the one it
 /// needs, and the planner reports the factors that lack it before the first sweep.
-pub trait Factor: Debug + Send + Sync + 'static {
+pub trait Factor: Any + Debug + Send + Sync {
     /// Name in messages, drawings and the catalogue.
     fn name(&self) -> &str;
 
@@ -121,6 +132,12 @@ pub trait Factor: Debug + Send + Sync + 'static {
     /// When an input has a shape it cannot take.
     fn bind(&self, _inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
         Ok(None)
+    }
+
+    /// The other factor is the same law: the same kind with the same parameters. Observed values and sizes do not count. By default,
+    /// if it is this very factor; a factor that can be compared says [`same`].
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        std::ptr::addr_eq(std::ptr::from_ref(self), std::ptr::from_ref(other))
     }
 
     /// The kinds of beliefs it can handle at its ports; the size of a block does not count here.

@@ -160,18 +160,3 @@ pub trait GenerativeRule: Send + Sync {
     /// Draws the outputs (already of the right length) given the inputs.
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng);
 }
-
-/// $\sum_i \ln\mathcal N(g_i; 0, V)$, with the limit $V \to 0$.
-pub(crate) fn log_normal_sum(gaps: impl Iterator<Item = f64>, variance: f64) -> f64 {
-    let (mut square, mut n) = (0.0, 0.0);
-    for g in gaps {
-        square += g * g;
-        n += 1.0;
-    }
-    let fit = if square == 0.0 {
-        0.0
-    } else {
-        -0.5 * square / variance
-    };
-    fit - 0.5 * n * (std::f64::consts::TAU * variance).ln()
-}

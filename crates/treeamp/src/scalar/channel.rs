@@ -11,7 +11,7 @@ use super::{
 
 /// A channel acting on each component:
 /// $A = \ln \int dx\, dz\, p(x \mid z)\, e^{-\frac12 a_z z^2 + b_z z - \frac12 a_x x^2 + b_x x}$.
-pub trait ScalarChannel: Debug + Clone + Send + Sync + 'static {
+pub trait ScalarChannel: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Type of an input component.
     type In: Elem;
     /// Type of an output component.

@@ -9,7 +9,9 @@ use super::{
 };
 
 /// An observed output: $A(a, b; y) = \ln \int dz\, p(y \mid z)\, e^{-\frac12 a|z|^2 + \mathrm{Re}(\bar b z)}$.
-pub trait ScalarLikelihood<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
+pub trait ScalarLikelihood<E: Elem = f64>:
+    Debug + Clone + PartialEq + Send + Sync + 'static
+{
     /// Catalogue name.
     const NAME: &'static str;
     /// A real law that treats the real and the imaginary part of a complex signal as two components

@@ -6,7 +6,7 @@ use super::{Tilt, Tilted};
 
 /// An energy of one component, known by its proximal map:
 /// $A(a, b) = \max_x\{-E(x) - \tfrac12 a x^2 + b x\}$.
-pub trait ScalarPenalty: Debug + Clone + Send + Sync + 'static {
+pub trait ScalarPenalty: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Name in messages, drawings and the catalogue.
     fn name(&self) -> &str;
 

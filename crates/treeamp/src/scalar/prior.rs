@@ -10,7 +10,7 @@ use super::{Elem, Landmark, ScalarView, Symmetry, Tilt, Tilted, excess_by_differ
 ///
 /// `tilted`, `sample` and `log_density` (with `atoms` for laws with point masses) are all an author
 /// writes; see `docs/add-a-prior.md`.
-pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + Send + Sync + 'static {
+pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Catalogue name.
     const NAME: &'static str;
 

@@ -10,7 +10,7 @@ use crate::belief::{Gaussian, Moments, SignalSpec, Structure, SymMatrix};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, Context, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule,
-    message_from_moments,
+    message_from_moments, same,
 };
 use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, ScalarView, Symmetry, Tilt};
 
@@ -20,6 +20,10 @@ const X: usize = 1;
 impl<C: ScalarChannel> Factor for C {
     fn name(&self) -> &str {
         ScalarChannel::name(self)
+    }
+
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        same(self, other)
     }
 
     fn arity(&self) -> Arity {

@@ -8,7 +8,7 @@ use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_st
 use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
-    Arity, Context, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule,
+    Arity, Context, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule, downcast,
     message_from_moments,
 };
 use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry};
@@ -145,6 +145,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
 
     fn summary(&self) -> String {
         listed(&self.law.parameters())
+    }
+
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        downcast::<Self>(other).is_some_and(|other| other.law == self.law)
     }
 
     fn arity(&self) -> Arity {

@@ -113,5 +113,5 @@ fn gaussian_excess<E: crate::scalar::Elem>(
     // a complex gap has two real components: as many gaps of zero make up for the volume
     let rest = std::iter::repeat_n(0.0, x.len() - x.len() / E::REAL_LEN);
     let variance = 1.0 / own.a + 1.0 / a;
-    Some(crate::factor::log_normal_sum(gaps.chain(rest), variance))
+    Some(crate::belief::log_normal_sum(gaps.chain(rest), variance))
 }

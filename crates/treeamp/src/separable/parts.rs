@@ -41,6 +41,12 @@ fn joined(re: &Tilted, im: &Tilted) -> Tilted<Complex<f64>> {
     }
 }
 
+impl<P: PartialEq> PartialEq for PartsPrior<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.part.law() == other.part.law()
+    }
+}
+
 impl<P: ScalarPrior> ScalarPrior<Complex<f64>> for PartsPrior<P> {
     const NAME: &'static str = P::NAME;
 
@@ -128,6 +134,12 @@ impl<L: ScalarLikelihood<Output = f64>> PartsLikelihood<L> {
         Self {
             part: law.unspecified(),
         }
+    }
+}
+
+impl<L: PartialEq> PartialEq for PartsLikelihood<L> {
+    fn eq(&self, other: &Self) -> bool {
+        self.part.law() == other.part.law()
     }
 }
 

@@ -8,7 +8,9 @@ use super::softening::{Activity, Idle};
 use super::{Penalty, gaussian_message, law_structures};
 use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure, mean_square};
 use crate::error::{FactorError, ShapeError};
-use crate::factor::{Arity, Context, EnsembleRule, Factor, PosteriorRule, ProximalRule, Workspace};
+use crate::factor::{
+    Arity, Context, EnsembleRule, Factor, PosteriorRule, ProximalRule, Workspace, downcast,
+};
 use crate::scalar::{ScalarView, Tilt, Tilted};
 
 /// A penalty on a signal, as a factor.
@@ -156,6 +158,10 @@ impl<P: Penalty> Factor for Penalised<P> {
 
     fn summary(&self) -> String {
         listed(&self.law.parameters())
+    }
+
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        downcast::<Self>(other).is_some_and(|other| other.law == self.law)
     }
 
     fn arity(&self) -> Arity {

@@ -8,7 +8,7 @@ use crate::scalar::{ScalarPenalty, Tilt, Tilted};
 
 /// An energy $E(x)$ of an array, known by its proximal map. Every [`ScalarPenalty`] is one, component by
 /// component.
-pub trait Penalty: Debug + Clone + Send + Sync + 'static {
+pub trait Penalty: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Name in messages, drawings and the catalogue.
     fn name(&self) -> &str;
 

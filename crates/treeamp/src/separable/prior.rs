@@ -9,7 +9,7 @@ use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, Context, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, ProximalRule,
-    message_from_moments,
+    downcast, message_from_moments,
 };
 use crate::scalar::{Elem, ScalarPrior, ScalarView, Symmetry};
 
@@ -74,6 +74,10 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
 
     fn summary(&self) -> String {
         listed(&self.law.parameters())
+    }
+
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        downcast::<Self>(other).is_some_and(|other| other.law == self.law)
     }
 
     fn arity(&self) -> Arity {

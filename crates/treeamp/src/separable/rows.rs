@@ -11,7 +11,7 @@ use crate::belief::{
 };
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, BeliefError, Context, Factor, GenerativeRule, PosteriorRule, each_supported,
+    Arity, BeliefError, Context, Factor, GenerativeRule, PosteriorRule, downcast, each_supported,
 };
 use crate::math::dense::{
     cholesky, cholesky_beyond, column, inverse, square, store, store_vector, symmetrised,
@@ -22,7 +22,7 @@ const SINGULAR: f64 = 1e-10;
 
 /// The law of one row of `dim` numbers, by
 /// $A(a, b) = \ln\int dx\, p(x)\, e^{-\frac12 x^T a x + b^T x}$ with a symmetric $r \times r$ matrix $a$.
-pub trait RowLaw: Debug + Clone + Send + Sync + 'static {
+pub trait RowLaw: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Catalogue name.
     const NAME: &'static str;
 
@@ -74,6 +74,10 @@ impl<L: RowLaw> Factor for RowsPrior<L> {
 
     fn summary(&self) -> String {
         self.law.summary()
+    }
+
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        downcast::<Self>(other).is_some_and(|other| other.law == self.law)
     }
 
     fn arity(&self) -> Arity {

@@ -16,6 +16,12 @@ pub struct Counting<L> {
     count: Arc<AtomicUsize>,
 }
 
+impl<L: PartialEq> PartialEq for Counting<L> {
+    fn eq(&self, other: &Self) -> bool {
+        self.law == other.law
+    }
+}
+
 impl<L> Counting<L> {
     pub fn new(law: L) -> Self {
         Self {

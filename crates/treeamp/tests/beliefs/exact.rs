@@ -1,7 +1,7 @@
 //! Full beliefs on Gaussian trees against the dense joint Gaussian.
 
 use super::*;
-use treeamp::factor::Incoming;
+use treeamp::factor::Site;
 
 /// Chains of two dense channels, wide, square, tall and rank deficient, through full beliefs.
 #[test]
@@ -220,7 +220,9 @@ fn messages_of_both_forms_add() {
     let store = vec![proper_message(&inner, 2.0, 4), Gaussian::flat(&spec)];
     let channel = Linear::new(w.clone()).unwrap();
     let specs = [inner.clone(), spec.clone()];
-    let moments = Site::new(&channel, &specs, store).message(1).unwrap();
+    let moments = Site::new(&channel, &specs, store.clone())
+        .message(1)
+        .unwrap();
     assert!(moments.has_moments());
     // a likelihood of low rank: no covariance of its own
     let mut singular = Gaussian::flat(&spec);

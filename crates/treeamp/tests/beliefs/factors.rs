@@ -1,7 +1,7 @@
 //! Every factor, in every structure it claims.
 
 use super::*;
-use treeamp::factor::Incoming;
+use treeamp::factor::Site;
 use treeamp::testing::factors::check_factor;
 
 const KINDS: [Structure; 3] = [Structure::Isotropic, Structure::Diagonal, Structure::Full];

@@ -1,7 +1,7 @@
 //! Penalties on components with a precision for each.
 
 use super::*;
-use treeamp::factor::Incoming;
+use treeamp::factor::Site;
 use treeamp::scalar::ScalarPenalty;
 use treeamp::separable::Penalty;
 

@@ -1,7 +1,7 @@
 //! Laws of rows: derivatives, enumeration, and a run.
 
 use super::*;
-use treeamp::factor::Incoming;
+use treeamp::factor::Site;
 
 /// ln of a sum of exponentials.
 fn log_sum(x: &[f64]) -> f64 {

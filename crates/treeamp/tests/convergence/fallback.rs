@@ -105,19 +105,14 @@ impl Factor for Silent {
 }
 
 impl treeamp::factor::PosteriorRule for Silent {
-    fn log_partition(
-        &self,
-        _: treeamp::factor::Incoming<'_, Gaussian>,
-        _: &mut [f64],
-    ) -> Result<f64, FactorError> {
+    fn log_partition(&self, _: &mut treeamp::factor::Context<'_>) -> Result<f64, FactorError> {
         Err(FactorError::Unsupported("it has no log-partition".into()))
     }
     fn message(
         &self,
-        _: treeamp::factor::Incoming<'_, Gaussian>,
+        _: &mut treeamp::factor::Context<'_>,
         _: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
         out.precision.set_scalar(1.0);
         out.linear.fill(1.0);

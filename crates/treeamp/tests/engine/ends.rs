@@ -39,15 +39,14 @@ impl Factor for Scripted {
 }
 
 impl PosteriorRule for Scripted {
-    fn log_partition(&self, _: Incoming<'_, Gaussian>, _: &mut [f64]) -> Result<f64, FactorError> {
+    fn log_partition(&self, _: &mut Context<'_>) -> Result<f64, FactorError> {
         Ok(0.0)
     }
     fn message(
         &self,
-        _: Incoming<'_, Gaussian>,
+        _: &mut Context<'_>,
         _: usize,
         out: &mut Gaussian,
-        _: &mut [f64],
     ) -> Result<(), FactorError> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let (a, b) = self.script[call.min(self.script.len() - 1)];

@@ -2,8 +2,7 @@
 
 use crate::common::oracle::floats;
 use crate::common::{self, chain, infer, normals, oracle, seen};
-use treeamp::belief::Moments;
-use treeamp::factor::Incoming;
+use treeamp::factor::Site;
 use treeamp::prelude::*;
 use treeamp::separable::Penalty;
 
@@ -57,17 +56,14 @@ fn check_mode<P: Penalty>(law: &P, shape: &[usize], a: f64, b: &[f64]) {
 /// The envelope is what its definition says, and its derivative in b is the mode.
 fn check_factor<P: Penalty>(law: &P, shape: &[usize], a: f64, b: &[f64]) {
     for factor in [law.clone().shaped(shape.to_vec())] {
-        let rule = factor.proximal().unwrap();
         let spec = SignalSpec::real(shape.to_vec());
         let envelope = |b: &[f64]| {
             let mut message = Gaussian::flat(&spec);
             message.precision.set_scalar(a);
             message.linear.copy_from_slice(b);
-            let store = [message];
-            let incoming = Incoming::new(&store, &[0]);
-            let mut mode = Moments::zeros(&spec);
-            rule.mode(incoming, 0, &mut mode, &mut [0.0]).unwrap();
-            (rule.envelope(incoming, &mut [0.0]).unwrap(), mode.mean)
+            let mut site = Site::new(&factor, std::slice::from_ref(&spec), vec![message]);
+            let mode = site.mode(0).unwrap();
+            (site.envelope().unwrap(), mode.mean)
         };
         let ((value, excess), mode) = envelope(b);
         let own = b.iter().map(|b| b * b).sum::<f64>() / (2.0 * a);

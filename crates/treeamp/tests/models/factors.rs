@@ -3,8 +3,8 @@
 
 use crate::common::oracle::floats;
 use crate::common::{self, gaussian_matrix, linear, normals, oracle, rotation_matrix, seen};
-use treeamp::belief::{SignalSpec, SymMatrix};
-use treeamp::factor::{Incoming, PosteriorRule};
+use treeamp::belief::SignalSpec;
+use treeamp::factor::Site;
 use treeamp::prelude::*;
 use treeamp::testing::factors::check_factor;
 
@@ -124,17 +124,16 @@ fn the_linear_channel_has_a_limit_at_infinite_precision() {
         let w = gaussian_matrix(rows, cols, 5);
         let channel = Linear::new(w.clone()).unwrap();
         let specs = specs(&channel, &[vec![cols]]);
-        let work = channel.workspace_len(&specs);
         let z = message(&specs[0], 0.7, &normals(cols, 6));
         let mut place = vec![0.0; rows];
         w.apply(&normals(cols, 7), 1, &mut place);
         let pin = message(&specs[1], f64::INFINITY, &place);
-        let [to_z, to_x] = pair(&channel, &z, &pin, work);
+        let [to_z, to_x] = pair(&channel, &z, &pin);
         let mut last = f64::INFINITY;
         for a in [1e4, 1e8, 1e12] {
             let scaled: Vec<f64> = place.iter().map(|m| a * m).collect();
             let near = message(&specs[1], a, &scaled);
-            let [near_z, near_x] = pair(&channel, &z, &near, work);
+            let [near_z, near_x] = pair(&channel, &z, &near);
             let gap = |x: &[f64], y: &[f64]| common::relative_gap(x, y);
             let mean = |m: &Gaussian| -> Vec<f64> {
                 m.linear.iter().map(|b| b / m.precision.scalar()).collect()

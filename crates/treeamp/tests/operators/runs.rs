@@ -6,8 +6,8 @@ use crate::common::npz::Array;
 use crate::common::oracle::floats;
 use crate::common::{self, chain, infer, oracle, seen};
 use serde_json::Value;
-use treeamp::belief::{Element, Moments, SignalSpec};
-use treeamp::factor::Incoming;
+use treeamp::belief::{Element, SignalSpec};
+use treeamp::factor::Site;
 use treeamp::operator::{
     Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, UnitaryDft,
 };

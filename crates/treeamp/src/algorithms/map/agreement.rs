@@ -8,7 +8,7 @@ use crate::belief::Gaussian;
 use crate::engine::Algorithm as _;
 use crate::engine::graph::Graph;
 use crate::error::{FactorError, RunError};
-use crate::factor::{Incoming, proximal};
+use crate::factor::Incoming;
 use crate::model::Tree;
 
 /// They agree when they differ by less than this fraction of the sum of all energies.

@@ -2,10 +2,11 @@
 //! with an energy that falls along $d$ as far as one looks. Accelerated ones leap to where nothing has digits, and find that
 //! factors agree there.
 
-use super::agreement::{beliefs_of, solution_of};
+use super::agreement::solution_of;
 use super::solution::{Solution, believed, undetermined};
 use super::steps::Splitting;
 use crate::belief::{Gaussian, mean_square};
+use crate::engine::graph::Graph;
 use crate::error::RunError;
 use crate::model::{Edge, Tree};
 
@@ -65,7 +66,7 @@ fn fall_at(
             splitting.step()?;
             splitting.messages_into(&mut messages)?;
             // a constraint on the other side of a penalty holds where the messages meet
-            let met = || believed(tree, &beliefs_of(tree, &messages));
+            let met = || believed(tree, &Graph::new(tree, &messages).places());
             Ok::<_, RunError>(solution_of(tree, &messages).or_else(|_| met()).ok())
         };
         let (Some(here), Some(next)) = (place()?, place()?) else {

@@ -1,9 +1,9 @@
 //! When a splitting is at rest: how far two factors disagree on a place does not tell how far that place is from the
 //! minimiser. How far it moves while the disagreement falls does.
 
-use super::agreement::beliefs_of;
 use super::solution::undetermined;
 use crate::belief::{Gaussian, mean_square};
+use crate::engine::graph::Graph;
 use crate::model::Tree;
 
 /// While the disagreement falls by a factor of ten, the minimiser may move by this multiple of the tolerance, relative to its
@@ -44,7 +44,7 @@ impl Rest {
     /// Takes down the places of these messages. Only of variables that are not made of others: the places of a gradient
     /// follow from those of its image, and may be much smaller.
     pub fn note(&mut self, tree: &Tree, messages: &[Gaussian], worst: f64) {
-        let mut places = beliefs_of(tree, messages);
+        let mut places = Graph::new(tree, messages).places();
         let free = undetermined(tree);
         places.iter_mut().zip(free).for_each(|(place, free)| {
             if !free {

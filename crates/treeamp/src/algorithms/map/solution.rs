@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::MaximumAPosteriori;
-use crate::belief::{Gaussian, Moments, mean_square};
+use crate::belief::{Gaussian, mean_square};
 use crate::engine::Report;
 use crate::engine::graph::{Graph, alone};
 use crate::error::{ModelError, RunError};

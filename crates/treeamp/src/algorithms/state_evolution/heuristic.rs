@@ -5,7 +5,7 @@
 //! factors that meet without such a map see fields that are not Gaussian.
 
 use crate::catalog::channels::Rotation;
-use crate::factor::Factor;
+use crate::factor::{Factor, downcast};
 use crate::model::Tree;
 
 /// Why predictions on a tree, thresholds among them, are a heuristic; empty where they are exact in the limit.
@@ -30,7 +30,7 @@ fn is_curved(factor: &dyn Factor) -> bool {
 
 /// A map that can be drawn from a rotationally invariant ensemble.
 fn mixes(factor: &dyn Factor) -> bool {
-    let linear = factor.name() == Rotation::NAME || factor.spectrum().is_some();
+    let linear = downcast::<Rotation>(factor).is_some() || factor.spectrum().is_some();
     linear && factor.heuristic().is_none()
 }
 

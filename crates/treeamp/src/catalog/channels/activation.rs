@@ -125,10 +125,25 @@ impl Activation {
         .with_inverse(Arc::new(inverse))
     }
 
+    /// The open interval of its values.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        self.range
+    }
+
     /// $\varphi(z)$.
     #[must_use]
     pub fn value(&self, z: f64) -> f64 {
         (self.map)(z)
+    }
+}
+
+/// The same function: one of the library's own by name, another by its code.
+impl PartialEq for Activation {
+    fn eq(&self, other: &Self) -> bool {
+        let own = self.analytic && other.analytic;
+        self.name == other.name
+            && self.range == other.range
+            && (own || Arc::ptr_eq(&self.map, &other.map))
     }
 }
 
@@ -187,11 +202,7 @@ impl ScalarChannel for Activation {
 
     fn likelihood(&self) -> Option<ActivationLikelihood> {
         let inverse = Arc::clone(self.inverse.as_ref()?);
-        Some(ActivationLikelihood::new(
-            Arc::clone(&self.map),
-            inverse,
-            self.range,
-        ))
+        Some(ActivationLikelihood::new(self.clone(), inverse))
     }
 }
 

@@ -5,24 +5,22 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use crate::belief::Message as _;
-use crate::belief::{Gaussian, Overlaps, SignalSpec, Structure, mean_square, product_excess};
+use super::gaussian_channel::{GaussianChannel, Kernel};
+use super::gaussian_theory::Theory;
+use crate::belief::{Gaussian, Message as _, Overlaps, SignalSpec, mean_square, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{
-    ALL_STRUCTURES, Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule,
-    PosteriorRule, ProximalRule, all_alike, gaussian_proximal_rule,
-};
+use crate::factor::{Arity, Averaged, EnsembleRule, Factor, Incoming, downcast};
 
 /// A known shift.
-#[derive(Debug, Clone)]
-pub struct Bias {
+pub type Bias = GaussianChannel<Shift>;
+
+/// The kernel of [`Bias`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shift {
     bias: Arc<[f64]>,
 }
 
 impl Bias {
-    /// Catalogue name.
-    pub const NAME: &'static str = "bias";
-
     /// A shift by `bias`, one number per component (row-major).
     ///
     /// # Errors
@@ -41,14 +39,13 @@ impl Bias {
             let got = format!("{} at index {i}", bias[i]);
             return Err(parameter(Self::NAME, "bias", "finite", got));
         }
-        Ok(Self { bias: bias.into() })
+        let kernel = Shift { bias: bias.into() };
+        Ok(Self { kernel })
     }
 }
 
-impl Factor for Bias {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
+impl Kernel for Shift {
+    const NAME: &'static str = "bias";
 
     fn summary(&self) -> String {
         format!("{} components", self.bias.len())
@@ -73,88 +70,31 @@ impl Factor for Bias {
         })
     }
 
-    fn structures(&self) -> &'static [Structure] {
-        ALL_STRUCTURES
-    }
-
-    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        all_alike(ALL_STRUCTURES, ports)
-    }
-
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        Some(self)
-    }
-
-    fn passes_exact(&self, _: &[SignalSpec], _: usize, _: usize) -> bool {
-        true
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-
-    fn proximal(&self) -> Option<&dyn ProximalRule> {
-        Some(self)
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        Some(self)
-    }
-}
-
-impl PosteriorRule for Bias {
     fn message(
         &self,
-        context: &mut Context<'_>,
+        incoming: Incoming<'_, Gaussian>,
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
-        let other = incoming.get(1 - target);
-        let sign = if target == 1 { 1.0 } else { -1.0 };
-        out.copy_from(other);
-        if other.structure() != Structure::Isotropic {
-            out.shift(&self.bias, sign);
-            return Ok(());
-        }
-        let step = if other.is_pinned() {
-            sign
-        } else {
-            sign * other.precision.scalar()
-        };
-        for (b, c) in out.linear.iter_mut().zip(self.bias.iter()) {
-            *b += step * c;
-        }
+        out.copy_from(incoming.get(1 - target));
+        out.shift(&self.bias, if target == 1 { 1.0 } else { -1.0 });
         Ok(())
-    }
-
-    /// $A = A_z[a_z + a_x, b_z + b_x - a_x c] + b_x^T c - \frac12 a_x\|c\|^2$.
-    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        let (z, x) = (incoming.get(0), incoming.get(1));
-        let mut back = z.clone();
-        self.message(context, 0, &mut back)?;
-        if z.structure() != Structure::Isotropic || z.is_pinned() || x.is_pinned() {
-            let own = z.own_potential() + x.own_potential();
-            return Ok(self.excess(context)? + own);
-        }
-        back.add_assign(z);
-        Ok(back.log_partition() + x.log_value(&self.bias))
     }
 
     /// The shifted message on $z$ has the potential of the message on $x$, up to the constant that a
     /// flat or improper message picks up.
-    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
+    fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         let (z, x) = (incoming.get(0), incoming.get(1));
         let (mut back, mut total) = (z.clone(), z.clone());
-        self.message(context, 0, &mut back)?;
+        self.message(incoming, 0, &mut back)?;
         let constant = x.shift_constant(&self.bias);
         Ok(product_excess([z, &back].into_iter(), &mut total) + constant)
     }
-}
 
-impl GenerativeRule for Bias {
+    fn theory(&self) -> Theory<'_> {
+        Theory::Own(self)
+    }
+
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
         for ((x, z), c) in outputs[0].iter_mut().zip(inputs[0]).zip(self.bias.iter()) {
             *x = z + c;
@@ -165,9 +105,9 @@ impl GenerativeRule for Bias {
 /// Averages over a bias that is independent of the signal and enters through $\overline{c^2}$: with
 /// $a = a_z + a_x$ the student's mean is $r_z = \alpha z_0 + \beta c + \text{noise}$,
 /// $\alpha = (\hat m_z + \hat m_x)/a$, $\beta = (\hat m_x - a_x)/a$, and $r_x = r_z + c$.
-impl EnsembleRule for Bias {
+impl EnsembleRule for Shift {
     fn pairs_with(&self, teacher: &dyn Factor) -> bool {
-        teacher.name() == Self::NAME
+        downcast::<GaussianChannel<Self>>(teacher).is_some()
     }
 
     fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
@@ -243,7 +183,7 @@ impl EnsembleRule for Bias {
     }
 }
 
-impl Bias {
+impl Shift {
     /// $\tau_z = 1/\hat\tau_{0,z}$; a tilt on the shifted output is not Gaussian-centred.
     fn input_moment(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
         if tau0_hat[1] == 0.0 || self.bias.iter().all(|c| *c == 0.0) {
@@ -254,5 +194,3 @@ impl Bias {
         }
     }
 }
-
-gaussian_proximal_rule!(Bias, |_| true, |_, _| 0.0);

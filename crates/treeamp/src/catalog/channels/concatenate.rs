@@ -1,33 +1,41 @@
 //! Concatenation $x = (z_1; \dots; z_k)$ along an axis, and its inverse, splitting. The formulas are in
 //! `pieces.rs`, those of full beliefs in `dense_pieces.rs`.
 
-use std::sync::Arc;
+use std::fmt::Debug;
 
 use rand::Rng;
 
+use super::gaussian_channel::{GaussianChannel, Kernel};
+use super::gaussian_theory::Theory;
 use super::pieces::{Pieces, together};
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{
-    Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
-    PosteriorRule, ProximalRule, all_alike, gaussian_proximal_rule,
-};
-
-/// Beliefs that both take, the same on all their variables.
-const STRUCTURES: &[Structure] = &[Structure::Isotropic, Structure::Full];
+use crate::factor::{Arity, Averaged, EnsembleRule, Factor, GaussianFactor, Incoming, downcast};
 
 /// Puts several inputs together along an axis.
-#[derive(Debug, Clone)]
-pub struct Concatenate {
-    inputs: usize,
+pub type Concatenate = GaussianChannel<Partition<Inputs>>;
+
+/// Takes an input apart along an axis.
+pub type Split = GaussianChannel<Partition<Sizes>>;
+
+/// The kernel of [`Concatenate`] and [`Split`]: a whole and its pieces, one way or the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Partition<W> {
+    way: W,
     axis: usize,
+    /// Known once the shapes of the signals are.
     pieces: Option<Pieces>,
 }
 
-impl Concatenate {
-    /// Catalogue name.
-    pub const NAME: &'static str = "concatenate";
+/// So many inputs become one output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inputs(usize);
 
+/// One input becomes outputs of these sizes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sizes(Vec<usize>);
+
+impl Concatenate {
     /// Of so many inputs, along the first axis.
     ///
     /// # Errors
@@ -44,26 +52,11 @@ impl Concatenate {
         if inputs == 0 {
             return Err(parameter(Self::NAME, "inputs", "at least 1", 0));
         }
-        Ok(Self {
-            inputs,
-            axis,
-            pieces: None,
-        })
+        Ok(Self::of(Inputs(inputs), axis))
     }
 }
 
-/// Takes an input apart along an axis.
-#[derive(Debug, Clone)]
-pub struct Split {
-    sizes: Vec<usize>,
-    axis: usize,
-    pieces: Option<Pieces>,
-}
-
 impl Split {
-    /// Catalogue name.
-    pub const NAME: &'static str = "split";
-
     /// Into pieces of these sizes along the first axis.
     ///
     /// # Errors
@@ -86,89 +79,88 @@ impl Split {
                 format!("{sizes:?}"),
             ));
         }
-        Ok(Self {
-            sizes,
-            axis,
-            pieces: None,
-        })
+        Ok(Self::of(Sizes(sizes), axis))
     }
 }
 
-impl Factor for Concatenate {
-    fn name(&self) -> &str {
-        Self::NAME
+impl<W> GaussianChannel<Partition<W>> {
+    fn of(way: W, axis: usize) -> Self {
+        let pieces = None;
+        let kernel = Partition { way, axis, pieces };
+        Self { kernel }
     }
+}
+
+/// From pieces to the whole, or back.
+pub trait Way: Debug + Clone + PartialEq + Send + Sync + 'static {
+    /// Catalogue name.
+    const NAME: &'static str;
+    /// The whole is its output.
+    const JOINS: bool;
+
+    /// A short text of its parameters.
+    fn summary(&self) -> String {
+        String::new()
+    }
+
+    /// Number of inputs and outputs.
+    fn arity(&self) -> Arity;
+
+    /// The signals it gives for the signals it takes.
+    ///
+    /// # Errors
+    /// When an input has a shape it cannot take.
+    fn output_specs(
+        &self,
+        axis: usize,
+        inputs: &[SignalSpec],
+    ) -> Result<Vec<SignalSpec>, ShapeError>;
+}
+
+impl Way for Inputs {
+    const NAME: &'static str = "concatenate";
+    const JOINS: bool = true;
 
     fn arity(&self) -> Arity {
         Arity {
-            inputs: self.inputs,
+            inputs: self.0,
             outputs: 1,
         }
     }
 
-    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        together(inputs, self.axis).map(|whole| vec![whole])
-    }
-
-    fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
-        let whole = together(inputs, self.axis)?;
-        let sizes: Vec<usize> = inputs.iter().map(|s| s.shape[self.axis]).collect();
-        let pieces = Pieces::new(&whole, &sizes, self.axis, (self.inputs, 0));
-        Ok(Some(Arc::new(Self {
-            pieces: Some(pieces),
-            ..self.clone()
-        })))
-    }
-
-    fn structures(&self) -> &'static [Structure] {
-        STRUCTURES
-    }
-
-    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        all_alike(STRUCTURES, ports)
-    }
-
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        self.pieces.as_ref().map(|_| self as &dyn EnsembleRule)
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        self.pieces.as_ref().map(|_| self as &dyn PosteriorRule)
-    }
-
-    fn proximal(&self) -> Option<&dyn ProximalRule> {
-        self.pieces.as_ref().map(|_| self as &dyn ProximalRule)
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        self.pieces.as_ref().map(|_| self as &dyn GenerativeRule)
+    fn output_specs(
+        &self,
+        axis: usize,
+        inputs: &[SignalSpec],
+    ) -> Result<Vec<SignalSpec>, ShapeError> {
+        together(inputs, axis).map(|whole| vec![whole])
     }
 }
 
-impl Factor for Split {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
+impl Way for Sizes {
+    const NAME: &'static str = "split";
+    const JOINS: bool = false;
 
     fn summary(&self) -> String {
-        format!("{:?}", self.sizes)
+        format!("{:?}", self.0)
     }
 
     fn arity(&self) -> Arity {
         Arity {
             inputs: 1,
-            outputs: self.sizes.len(),
+            outputs: self.0.len(),
         }
     }
 
-    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        let input = &inputs[0];
-        let total: usize = self.sizes.iter().sum();
-        if input.ratio.is_some() || input.shape.get(self.axis) != Some(&total) {
-            let expected = format!(
-                "{total} along axis {}, for pieces {:?}",
-                self.axis, self.sizes
-            );
+    fn output_specs(
+        &self,
+        axis: usize,
+        inputs: &[SignalSpec],
+    ) -> Result<Vec<SignalSpec>, ShapeError> {
+        let (input, sizes) = (&inputs[0], &self.0);
+        let total: usize = sizes.iter().sum();
+        if input.ratio.is_some() || input.shape.get(axis) != Some(&total) {
+            let expected = format!("{total} along axis {axis}, for pieces {sizes:?}");
             return Err(ShapeError {
                 port: 0,
                 expected,
@@ -177,165 +169,148 @@ impl Factor for Split {
         }
         let piece = |size: &usize| {
             let mut spec = input.clone();
-            spec.shape[self.axis] = *size;
+            spec.shape[axis] = *size;
             spec
         };
-        Ok(self.sizes.iter().map(piece).collect())
-    }
-
-    fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
-        self.output_specs(inputs)?;
-        let pieces = Pieces::new(&inputs[0], &self.sizes, self.axis, (0, 1));
-        Ok(Some(Arc::new(Self {
-            pieces: Some(pieces),
-            ..self.clone()
-        })))
-    }
-
-    fn structures(&self) -> &'static [Structure] {
-        STRUCTURES
-    }
-
-    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        all_alike(STRUCTURES, ports)
-    }
-
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        self.pieces.as_ref().map(|_| self as &dyn EnsembleRule)
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        self.pieces.as_ref().map(|_| self as &dyn PosteriorRule)
-    }
-
-    fn proximal(&self) -> Option<&dyn ProximalRule> {
-        self.pieces.as_ref().map(|_| self as &dyn ProximalRule)
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        self.pieces.as_ref().map(|_| self as &dyn GenerativeRule)
+        Ok(sizes.iter().map(piece).collect())
     }
 }
 
-impl GenerativeRule for Concatenate {
+impl<W: Way> Partition<W> {
+    fn known(&self) -> Result<&Pieces, FactorError> {
+        self.pieces.as_ref().ok_or_else(|| {
+            FactorError::Unsupported("the shapes of its signals are not known".to_owned())
+        })
+    }
+}
+
+impl<W: Way> Kernel for Partition<W> {
+    const NAME: &'static str = W::NAME;
+    const STRUCTURES: &'static [Structure] = &[Structure::Isotropic, Structure::Full];
+
+    fn summary(&self) -> String {
+        self.way.summary()
+    }
+
+    fn arity(&self) -> Arity {
+        self.way.arity()
+    }
+
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        self.way.output_specs(self.axis, inputs)
+    }
+
+    fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Self>, ShapeError> {
+        let outputs = self.output_specs(inputs)?;
+        let (whole, parts, ports) = if W::JOINS {
+            (&outputs[0], inputs, (inputs.len(), 0))
+        } else {
+            (&inputs[0], outputs.as_slice(), (0, 1))
+        };
+        let sizes: Vec<usize> = parts.iter().map(|s| s.shape[self.axis]).collect();
+        Ok(Some(Self {
+            pieces: Some(Pieces::new(whole, &sizes, self.axis, ports)),
+            ..self.clone()
+        }))
+    }
+
+    fn is_bound(&self) -> bool {
+        self.pieces.is_some()
+    }
+
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+    ) -> Result<(), FactorError> {
+        self.known()?.message(incoming, target, out)
+    }
+
+    fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        self.known()?.excess(incoming)
+    }
+
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
-        if let Some(pieces) = &self.pieces {
+        let Some(pieces) = &self.pieces else { return };
+        if W::JOINS {
             let inputs = inputs.iter().enumerate();
             inputs.for_each(|(i, z)| pieces.insert(i, z, &mut outputs[0]));
-        }
-    }
-}
-
-impl GenerativeRule for Split {
-    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
-        if let Some(pieces) = &self.pieces {
+        } else {
             let outputs = outputs.iter_mut().enumerate();
             outputs.for_each(|(i, x)| pieces.extract(i, inputs[0], x));
         }
     }
+
+    fn passes_exact(&self) -> bool {
+        false
+    }
+
+    fn theory(&self) -> Theory<'_> {
+        Theory::Own(self)
+    }
 }
 
-macro_rules! rules_of_pieces {
-    ($channel:ty) => {
-        impl $channel {
-            fn known(&self) -> Result<&Pieces, FactorError> {
-                self.pieces.as_ref().ok_or_else(|| {
-                    FactorError::Unsupported("the shapes of its signals are not known".to_owned())
-                })
-            }
-        }
+impl<W: Way> EnsembleRule for Partition<W> {
+    fn reference(&self) -> usize {
+        self.pieces.as_ref().map_or(0, |p| p.whole)
+    }
 
-        impl PosteriorRule for $channel {
-            fn message(
-                &self,
-                context: &mut Context<'_>,
-                target: usize,
-                out: &mut Gaussian,
-            ) -> Result<(), FactorError> {
-                self.known()?.message(context.incoming, target, out)
-            }
+    fn pairs_with(&self, teacher: &dyn Factor) -> bool {
+        downcast::<GaussianChannel<Self>>(teacher).is_some()
+    }
 
-            fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-                let incoming = context.incoming;
-                let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-                Ok(self.excess(context)? + own)
-            }
+    fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
+        Ok(self.known()?.second_moment(tau0_hat, target))
+    }
 
-            fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-                self.known()?.excess(context.incoming)
-            }
-        }
+    fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
+        let fields = vec![OverlapFields::default(); tau0_hat.len()];
+        let at = Averaged {
+            fields: &fields,
+            tau0_hat,
+        };
+        let potential = |g: GaussianFactor, at: Averaged<'_>| g.prior_potential(at.tau0_hat);
+        self.known()?.mean(at, potential)
+    }
 
-        impl EnsembleRule for $channel {
-            fn reference(&self) -> usize {
-                self.pieces.as_ref().map_or(0, |p| p.whole)
-            }
+    fn overlaps(
+        &self,
+        _: &dyn Factor,
+        at: Averaged<'_>,
+        target: usize,
+    ) -> Result<Overlaps, FactorError> {
+        Ok(self.known()?.overlaps(at, target))
+    }
 
-            fn pairs_with(&self, teacher: &dyn Factor) -> bool {
-                teacher.name() == Self::NAME && teacher.arity() == self.arity()
-            }
+    fn extrinsic_precision(
+        &self,
+        at: Averaged<'_>,
+        target: usize,
+    ) -> Result<Option<f64>, FactorError> {
+        Ok(Some(self.known()?.extrinsic_precision(at, target)))
+    }
 
-            fn second_moment(&self, tau0_hat: &[f64], target: usize) -> Result<f64, FactorError> {
-                Ok(self.known()?.second_moment(tau0_hat, target))
-            }
+    fn potential(&self, _: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
+        self.known()?.mean(at, |g, at| g.potential(&g, at))
+    }
 
-            fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
-                let fields = vec![OverlapFields::default(); tau0_hat.len()];
-                let at = Averaged {
-                    fields: &fields,
-                    tau0_hat,
-                };
-                let potential =
-                    |g: GaussianFactor, at: Averaged<'_>| g.prior_potential(at.tau0_hat);
-                self.known()?.mean(at, potential)
+    /// $\frac12\ln\frac{a + a'}{\hat\tau_0 + \hat\tau_0'}$ of every piece: the whole and the part are copies.
+    fn entropic_potential(
+        &self,
+        _: &dyn Factor,
+        at: Averaged<'_>,
+        _: &[(f64, f64)],
+    ) -> Result<f64, FactorError> {
+        self.known()?.mean(at, |_, at| {
+            let a: f64 = at.fields.iter().map(OverlapFields::a).sum();
+            let ratio = a / at.tau0_hat.iter().sum::<f64>();
+            if ratio > 0.0 {
+                return Ok(0.5 * ratio.ln());
             }
-
-            fn overlaps(
-                &self,
-                _: &dyn Factor,
-                at: Averaged<'_>,
-                target: usize,
-            ) -> Result<Overlaps, FactorError> {
-                Ok(self.known()?.overlaps(at, target))
-            }
-
-            fn extrinsic_precision(
-                &self,
-                at: Averaged<'_>,
-                target: usize,
-            ) -> Result<Option<f64>, FactorError> {
-                Ok(Some(self.known()?.extrinsic_precision(at, target)))
-            }
-
-            fn potential(&self, _: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
-                self.known()?.mean(at, |g, at| g.potential(&g, at))
-            }
-
-            /// $\frac12\ln\frac{a + a'}{\hat\tau_0 + \hat\tau_0'}$ of every piece: the whole and the part are copies.
-            fn entropic_potential(
-                &self,
-                _: &dyn Factor,
-                at: Averaged<'_>,
-                _: &[(f64, f64)],
-            ) -> Result<f64, FactorError> {
-                self.known()?.mean(at, |_, at| {
-                    let a: f64 = at.fields.iter().map(OverlapFields::a).sum();
-                    let ratio = a / at.tau0_hat.iter().sum::<f64>();
-                    if ratio > 0.0 {
-                        return Ok(0.5 * ratio.ln());
-                    }
-                    Err(FactorError::Improper(format!(
-                        "a piece has precision {a:e}"
-                    )))
-                })
-            }
-        }
-    };
+            Err(FactorError::Improper(format!(
+                "a piece has precision {a:e}"
+            )))
+        })
+    }
 }
-
-rules_of_pieces!(Concatenate);
-rules_of_pieces!(Split);
-
-gaussian_proximal_rule!(Concatenate, |_| true, |_, _| 0.0);
-
-gaussian_proximal_rule!(Split, |_| true, |_, _| 0.0);

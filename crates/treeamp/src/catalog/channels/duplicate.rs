@@ -2,25 +2,22 @@
 
 use rand::Rng;
 
-use crate::belief::Message as _;
-use crate::belief::{Gaussian, SignalSpec, Structure, product_excess};
+use super::gaussian_channel::{GaussianChannel, Kernel};
+use super::gaussian_theory::{FewScalars, Theory};
+use crate::belief::{Gaussian, Message as _, SignalSpec, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{
-    ALL_STRUCTURES, Arity, BeliefError, Context, EnsembleRule, Factor, GaussianFactor,
-    GenerativeRule, PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
-    gaussian_proximal_rule,
-};
+use crate::factor::{Arity, GaussianFactor, Incoming};
 
 /// Copies of one input.
-#[derive(Debug, Clone)]
-pub struct Duplicate {
-    copies: usize,
+pub type Duplicate = GaussianChannel<Copies>;
+
+/// The kernel of [`Duplicate`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copies {
+    pub(super) copies: usize,
 }
 
 impl Duplicate {
-    /// Catalogue name.
-    pub const NAME: &'static str = "duplicate";
-
     /// `copies` outputs equal to the input.
     ///
     /// # Errors
@@ -29,21 +26,13 @@ impl Duplicate {
         if copies == 0 {
             return Err(parameter(Self::NAME, "copies", "at least 1", 0));
         }
-        Ok(Self { copies })
+        let kernel = Copies { copies };
+        Ok(Self { kernel })
     }
 }
 
-impl Duplicate {
-    /// One copy: the identity.
-    pub(super) fn once() -> Self {
-        Self { copies: 1 }
-    }
-}
-
-impl Factor for Duplicate {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
+impl Kernel for Copies {
+    const NAME: &'static str = "duplicate";
 
     fn arity(&self) -> Arity {
         Arity {
@@ -56,47 +45,12 @@ impl Factor for Duplicate {
         Ok(vec![inputs[0].clone(); self.copies])
     }
 
-    fn structures(&self) -> &'static [Structure] {
-        ALL_STRUCTURES
-    }
-
-    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        all_alike(ALL_STRUCTURES, ports)
-    }
-
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        Some(self)
-    }
-
-    fn gaussian_average(&self) -> Option<GaussianFactor> {
-        Some(self.average())
-    }
-
-    fn passes_exact(&self, _: &[SignalSpec], _: usize, _: usize) -> bool {
-        true
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-
-    fn proximal(&self) -> Option<&dyn ProximalRule> {
-        Some(self)
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        Some(self)
-    }
-}
-
-impl PosteriorRule for Duplicate {
     fn message(
         &self,
-        context: &mut Context<'_>,
+        incoming: Incoming<'_, Gaussian>,
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
         out.set_flat();
         for port in (0..incoming.len()).filter(|p| *p != target) {
             out.add_assign(incoming.get(port));
@@ -104,51 +58,35 @@ impl PosteriorRule for Duplicate {
         Ok(())
     }
 
-    /// $A = A_z[\sum a, \sum b]$: the log-partition of all messages on one variable.
-    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        let plain = |m: &Gaussian| m.structure() == Structure::Isotropic && !m.is_pinned();
-        if !incoming.iter().all(plain) {
-            let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-            return Ok(self.excess(context)? + own);
-        }
-        let mut total = incoming.get(0).clone();
-        incoming.iter().skip(1).for_each(|m| total.add_assign(m));
-        Ok(total.log_partition())
-    }
-
-    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
+    /// That of all messages on one variable.
+    fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         let mut total = incoming.get(0).clone();
         Ok(product_excess(incoming.iter(), &mut total))
     }
-}
 
-impl GenerativeRule for Duplicate {
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
         for x in outputs {
             x.copy_from_slice(inputs[0]);
         }
     }
-}
 
-impl Duplicate {
-    /// One scalar at every port.
-    pub(super) fn average(&self) -> GaussianFactor {
-        GaussianFactor::copies(self.copies + 1)
+    fn theory(&self) -> Theory<'_> {
+        Theory::Scalars(self)
     }
 }
 
-gaussian_ensemble_rule!(
-    Duplicate,
-    |_, a, target| {
-        a.iter()
-            .enumerate()
-            .filter(|(p, _)| *p != target)
-            .map(|(_, a)| a)
-            .sum()
-    },
-    |_, a| a.iter().sum::<f64>().ln()
-);
+/// One scalar at every port.
+impl FewScalars for Copies {
+    fn law(&self) -> GaussianFactor {
+        GaussianFactor::copies(self.copies + 1)
+    }
 
-gaussian_proximal_rule!(Duplicate, |_| true, |_, _| 0.0);
+    fn extrinsic(&self, a: &[f64], target: usize) -> f64 {
+        let others = a.iter().enumerate().filter(|(p, _)| *p != target);
+        others.map(|(_, a)| a).sum()
+    }
+
+    fn log_det(&self, a: &[f64]) -> f64 {
+        a.iter().sum::<f64>().ln()
+    }
+}

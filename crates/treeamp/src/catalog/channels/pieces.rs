@@ -15,7 +15,7 @@ use crate::error::{FactorError, ShapeError};
 use crate::factor::{Averaged, GaussianFactor, Incoming};
 
 /// Where the pieces lie in the whole.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pieces {
     /// Port of the whole; piece `i` is at `first + i`.
     pub whole: usize,

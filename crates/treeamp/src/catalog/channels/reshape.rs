@@ -2,16 +2,15 @@
 
 use rand::Rng;
 
-use super::Duplicate;
-use crate::belief::{Element, SignalSpec, Structure};
+use super::duplicate::Copies;
+use super::gaussian_channel::{GaussianChannel, Kernel};
+use super::gaussian_theory::{FewScalars, Theory};
+use crate::belief::{Element, Gaussian, SignalSpec};
 use crate::error::{FactorError, ShapeError};
-use crate::factor::{
-    ALL_STRUCTURES, Arity, BeliefError, EnsembleRule, Factor, GaussianFactor, GenerativeRule,
-    PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule,
-};
+use crate::factor::{Arity, GaussianFactor, Incoming};
 
 /// What the output looks like.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 enum Target {
     Shape(Vec<usize>),
     Parts,
@@ -19,21 +18,21 @@ enum Target {
 }
 
 /// A change of shape, or of complex numbers to pairs of real ones and back.
-#[derive(Debug, Clone)]
-pub struct Reshape {
+pub type Reshape = GaussianChannel<Shape>;
+
+/// The kernel of [`Reshape`]: one copy, of another shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
     target: Target,
-    copy: Duplicate,
 }
 
-impl Reshape {
-    /// Catalogue name.
-    pub const NAME: &'static str = "reshape";
+/// The numbers of the signal stay where they are.
+const COPY: Copies = Copies { copies: 1 };
 
+impl Reshape {
     fn towards(target: Target) -> Self {
-        Self {
-            target,
-            copy: Duplicate::once(),
-        }
+        let kernel = Shape { target };
+        Self { kernel }
     }
 
     /// To a shape with as many components, in row-major order.
@@ -53,16 +52,10 @@ impl Reshape {
     pub fn complex() -> Self {
         Self::towards(Target::Complex)
     }
-
-    fn average(&self) -> GaussianFactor {
-        self.copy.average()
-    }
 }
 
-impl Factor for Reshape {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
+impl Kernel for Shape {
+    const NAME: &'static str = "reshape";
 
     fn summary(&self) -> String {
         match &self.target {
@@ -73,10 +66,7 @@ impl Factor for Reshape {
     }
 
     fn arity(&self) -> Arity {
-        Arity {
-            inputs: 1,
-            outputs: 1,
-        }
+        COPY.arity()
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
@@ -121,44 +111,38 @@ impl Factor for Reshape {
         Ok(vec![output])
     }
 
-    fn structures(&self) -> &'static [Structure] {
-        ALL_STRUCTURES
+    fn message(
+        &self,
+        incoming: Incoming<'_, Gaussian>,
+        target: usize,
+        out: &mut Gaussian,
+    ) -> Result<(), FactorError> {
+        COPY.message(incoming, target, out)
     }
 
-    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        all_alike(ALL_STRUCTURES, ports)
+    fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        COPY.excess(incoming)
     }
 
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        Some(self)
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {
+        COPY.sample(inputs, outputs, rng);
     }
 
-    fn gaussian_average(&self) -> Option<GaussianFactor> {
-        Some(self.average())
-    }
-
-    fn passes_exact(&self, _: &[SignalSpec], _: usize, _: usize) -> bool {
-        true
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        self.copy.posterior()
-    }
-
-    fn proximal(&self) -> Option<&dyn ProximalRule> {
-        self.copy.proximal()
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        Some(self)
+    fn theory(&self) -> Theory<'_> {
+        Theory::Scalars(self)
     }
 }
 
-impl GenerativeRule for Reshape {
-    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
-        outputs[0].copy_from_slice(inputs[0]);
+impl FewScalars for Shape {
+    fn law(&self) -> GaussianFactor {
+        COPY.law()
+    }
+
+    fn extrinsic(&self, a: &[f64], target: usize) -> f64 {
+        COPY.extrinsic(a, target)
+    }
+
+    fn log_det(&self, a: &[f64]) -> f64 {
+        COPY.log_det(a)
     }
 }
-
-gaussian_ensemble_rule!(Reshape, |_, a, target| a[1 - target], |_, a| (a[0] + a[1])
-    .ln());

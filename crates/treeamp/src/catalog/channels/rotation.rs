@@ -5,28 +5,26 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use crate::belief::Message as _;
-use crate::belief::{Gaussian, SignalSpec, product_excess};
+use super::gaussian_channel::{GaussianChannel, Kernel};
+use super::gaussian_theory::{FewScalars, Theory};
+use crate::belief::{Gaussian, SignalSpec, Structure, product_excess};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{
-    Arity, Context, EnsembleRule, Factor, GaussianFactor, GenerativeRule, PosteriorRule,
-    ProximalRule, gaussian_ensemble_rule, gaussian_proximal_rule,
-};
+use crate::factor::{Arity, GaussianFactor, Incoming};
 use crate::math::matrix::Matrix;
 
 /// How far $R^T R$ may be from the identity, entry by entry.
 const TOLERANCE: f64 = 1e-8;
 
 /// A rotation (or reflection) of a vector, or of every column of a matrix.
-#[derive(Debug, Clone)]
-pub struct Rotation {
+pub type Rotation = GaussianChannel<Turn>;
+
+/// The kernel of [`Rotation`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
     matrix: Arc<Matrix>,
 }
 
 impl Rotation {
-    /// Catalogue name.
-    pub const NAME: &'static str = "rotation";
-
     /// The channel $x = R z$.
     ///
     /// # Errors
@@ -52,15 +50,16 @@ impl Rotation {
                 }
             }
         }
-        Ok(Self {
+        let kernel = Turn {
             matrix: Arc::new(matrix),
-        })
+        };
+        Ok(Self { kernel })
     }
 
     /// The matrix.
     #[must_use]
     pub fn matrix(&self) -> &Matrix {
-        &self.matrix
+        &self.kernel.matrix
     }
 
     /// $E x^2 = \tau_z$.
@@ -70,10 +69,9 @@ impl Rotation {
     }
 }
 
-impl Factor for Rotation {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
+impl Kernel for Turn {
+    const NAME: &'static str = "rotation";
+    const STRUCTURES: &'static [Structure] = &[Structure::Isotropic];
 
     fn summary(&self) -> String {
         format!("{} x {}", self.matrix.rows(), self.matrix.cols())
@@ -101,39 +99,12 @@ impl Factor for Rotation {
         }
     }
 
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        Some(self)
-    }
-
-    fn gaussian_average(&self) -> Option<GaussianFactor> {
-        Some(self.average())
-    }
-
-    fn passes_exact(&self, _: &[SignalSpec], _: usize, _: usize) -> bool {
-        true
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-
-    fn proximal(&self) -> Option<&dyn ProximalRule> {
-        Some(self)
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        Some(self)
-    }
-}
-
-impl PosteriorRule for Rotation {
     fn message(
         &self,
-        context: &mut Context<'_>,
+        incoming: Incoming<'_, Gaussian>,
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
         let other = incoming.get(1 - target);
         let p = other.len() / self.matrix.cols();
         if target == 1 {
@@ -146,46 +117,35 @@ impl PosteriorRule for Rotation {
         Ok(())
     }
 
-    /// $A = A_z[a_z + a_x, b_z + R^T b_x]$.
-    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        let (z, x) = (incoming.get(0), incoming.get(1));
-        let mut back = z.clone();
-        self.message(context, 0, &mut back)?;
-        if z.is_pinned() || x.is_pinned() {
-            let own = z.own_potential() + x.own_potential();
-            return Ok(self.excess(context)? + own);
-        }
-        back.add_assign(z);
-        Ok(back.log_partition())
-    }
-
     /// A rotated message has the potential of the original.
-    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
+    fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         let z = incoming.get(0);
         let (mut back, mut total) = (z.clone(), z.clone());
-        self.message(context, 0, &mut back)?;
+        self.message(incoming, 0, &mut back)?;
         Ok(product_excess([z, &back].into_iter(), &mut total))
     }
-}
 
-impl GenerativeRule for Rotation {
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
         let p = inputs[0].len() / self.matrix.cols();
         self.matrix.apply(inputs[0], p, &mut outputs[0]);
     }
-}
 
-impl Rotation {
-    /// Isotropic beliefs do not see the rotation.
-    #[allow(clippy::unused_self)]
-    fn average(&self) -> GaussianFactor {
-        GaussianFactor::copies(2)
+    fn theory(&self) -> Theory<'_> {
+        Theory::Scalars(self)
     }
 }
 
-gaussian_ensemble_rule!(Rotation, |_, a, target| a[1 - target], |_, a| (a[0] + a[1])
-    .ln());
+/// Isotropic beliefs do not see the rotation.
+impl FewScalars for Turn {
+    fn law(&self) -> GaussianFactor {
+        GaussianFactor::copies(2)
+    }
 
-gaussian_proximal_rule!(Rotation, |_| true, |_, _| 0.0);
+    fn extrinsic(&self, a: &[f64], target: usize) -> f64 {
+        a[1 - target]
+    }
+
+    fn log_det(&self, a: &[f64]) -> f64 {
+        (a[0] + a[1]).ln()
+    }
+}

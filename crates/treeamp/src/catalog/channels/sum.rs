@@ -9,31 +9,22 @@ use std::f64::consts::TAU;
 use rand::Rng;
 
 use super::dense_sum;
-use crate::belief::{Gaussian, SignalSpec, Structure};
+use super::gaussian_channel::{GaussianChannel, Kernel};
+use super::gaussian_theory::{FewScalars, Theory};
+use crate::belief::{Gaussian, SignalSpec, Structure, log_normal_sum};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{
-    Arity, BeliefError, Context, EnsembleRule, Factor, GaussianFactor, GenerativeRule, Incoming,
-    PosteriorRule, ProximalRule, all_alike, gaussian_ensemble_rule, gaussian_proximal_rule,
-    log_normal_sum,
-};
-
-/// Beliefs that it takes, the same on all its variables.
-const STRUCTURES: &[Structure] = &[
-    Structure::Isotropic,
-    Structure::Block { dim: 0 },
-    Structure::Full,
-];
+use crate::factor::{Arity, GaussianFactor, Incoming};
 
 /// The sum of several inputs.
-#[derive(Debug, Clone)]
-pub struct Sum {
+pub type Sum = GaussianChannel<Terms>;
+
+/// The kernel of [`Sum`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
     terms: usize,
 }
 
 impl Sum {
-    /// Catalogue name.
-    pub const NAME: &'static str = "sum";
-
     /// A sum of `terms` inputs.
     ///
     /// # Errors
@@ -42,14 +33,18 @@ impl Sum {
         if terms == 0 {
             return Err(parameter(Self::NAME, "terms", "at least 1", 0));
         }
-        Ok(Self { terms })
+        let kernel = Terms { terms };
+        Ok(Self { kernel })
     }
 }
 
-impl Factor for Sum {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
+impl Kernel for Terms {
+    const NAME: &'static str = "sum";
+    const STRUCTURES: &'static [Structure] = &[
+        Structure::Isotropic,
+        Structure::Block { dim: 0 },
+        Structure::Full,
+    ];
 
     fn summary(&self) -> String {
         format!("{} terms", self.terms)
@@ -76,51 +71,12 @@ impl Factor for Sum {
         Ok(vec![inputs[0].clone()])
     }
 
-    fn structures(&self) -> &'static [Structure] {
-        STRUCTURES
-    }
-
-    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        all_alike(STRUCTURES, ports)
-    }
-
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        Some(self)
-    }
-
-    fn gaussian_average(&self) -> Option<GaussianFactor> {
-        Some(self.average())
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-
-    fn proximal(&self) -> Option<&dyn ProximalRule> {
-        Some(self)
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        Some(self)
-    }
-}
-
-/// Adds $s\,b/a$, the mean of a message, to `mean`.
-fn add_mean(message: &Gaussian, s: f64, mean: &mut [f64]) {
-    let scale = s * message.mean_scale();
-    for (m, b) in mean.iter_mut().zip(&message.linear) {
-        *m += scale * b;
-    }
-}
-
-impl PosteriorRule for Sum {
     fn message(
         &self,
-        context: &mut Context<'_>,
+        incoming: Incoming<'_, Gaussian>,
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
         if out.structure() != Structure::Isotropic {
             return dense_sum::message(incoming, target, out);
         }
@@ -148,16 +104,8 @@ impl PosteriorRule for Sum {
         Ok(())
     }
 
-    /// $A = A_x + \sum_i A_{z_i} + \ln\mathcal N(\hat x; \sum_i \hat z_i, \frac1{a_x} + \sum_i
-    /// \frac1{a_i})$ with $\hat x = b_x/a_x$.
-    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
-        Ok(self.excess(context)? + own)
-    }
-
-    fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
+    /// $\ln\mathcal N(\hat x; \sum_i \hat z_i, \frac1{a_x} + \sum_i \frac1{a_i})$ with $\hat x = b_x/a_x$.
+    fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         if incoming.get(0).structure() != Structure::Isotropic {
             return dense_sum::excess(incoming);
         }
@@ -182,6 +130,31 @@ impl PosteriorRule for Sum {
             }
             _ => Ok(f64::INFINITY),
         }
+    }
+
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
+        outputs[0].fill(0.0);
+        for z in inputs {
+            for (x, z) in outputs[0].iter_mut().zip(*z) {
+                *x += z;
+            }
+        }
+    }
+
+    fn passes_exact(&self) -> bool {
+        false
+    }
+
+    fn theory(&self) -> Theory<'_> {
+        Theory::Scalars(self)
+    }
+}
+
+/// Adds $s\,b/a$, the mean of a message, to `mean`.
+fn add_mean(message: &Gaussian, s: f64, mean: &mut [f64]) {
+    let scale = s * message.mean_scale();
+    for (m, b) in mean.iter_mut().zip(&message.linear) {
+        *m += scale * b;
     }
 }
 
@@ -212,7 +185,7 @@ fn flat_limit(incoming: Incoming<'_, Gaussian>, target: usize, out: &mut Gaussia
     }
 }
 
-impl Sum {
+impl Terms {
     /// $A$ when the message at `port` has precision zero: its variable is integrated out freely.
     fn log_partition_without(&self, incoming: Incoming<'_, Gaussian>, port: usize) -> f64 {
         let free = incoming.get(port);
@@ -248,20 +221,9 @@ impl Sum {
     }
 }
 
-impl GenerativeRule for Sum {
-    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
-        outputs[0].fill(0.0);
-        for z in inputs {
-            for (x, z) in outputs[0].iter_mut().zip(*z) {
-                *x += z;
-            }
-        }
-    }
-}
-
-impl Sum {
-    /// The terms are free, and the output is their sum.
-    fn average(&self) -> GaussianFactor {
+/// The terms are free, and the output is their sum.
+impl FewScalars for Terms {
+    fn law(&self) -> GaussianFactor {
         let unit = |i: usize| {
             (0..self.terms)
                 .map(|j| if i == j { 1.0 } else { 0.0 })
@@ -275,16 +237,14 @@ impl Sum {
             log_normaliser: 0.0,
         }
     }
-}
 
-gaussian_ensemble_rule!(
-    Sum,
-    |_, a, target| {
+    fn extrinsic(&self, a: &[f64], target: usize) -> f64 {
         let others = a.iter().enumerate().filter(|(p, _)| *p != target);
         1.0 / others.map(|(_, a)| 1.0 / a).sum::<f64>()
-    },
-    |_, a| {
-        // Σ_j Π_{i≠j} a_i, at most one of them being zero
+    }
+
+    /// $\ln\sum_j\prod_{i\ne j}a_i$, at most one of them being zero.
+    fn log_det(&self, a: &[f64]) -> f64 {
         let product = |skip: Option<usize>| -> f64 {
             let kept = a.iter().enumerate().filter(|(i, _)| Some(*i) != skip);
             kept.map(|(_, a)| a.ln()).sum()
@@ -294,6 +254,4 @@ gaussian_ensemble_rule!(
             None => product(None) + a.iter().map(|a| 1.0 / a).sum::<f64>().ln(),
         }
     }
-);
-
-gaussian_proximal_rule!(Sum, |_| true, |_, _| 0.0);
+}

@@ -10,40 +10,36 @@
 //! Baker et al., JMLR 24 (2023), appendix E, deterministic channel.
 
 use std::fmt;
-use std::sync::Arc;
 
 use rand::Rng;
 
 use super::log_dirac;
-use crate::catalog::channels::Inverse;
+use crate::catalog::channels::{Activation, Inverse};
 use crate::math::mixture::{height, log_normal};
 use crate::scalar::{OutputMeasure, ScalarLikelihood, Tilt, Tilted};
 
 /// An observed [`Activation`](crate::catalog::channels::Activation).
 #[derive(Clone)]
 pub struct ActivationLikelihood {
-    map: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
+    channel: Activation,
     inverse: Inverse,
-    range: (f64, f64),
 }
 
 impl ActivationLikelihood {
-    pub(crate) fn new(
-        map: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
-        inverse: Inverse,
-        range: (f64, f64),
-    ) -> Self {
-        Self {
-            map,
-            inverse,
-            range,
-        }
+    pub(crate) fn new(channel: Activation, inverse: Inverse) -> Self {
+        Self { channel, inverse }
+    }
+}
+
+impl PartialEq for ActivationLikelihood {
+    fn eq(&self, other: &Self) -> bool {
+        self.channel == other.channel
     }
 }
 
 impl fmt::Debug for ActivationLikelihood {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ActivationLikelihood on {:?}", self.range)
+        write!(f, "ActivationLikelihood on {:?}", self.channel.range())
     }
 }
 
@@ -61,15 +57,15 @@ impl ScalarLikelihood for ActivationLikelihood {
     }
 
     fn sample(&self, z: f64, _rng: &mut dyn Rng) -> f64 {
-        (self.map)(z)
+        self.channel.value(z)
     }
 
     fn log_density(&self, y: f64, z: f64) -> f64 {
-        log_dirac((self.map)(z) - y)
+        log_dirac(self.channel.value(z) - y)
     }
 
     fn check(&self, y: f64) -> Result<(), String> {
-        let (low, high) = self.range;
+        let (low, high) = self.channel.range();
         if y > low && y < high && (self.inverse)(y).0.is_finite() {
             return Ok(());
         }
@@ -96,7 +92,7 @@ impl ScalarLikelihood for ActivationLikelihood {
     }
 
     fn map(&self, z: f64) -> Option<f64> {
-        Some((self.map)(z))
+        Some(self.channel.value(z))
     }
 
     fn as_gaussian(&self, y: f64) -> Option<Tilt> {

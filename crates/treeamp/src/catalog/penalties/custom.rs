@@ -35,6 +35,16 @@ pub struct CustomPenalty {
     scale: Option<f64>,
 }
 
+/// The same functions.
+impl PartialEq for CustomPenalty {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.proximal, &other.proximal)
+            && Arc::ptr_eq(&self.derivative, &other.derivative)
+            && Arc::ptr_eq(&self.energy, &other.energy)
+            && (self.convex, self.scale) == (other.convex, other.scale)
+    }
+}
+
 impl fmt::Debug for CustomPenalty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CustomPenalty")

@@ -13,7 +13,7 @@ use crate::math::dense::{column, conditioned, dot, is_covariance, root, square};
 use crate::separable::RowLaw;
 
 /// One component: a weight, a mean and a covariance.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Component {
     log_weight: f64,
     weight: f64,
@@ -24,7 +24,7 @@ struct Component {
 }
 
 /// A row from a mixture of Gaussians.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MixtureRow {
     dim: usize,
     components: Vec<Component>,

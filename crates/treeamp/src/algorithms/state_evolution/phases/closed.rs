@@ -7,7 +7,7 @@
 use crate::belief::OverlapFields;
 use crate::catalog::channels::GaussianNoise;
 use crate::error::RunError;
-use crate::factor::{Averaged, Factor};
+use crate::factor::{Averaged, Factor, downcast};
 use crate::model::{FactorNode, Tree};
 use crate::scalar::ScalarView;
 
@@ -161,11 +161,11 @@ pub(super) fn chain(tree: &Tree, signal: usize) -> Option<Chain<'_>> {
     let law = last.factor.scalar().and_then(ScalarView::gaussian);
     let (output, noise) = match law.filter(|(_, delta)| *delta > 0.0) {
         Some((_, delta)) => (channel, Noise::After(delta)),
-        None if channel.factor.name() == GaussianNoise::NAME => {
-            let delta = channel.factor.gaussian_average()?.least_noise()?;
+        None => {
+            let before = downcast::<GaussianNoise>(channel.factor.as_ref())?;
+            let delta = Some(before.noise_variance()).filter(|delta| *delta > 0.0)?;
             (last, Noise::Before(delta))
         }
-        None => return None,
     };
     Some(Chain {
         prior,

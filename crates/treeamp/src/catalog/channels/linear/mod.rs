@@ -248,6 +248,11 @@ impl Factor for Linear {
         self.operator().summary()
     }
 
+    /// State evolution knows a linear channel by its spectrum.
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        self.spectrum().is_some() && self.spectrum() == other.spectrum()
+    }
+
     fn arity(&self) -> Arity {
         Arity {
             inputs: 1,
