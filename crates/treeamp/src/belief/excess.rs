@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::{Gaussian, Structure, block};
+use super::{Gaussian, Message as _, Structure, block};
 
 /// $\frac{\|b\|^2}{2a} + \frac n2\ln\frac{2\pi}a$ of an isotropic belief; 0 for a pin, $+\infty$ for an improper one.
 pub(super) fn isotropic_log_partition(a: f64, b: &[f64]) -> f64 {
@@ -61,6 +61,21 @@ pub fn product_excess<'a>(
             blocks.map(excess).sum()
         }
     }
+}
+
+/// $\ln\int\prod_k m_k$, from the sum of natural parameters where all messages have them, and from the
+/// [excess](product_excess) elsewhere.
+pub(crate) fn product_log_partition<'a>(
+    messages: impl Iterator<Item = &'a Gaussian> + Clone,
+    total: &mut Gaussian,
+) -> f64 {
+    if messages.clone().all(|m| m.numbers().is_some()) {
+        total.set_flat();
+        messages.for_each(|m| total.add_assign(m));
+        return total.log_partition();
+    }
+    let own: f64 = messages.clone().map(Gaussian::own_potential).sum();
+    product_excess(messages, total) + own
 }
 
 /// The excess of isotropic messages $(a, b)$; `place` is scratch of the size of $b$.

@@ -164,7 +164,7 @@ pub(crate) fn noise_excess(z: &Gaussian, x: &Gaussian, delta: f64) -> Result<f64
     let (az, ax) = (z.precision.scalar(), x.precision.scalar());
     if az <= 0.0 || ax <= 0.0 {
         let own = z.own_potential() + x.own_potential();
-        return Ok(improper_noise(z, x, delta) - own);
+        return Ok(isotropic_noise(z, x, delta) - own);
     }
     let (sz, sx) = (z.mean_scale(), x.mean_scale());
     let gaps = z.linear.iter().zip(&x.linear);
@@ -172,10 +172,29 @@ pub(crate) fn noise_excess(z: &Gaussian, x: &Gaussian, delta: f64) -> Result<f64
     Ok(log_normal_sum(gaps, 1.0 / az + 1.0 / ax + delta))
 }
 
-/// The same with the potentials, of isotropic beliefs one of which is not proper. Per component, with $D = a_x + a_z + \Delta a_x a_z$:
+/// The same with the potentials of the beliefs.
+///
+/// # Errors
+/// A belief that noise of this variance makes none of.
+pub(crate) fn noise_log_partition(
+    z: &Gaussian,
+    x: &Gaussian,
+    delta: f64,
+) -> Result<f64, FactorError> {
+    if z.structure() == Structure::Isotropic {
+        return Ok(isotropic_noise(z, x, delta));
+    }
+    Ok(noise_excess(z, x, delta)? + z.own_potential() + x.own_potential())
+}
+
+/// [`noise_log_partition`] of isotropic beliefs. Per component, with $D = a_x + a_z + \Delta a_x a_z$:
 /// $\frac{(b_z + b_x)^2 + \Delta(a_x b_z^2 + a_z b_x^2)}{2D} + \frac12\ln\frac{2\pi}{D}$.
-fn improper_noise(z: &Gaussian, x: &Gaussian, delta: f64) -> f64 {
+fn isotropic_noise(z: &Gaussian, x: &Gaussian, delta: f64) -> f64 {
     let (az, ax, n) = (z.precision.scalar(), x.precision.scalar(), z.len() as f64);
+    let pairs = z.linear.iter().zip(&x.linear);
+    if z.is_pinned() && x.is_pinned() {
+        return log_normal_sum(pairs.map(|(m, k)| m - k), delta);
+    }
     if z.is_pinned() || x.is_pinned() {
         // ln ∫ dz N(m; z, Δ) g(z), g the finite side
         let (free, pin) = if z.is_pinned() { (x, z) } else { (z, x) };
@@ -194,7 +213,6 @@ fn improper_noise(z: &Gaussian, x: &Gaussian, delta: f64) -> f64 {
     if d <= 0.0 || 1.0 + delta * az <= 0.0 {
         return f64::INFINITY;
     }
-    let pairs = z.linear.iter().zip(&x.linear);
     let square: f64 = pairs
         .map(|(bz, bx)| (bz + bx).powi(2) + delta * (ax * bz * bz + az * bx * bx))
         .sum();

@@ -13,6 +13,9 @@ pub struct SymMatrix {
     data: Vec<f64>,
 }
 
+/// Components per partial sum: fixed, so that a sum does not depend on how the work is split.
+pub(crate) const CHUNK: usize = 1024;
+
 impl SymMatrix {
     /// The zero matrix on a signal.
     #[must_use]
@@ -127,6 +130,36 @@ impl SymMatrix {
     /// The diagonal, one number per component.
     pub fn diagonal(&self) -> impl Iterator<Item = f64> + Clone + '_ {
         (0..self.dim).map(|i| self.data[self.diagonal_place(i)])
+    }
+
+    /// The number of each component, of an isotropic or a diagonal matrix; `None` of a dense one.
+    pub(crate) fn by_component(&self) -> Option<impl Fn(usize) -> f64 + Copy + '_> {
+        let step = match self.structure {
+            Structure::Isotropic => 0,
+            Structure::Diagonal => 1,
+            Structure::Block { .. } | Structure::Full => return None,
+        };
+        Some(move |i: usize| self.data[step * i])
+    }
+
+    /// Takes `f(i)` for every one of `count` components: each its own on a diagonal, their average in an isotropic matrix, in sums over
+    /// fixed chunks. A dense matrix stays as it is.
+    pub(crate) fn set_by_component(&mut self, count: usize, mut f: impl FnMut(usize) -> f64) {
+        match self.structure {
+            Structure::Isotropic => {
+                let chunks = (0..count).step_by(CHUNK);
+                let sums = chunks.map(|start| {
+                    let chunk = start..(start + CHUNK).min(count);
+                    chunk.map(&mut f).sum::<f64>()
+                });
+                self.data[0] = sums.sum::<f64>() / count as f64;
+            }
+            Structure::Diagonal => {
+                let each = self.data.iter_mut().enumerate();
+                each.for_each(|(i, x)| *x = f(i));
+            }
+            Structure::Block { .. } | Structure::Full => {}
+        }
     }
 
     /// The average of the diagonal, $\frac1n \mathrm{tr}$.

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::likelihood::check_all;
-use super::{ObservedLaw, chunked_sum, fill_moments};
+use super::{ObservedLaw, chunked_sum};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, SymMatrix};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, Context, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule,
     message_from_moments, same,
 };
-use crate::scalar::{Elem, ScalarChannel, ScalarLikelihood, ScalarView, Symmetry, Tilt};
+use crate::scalar::{
+    Elem, ScalarChannel, ScalarLikelihood, ScalarView, Symmetry, Tilt, TiltedPair,
+};
 
 const Z: usize = 0;
 const X: usize = 1;
@@ -121,14 +123,6 @@ enum Situation {
     OutputPinned { a_z: f64 },
 }
 
-fn situation(incoming: Incoming<'_, Gaussian>) -> Situation {
-    let (a_z, a_x) = (
-        incoming.get(Z).precision.scalar(),
-        incoming.get(X).precision.scalar(),
-    );
-    of_precisions(a_z, a_x)
-}
-
 fn of_precisions(a_z: f64, a_x: f64) -> Situation {
     if a_z == f64::INFINITY {
         Situation::InputPinned
@@ -146,87 +140,139 @@ fn no_map<C: ScalarChannel>(channel: &C) -> FactorError {
     ))
 }
 
-impl<C: ScalarChannel> PosteriorRule for C {
-    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        if !is_isotropic(incoming) {
-            return by_component(self, incoming);
-        }
-        let (bz, bx) = (&incoming.get(Z).linear, &incoming.get(X).linear);
-        let (bz, bx) = (C::In::view(bz), C::Out::view(bx));
-        Ok(match situation(incoming) {
-            Situation::Tilted { a_z, a_x } => chunked_sum(bz.len(), |i| {
-                self.tilted(Tilt { a: a_z, b: bz[i] }, Tilt { a: a_x, b: bx[i] })
-                    .log_z
-            }),
+/// The two ends of a channel, component by component.
+struct Ends<'a, C: ScalarChannel> {
+    channel: &'a C,
+    z: &'a Gaussian,
+    x: &'a Gaussian,
+    bz: &'a [C::In],
+    bx: &'a [C::Out],
+    /// Where some output is known.
+    likelihood: Option<C::Likelihood>,
+}
+
+impl<'a, C: ScalarChannel> Ends<'a, C> {
+    fn new(channel: &'a C, incoming: Incoming<'a, Gaussian>) -> Result<Self, FactorError> {
+        let (z, x) = (incoming.get(Z), incoming.get(X));
+        let exact = x.precision.data().contains(&f64::INFINITY) && !z.is_pinned();
+        let likelihood = || channel.likelihood().ok_or_else(|| no_map(channel));
+        Ok(Self {
+            channel,
+            z,
+            x,
+            bz: C::In::view(&z.linear),
+            bx: C::Out::view(&x.linear),
+            likelihood: exact.then(likelihood).transpose()?,
+        })
+    }
+
+    fn situation(&self, i: usize) -> Situation {
+        of_precisions(precision_at(self.z, i), precision_at(self.x, i))
+    }
+
+    fn tilted(&self, i: usize, a_z: f64, a_x: f64) -> TiltedPair<C::In, C::Out> {
+        let (bz, bx) = (self.bz[i], self.bx[i]);
+        self.channel
+            .tilted(Tilt { a: a_z, b: bz }, Tilt { a: a_x, b: bx })
+    }
+
+    fn law(&self) -> Result<&C::Likelihood, FactorError> {
+        self.likelihood.as_ref().ok_or_else(|| no_map(self.channel))
+    }
+
+    fn map(&self, i: usize) -> Result<C::Out, FactorError> {
+        let x = self.channel.map(self.bz[i]);
+        x.ok_or_else(|| no_map(self.channel))
+    }
+
+    /// $A$ of component `i`.
+    fn log_z(&self, i: usize) -> Result<f64, FactorError> {
+        let (bz, bx) = (self.bz[i], self.bx[i]);
+        Ok(match self.situation(i) {
+            Situation::Tilted { a_z, a_x } => self.tilted(i, a_z, a_x).log_z,
+            Situation::OutputPinned { a_z } => self.law()?.tilted(bx, a_z, bz).log_z,
             Situation::InputPinned => {
-                let a = incoming.get(X).precision.scalar();
-                if bz.iter().any(|z| self.map(*z).is_none()) {
-                    return Err(no_map(self));
+                let (a_x, x) = (precision_at(self.x, i), self.map(i)?);
+                if a_x < f64::INFINITY {
+                    return Ok(x.dot(bx) - 0.5 * a_x * x.norm_sqr());
                 }
-                if a == f64::INFINITY {
-                    // both ends known: certain, or impossible
-                    let fits = |(z, x): (&C::In, &C::Out)| {
-                        let gap = self
-                            .map(*z)
-                            .map_or(f64::INFINITY, |y| y.minus(*x).norm_sqr());
-                        gap <= 1e-12 * x.norm_sqr().max(1e-300)
-                    };
-                    let all = bz.iter().zip(bx).all(fits);
-                    return Ok(if all {
-                        f64::INFINITY
-                    } else {
-                        f64::NEG_INFINITY
-                    });
+                // both ends known: certain, or impossible
+                let gap = x.minus(bx).norm_sqr();
+                if gap <= 1e-12 * bx.norm_sqr().max(1e-300) {
+                    f64::INFINITY
+                } else {
+                    f64::NEG_INFINITY
                 }
-                chunked_sum(bz.len(), |i| {
-                    let x = self.map(bz[i]).unwrap_or(C::Out::ZERO);
-                    x.dot(bx[i]) - 0.5 * a * x.norm_sqr()
-                })
-            }
-            Situation::OutputPinned { a_z } => {
-                let law = self.likelihood().ok_or_else(|| no_map(self))?;
-                chunked_sum(bz.len(), |i| law.tilted(bx[i], a_z, bz[i]).log_z)
             }
         })
     }
 
-    fn moments(
-        &self,
-        context: &mut Context<'_>,
-        target: usize,
-        out: &mut Moments,
-    ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
-        if !is_isotropic(incoming) {
-            return fill_each(self, incoming, target, &mut out.mean, &mut out.variance);
-        }
-        let v = fill(self, incoming, target, &mut out.mean)?;
-        out.variance.set_scalar(v);
-        Ok(())
+    /// Mean and variance of $z$ at component `i`.
+    fn input(&self, i: usize) -> Result<(C::In, f64), FactorError> {
+        let (bz, bx) = (self.bz[i], self.bx[i]);
+        Ok(match self.situation(i) {
+            Situation::Tilted { a_z, a_x } => {
+                let t = self.tilted(i, a_z, a_x);
+                (t.mean_z, t.variance_z)
+            }
+            Situation::OutputPinned { a_z } => {
+                let law = self.law()?;
+                let refused = |reason| FactorError::Contradiction(format!("{reason} at index {i}"));
+                law.check(bx).map_err(refused)?;
+                law.moments(bx, a_z, bz)
+            }
+            Situation::InputPinned => (bz, 0.0),
+        })
     }
 
-    fn message(
+    /// Mean and variance of $x$ at component `i`.
+    fn output(&self, i: usize) -> Result<(C::Out, f64), FactorError> {
+        Ok(match self.situation(i) {
+            Situation::Tilted { a_z, a_x } => {
+                let t = self.tilted(i, a_z, a_x);
+                (t.mean_x, t.variance_x)
+            }
+            Situation::OutputPinned { .. } => (self.bx[i], 0.0),
+            Situation::InputPinned => (self.map(i)?, 0.0),
+        })
+    }
+
+    /// Means and variances at `target`, the latter by the structure of its belief.
+    fn fill(
         &self,
-        context: &mut Context<'_>,
         target: usize,
-        out: &mut Gaussian,
+        mean: &mut [f64],
+        variance: &mut SymMatrix,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
-        if !is_isotropic(incoming) {
-            fill_each(self, incoming, target, &mut out.linear, &mut out.precision)?;
-            return message_from_moments(incoming.get(target), out);
+        if target == Z {
+            let mean = C::In::view_mut(mean);
+            return fill(mean, variance, |i| self.input(i));
         }
-        let v = fill(self, incoming, target, &mut out.linear)?;
-        out.precision.set_scalar(v);
-        message_from_moments(incoming.get(target), out)
+        let mean = C::Out::view_mut(mean);
+        fill(mean, variance, |i| self.output(i))
     }
 }
 
-/// Both ends have isotropic beliefs.
-fn is_isotropic(incoming: Incoming<'_, Gaussian>) -> bool {
-    let ends = [incoming.get(Z), incoming.get(X)];
-    ends.iter().all(|m| m.structure() == Structure::Isotropic)
+/// Writes `f(i)`, a mean and a variance, for every component.
+fn fill<E: Elem>(
+    mean: &mut [E],
+    variance: &mut SymMatrix,
+    f: impl Fn(usize) -> Result<(E, f64), FactorError>,
+) -> Result<(), FactorError> {
+    let mut failed = Ok(());
+    variance.set_by_component(mean.len(), |i| match f(i) {
+        Ok((r, v)) => {
+            mean[i] = r;
+            v
+        }
+        Err(error) => {
+            if failed.is_ok() {
+                failed = Err(error);
+            }
+            0.0
+        }
+    });
+    failed
 }
 
 /// The precision of component `i`, of an isotropic or a diagonal belief.
@@ -235,97 +281,43 @@ fn precision_at(message: &Gaussian, i: usize) -> f64 {
     if a.len() == 1 { a[0] } else { a[i] }
 }
 
-/// The log-partition where one end or both are diagonal.
-fn by_component<C: ScalarChannel>(
-    channel: &C,
-    incoming: Incoming<'_, Gaussian>,
-) -> Result<f64, FactorError> {
-    let (z, x) = (incoming.get(Z), incoming.get(X));
-    let (bz, bx) = (C::In::view(&z.linear), C::Out::view(&x.linear));
-    let likelihood = channel.likelihood();
-    let mut sum = 0.0;
-    for (i, (bz, bx)) in bz.iter().zip(bx).enumerate() {
-        let (a_z, a_x) = (precision_at(z, i), precision_at(x, i));
-        sum += match of_precisions(a_z, a_x) {
-            Situation::Tilted { a_z, a_x } => {
-                let (z, x) = (Tilt { a: a_z, b: *bz }, Tilt { a: a_x, b: *bx });
-                channel.tilted(z, x).log_z
+impl<C: ScalarChannel> PosteriorRule for C {
+    fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        let ends = Ends::new(self, context.incoming)?;
+        let (mut failed, mut impossible) = (Ok(()), false);
+        let sum = chunked_sum(ends.bz.len(), |i| match ends.log_z(i) {
+            Ok(log_z) => {
+                impossible |= log_z == f64::NEG_INFINITY;
+                log_z
             }
-            Situation::InputPinned => {
-                let x = channel.map(*bz).ok_or_else(|| no_map(channel))?;
-                match (a_x == f64::INFINITY, x.minus(*bx).norm_sqr()) {
-                    (false, _) => x.dot(*bx) - 0.5 * a_x * x.norm_sqr(),
-                    (true, gap) if gap <= 1e-12 * bx.norm_sqr().max(1e-300) => f64::INFINITY,
-                    (true, _) => return Ok(f64::NEG_INFINITY),
-                }
+            Err(error) => {
+                failed = Err(error);
+                0.0
             }
-            Situation::OutputPinned { a_z } => {
-                let law = likelihood.as_ref().ok_or_else(|| no_map(channel))?;
-                law.tilted(*bx, a_z, *bz).log_z
-            }
-        };
+        });
+        failed.map(|()| if impossible { f64::NEG_INFINITY } else { sum })
     }
-    Ok(sum)
-}
 
-/// Writes the means and, for the structure at the target, the variances or their average.
-fn fill_each<C: ScalarChannel>(
-    channel: &C,
-    incoming: Incoming<'_, Gaussian>,
-    target: usize,
-    mean: &mut [f64],
-    variance: &mut SymMatrix,
-) -> Result<(), FactorError> {
-    let (z, x) = (incoming.get(Z), incoming.get(X));
-    let (bz, bx) = (C::In::view(&z.linear), C::Out::view(&x.linear));
-    let likelihood = channel.likelihood();
-    let (mut sum, each) = (0.0, variance.structure() == Structure::Diagonal);
-    for (i, (bz, bx)) in bz.iter().zip(bx).enumerate() {
-        let mut store = |v: f64, v_at: &mut SymMatrix| {
-            sum += v;
-            if each {
-                v_at.data_mut()[i] = v;
-            }
-        };
-        let situation = of_precisions(precision_at(z, i), precision_at(x, i));
-        match (situation, target) {
-            (Situation::Tilted { a_z, a_x }, _) => {
-                let t = channel.tilted(Tilt { a: a_z, b: *bz }, Tilt { a: a_x, b: *bx });
-                if target == Z {
-                    C::In::view_mut(mean)[i] = t.mean_z;
-                    store(t.variance_z, variance);
-                } else {
-                    C::Out::view_mut(mean)[i] = t.mean_x;
-                    store(t.variance_x, variance);
-                }
-            }
-            (Situation::OutputPinned { a_z }, Z) => {
-                let law = likelihood.as_ref().ok_or_else(|| no_map(channel))?;
-                let refused = |reason| FactorError::Contradiction(format!("{reason} at index {i}"));
-                law.check(*bx).map_err(refused)?;
-                let (r, v) = law.moments(*bx, a_z, *bz);
-                C::In::view_mut(mean)[i] = r;
-                store(v, variance);
-            }
-            (Situation::OutputPinned { .. }, _) => {
-                C::Out::view_mut(mean)[i] = *bx;
-                store(0.0, variance);
-            }
-            (Situation::InputPinned, Z) => {
-                C::In::view_mut(mean)[i] = *bz;
-                store(0.0, variance);
-            }
-            (Situation::InputPinned, _) => {
-                let x = channel.map(*bz).ok_or_else(|| no_map(channel))?;
-                C::Out::view_mut(mean)[i] = x;
-                store(0.0, variance);
-            }
-        }
+    fn moments(
+        &self,
+        context: &mut Context<'_>,
+        target: usize,
+        out: &mut Moments,
+    ) -> Result<(), FactorError> {
+        let ends = Ends::new(self, context.incoming)?;
+        ends.fill(target, &mut out.mean, &mut out.variance)
     }
-    if !each {
-        variance.set_scalar(sum / bz.len() as f64);
+
+    fn message(
+        &self,
+        context: &mut Context<'_>,
+        target: usize,
+        out: &mut Gaussian,
+    ) -> Result<(), FactorError> {
+        let ends = Ends::new(self, context.incoming)?;
+        ends.fill(target, &mut out.linear, &mut out.precision)?;
+        message_from_moments(context.incoming.get(target), out)
     }
-    Ok(())
 }
 
 impl<C: ScalarChannel> GenerativeRule for C {
@@ -335,51 +327,4 @@ impl<C: ScalarChannel> GenerativeRule for C {
             *x = ScalarChannel::sample(self, *z, rng);
         }
     }
-}
-
-/// Writes the means and returns the average variance.
-fn fill<C: ScalarChannel>(
-    channel: &C,
-    incoming: Incoming<'_, Gaussian>,
-    target: usize,
-    mean: &mut [f64],
-) -> Result<f64, FactorError> {
-    let (z, x) = (incoming.get(Z), incoming.get(X));
-    let (bz, bx) = (C::In::view(&z.linear), C::Out::view(&x.linear));
-    let v = match (situation(incoming), target) {
-        (Situation::Tilted { a_z, a_x }, Z) => fill_moments(C::In::view_mut(mean), |i| {
-            let t = channel.tilted(Tilt { a: a_z, b: bz[i] }, Tilt { a: a_x, b: bx[i] });
-            (t.mean_z, t.variance_z)
-        }),
-        (Situation::Tilted { a_z, a_x }, _) => fill_moments(C::Out::view_mut(mean), |i| {
-            let t = channel.tilted(Tilt { a: a_z, b: bz[i] }, Tilt { a: a_x, b: bx[i] });
-            (t.mean_x, t.variance_x)
-        }),
-        (Situation::OutputPinned { a_z }, Z) => {
-            let law = channel.likelihood().ok_or_else(|| no_map(channel))?;
-            if let Some((i, reason)) = bx
-                .iter()
-                .enumerate()
-                .find_map(|(i, x)| Some((i, law.check(*x).err()?)))
-            {
-                return Err(FactorError::Contradiction(format!("{reason} at index {i}")));
-            }
-            fill_moments(C::In::view_mut(mean), |i| law.moments(bx[i], a_z, bz[i]))
-        }
-        (Situation::OutputPinned { .. }, _) => {
-            mean.copy_from_slice(&x.linear);
-            0.0
-        }
-        (Situation::InputPinned, Z) => {
-            mean.copy_from_slice(&z.linear);
-            0.0
-        }
-        (Situation::InputPinned, _) => {
-            for (m, z) in C::Out::view_mut(mean).iter_mut().zip(bz) {
-                *m = channel.map(*z).ok_or_else(|| no_map(channel))?;
-            }
-            0.0
-        }
-    };
-    Ok(v)
 }

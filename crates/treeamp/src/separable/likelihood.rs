@@ -3,15 +3,13 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::one_port::OnePort;
 use super::prior::listed;
-use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_structures};
-use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure};
+use super::{chunked_sum, gaussian_excess, law_structures};
+use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
-use crate::factor::{
-    Arity, Context, EnsembleRule, Factor, Incoming, PosteriorRule, ProximalRule, downcast,
-    message_from_moments,
-};
-use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry};
+use crate::factor::{Arity, Context, EnsembleRule, Factor, PosteriorRule, ProximalRule, downcast};
+use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry, Tilt};
 
 /// An absolute rounding of the log-partition above this leaves no digits of an excess of order one.
 const LOST: f64 = 1e-3;
@@ -217,52 +215,49 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
     }
 }
 
+impl<E: Elem, L: ScalarLikelihood<E>> OnePort<E> for SeparableLikelihood<L, E> {
+    fn gaussian_at(&self, i: usize) -> Option<Tilt<E>> {
+        self.law.as_gaussian(L::Output::view(&self.y)[i])
+    }
+
+    fn moments_at(&self, i: usize, a: f64, b: E) -> (E, f64) {
+        self.law.moments(L::Output::view(&self.y)[i], a, b)
+    }
+
+    fn log_z_at(&self, i: usize, a: f64, b: E) -> f64 {
+        self.law.tilted(L::Output::view(&self.y)[i], a, b).log_z
+    }
+
+    fn log_density_at(&self, i: usize, place: E) -> f64 {
+        self.law.log_density(L::Output::view(&self.y)[i], place)
+    }
+
+    fn log_mass(&self) -> f64 {
+        self.log_mass
+    }
+}
+
 impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E> {
     fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        let z = incoming.get(0);
-        let y = L::Output::view(&self.y);
-        match z.structure() {
-            Structure::Isotropic => {}
-            Structure::Diagonal => {
-                let (a, b) = (z.precision.data(), E::view(&z.linear));
-                return Ok(chunked_sum(b.len(), |i| {
-                    if a[i] == f64::INFINITY {
-                        self.law.log_density(y[i], b[i])
-                    } else {
-                        self.law.tilted(y[i], a[i], b[i]).log_z
-                    }
-                }));
-            }
-            _ => return Ok(self.excess(context)? + z.own_potential()),
-        }
-        let (a, b) = (z.precision.scalar(), E::view(&z.linear));
-        Ok(if a == f64::INFINITY {
-            chunked_sum(b.len(), |i| self.law.log_density(y[i], b[i]))
-        } else {
-            chunked_sum(b.len(), |i| self.law.tilted(y[i], a, b[i]).log_z)
-        })
+        self.sum_log_z(context.incoming.get(0))
     }
 
     /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$. Where
     /// $A$ is so large that the difference has no digits left, the limit of a pin: $\ln p(y \mid b/a)$.
     fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        let x = incoming.get(0);
-        let y = L::Output::view(&self.y);
-        if let Some(excess) = gaussian_excess(x, |i| self.law.as_gaussian(y[i])) {
+        let z = context.incoming.get(0);
+        if let Some(excess) = gaussian_excess(z, |i| self.gaussian_at(i)) {
             return Ok(excess + self.log_mass);
         }
-        let own = x.own_potential();
-        if own * f64::EPSILON > LOST && x.structure() == Structure::Isotropic {
-            let (b, scale) = (E::view(&x.linear), x.mean_scale());
-            let place = |i: usize| self.law.log_density(y[i], b[i].scale(scale));
-            let limit = chunked_sum(b.len(), place);
+        let own = z.own_potential();
+        if own * f64::EPSILON > LOST && z.structure() == Structure::Isotropic {
+            let (b, scale) = (E::view(&z.linear), z.mean_scale());
+            let limit = chunked_sum(b.len(), |i| self.log_density_at(i, b[i].scale(scale)));
             if limit.is_finite() {
                 return Ok(limit);
             }
         }
-        Ok(self.log_partition(context)? - own)
+        Ok(self.sum_log_z(z)? - own)
     }
 
     fn moments(
@@ -271,21 +266,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         _: usize,
         out: &mut Moments,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
-        let z = incoming.get(0);
-        if z.structure() == Structure::Isotropic {
-            let v = self.fill(incoming, &mut out.mean);
-            out.variance.set_scalar(v);
-            return Ok(());
-        }
-        if z.structure() == Structure::Diagonal {
-            self.fill_each(z, &mut out.mean, out.variance.data_mut());
-            return Ok(());
-        }
-        let y = L::Output::view(&self.y);
-        let mut total = gaussian_message(z, |i| self.law.as_gaussian(y[i]))?;
-        total.add_assign(z);
-        total.moments_into(out)
+        self.tilted_moments(context.incoming.get(0), out)
     }
 
     fn is_constant(&self) -> bool {
@@ -295,15 +276,13 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
     fn message(
         &self,
         context: &mut Context<'_>,
-        target: usize,
+        _: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
         if self.gaussian {
-            let y = L::Output::view(&self.y);
             let mut precision = 0.0;
-            for (b, y) in E::view_mut(&mut out.linear).iter_mut().zip(y) {
-                if let Some(own) = self.law.as_gaussian(*y) {
+            for (i, b) in E::view_mut(&mut out.linear).iter_mut().enumerate() {
+                if let Some(own) = self.gaussian_at(i) {
                     precision = own.a;
                     *b = own.b;
                 }
@@ -311,42 +290,6 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
             out.set_precision(precision);
             return Ok(());
         }
-        let z = incoming.get(target);
-        if z.structure() == Structure::Diagonal {
-            self.fill_each(z, &mut out.linear, out.precision.data_mut());
-            return message_from_moments(z, out);
-        }
-        let v = self.fill(incoming, &mut out.linear);
-        out.precision.set_scalar(v);
-        message_from_moments(incoming.get(target), out)
-    }
-}
-
-impl<E: Elem, L: ScalarLikelihood<E>> SeparableLikelihood<L, E> {
-    /// Means and variances, each at its own precision.
-    fn fill_each(&self, z: &Gaussian, mean: &mut [f64], variance: &mut [f64]) {
-        let parts = z.precision.data().iter().zip(E::view(&z.linear));
-        let parts = parts.zip(L::Output::view(&self.y));
-        let out = E::view_mut(mean).iter_mut().zip(variance);
-        for (((a, b), y), (r, v)) in parts.zip(out) {
-            (*r, *v) = if *a == f64::INFINITY {
-                (*b, 0.0)
-            } else {
-                self.law.moments(*y, *a, *b)
-            };
-        }
-    }
-
-    /// Writes the means and returns the average variance.
-    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> f64 {
-        let z = incoming.get(0);
-        let (a, b) = (z.precision.scalar(), E::view(&z.linear));
-        let y = L::Output::view(&self.y);
-        if a == f64::INFINITY {
-            mean.copy_from_slice(&z.linear);
-            0.0
-        } else {
-            fill_moments(E::view_mut(mean), |i| self.law.moments(y[i], a, b[i]))
-        }
+        self.tilted_message(context.incoming.get(0), out)
     }
 }

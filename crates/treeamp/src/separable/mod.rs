@@ -3,7 +3,7 @@
 //! With isotropic beliefs the variance of a factor is the average over components,
 //! $v = \frac1n \sum_i v(a, b_i)$.
 
-use crate::belief::{Gaussian, Structure, product_excess};
+use crate::belief::{CHUNK, Gaussian, Structure, product_excess};
 use crate::error::FactorError;
 use crate::factor::{ALL_STRUCTURES, FEASIBLE};
 
@@ -11,6 +11,7 @@ mod channel;
 mod components;
 mod disorder;
 mod likelihood;
+mod one_port;
 mod parts;
 mod penalised;
 mod penalty;
@@ -27,9 +28,6 @@ pub use penalised::Penalised;
 pub use penalty::{Penalty, PenaltyLaw};
 pub use prior::{IidLaw, SeparablePrior};
 pub use rows::{RowLaw, RowsPrior};
-
-/// Components per partial sum: fixed, so that a sum does not depend on how the work is split.
-const CHUNK: usize = 1024;
 
 /// Fills `mean` with the first of `f(i)` and returns the average of the second.
 fn fill_moments<E: crate::scalar::Elem>(mean: &mut [E], f: impl Fn(usize) -> (E, f64)) -> f64 {
@@ -73,10 +71,10 @@ fn gaussian_message<E: crate::scalar::Elem>(
 }
 
 /// $\sum_{i<n} f(i)$ in fixed chunks.
-fn chunked_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
+fn chunked_sum(n: usize, mut f: impl FnMut(usize) -> f64) -> f64 {
     (0..n)
         .step_by(CHUNK)
-        .map(|start| (start..(start + CHUNK).min(n)).map(&f).sum::<f64>())
+        .map(|start| (start..(start + CHUNK).min(n)).map(&mut f).sum::<f64>())
         .sum()
 }
 

@@ -4,14 +4,14 @@ use std::marker::PhantomData;
 
 use rand::Rng;
 
-use super::{chunked_sum, fill_moments, gaussian_excess, gaussian_message, law_structures};
-use crate::belief::{Gaussian, Message as _, Moments, SignalSpec, Structure};
+use super::one_port::OnePort;
+use super::{gaussian_excess, law_structures};
+use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, Context, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule, ProximalRule,
-    downcast, message_from_moments,
+    Arity, Context, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule, downcast,
 };
-use crate::scalar::{Elem, ScalarPrior, ScalarView, Symmetry};
+use crate::scalar::{Elem, ScalarPrior, ScalarView, Symmetry, Tilt};
 
 /// How far from an atom or the support a value may be and still count as there, relative.
 const PLACE_TOLERANCE: f64 = 1e-6;
@@ -124,39 +124,35 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
     }
 }
 
+impl<E: Elem, P: ScalarPrior<E>> OnePort<E> for SeparablePrior<P, E> {
+    fn gaussian_at(&self, _: usize) -> Option<Tilt<E>> {
+        self.law.as_gaussian()
+    }
+
+    fn moments_at(&self, _: usize, a: f64, b: E) -> (E, f64) {
+        self.law.moments(a, b)
+    }
+
+    fn log_z_at(&self, _: usize, a: f64, b: E) -> f64 {
+        self.law.tilted(a, b).log_z
+    }
+
+    fn log_density_at(&self, _: usize, place: E) -> f64 {
+        self.log_density_or_atom(place)
+    }
+}
+
 impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
     fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        let x = incoming.get(0);
-        match x.structure() {
-            Structure::Isotropic => {}
-            Structure::Diagonal => {
-                let (a, b) = (x.precision.data(), E::view(&x.linear));
-                return Ok(chunked_sum(b.len(), |i| self.log_z_at(a[i], b[i])));
-            }
-            _ => return Ok(self.excess(context)? + x.own_potential()),
-        }
-        let (a, b) = (x.precision.scalar(), E::view(&x.linear));
-        if a == f64::INFINITY {
-            let impossible = b
-                .iter()
-                .any(|x| self.log_density_or_atom(*x) == f64::NEG_INFINITY);
-            return Ok(if impossible {
-                f64::NEG_INFINITY
-            } else {
-                chunked_sum(b.len(), |i| self.log_density_or_atom(b[i]))
-            });
-        }
-        Ok(chunked_sum(b.len(), |i| self.law.tilted(a, b[i]).log_z))
+        self.sum_log_z(context.incoming.get(0))
     }
 
     /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$.
     fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let incoming = context.incoming;
-        let x = incoming.get(0);
-        match gaussian_excess(x, |_| self.law.as_gaussian()) {
+        let x = context.incoming.get(0);
+        match gaussian_excess(x, |i| self.gaussian_at(i)) {
             Some(excess) => Ok(excess),
-            None => Ok(self.log_partition(context)? - x.own_potential()),
+            None => Ok(self.sum_log_z(x)? - x.own_potential()),
         }
     }
 
@@ -166,20 +162,7 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
         _: usize,
         out: &mut Moments,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
-        let x = incoming.get(0);
-        if x.structure() == Structure::Isotropic {
-            let v = self.fill(incoming, &mut out.mean);
-            out.variance.set_scalar(v);
-            return Ok(());
-        }
-        if x.structure() == Structure::Diagonal {
-            self.fill_each(x, &mut out.mean, out.variance.data_mut());
-            return Ok(());
-        }
-        let mut total = gaussian_message(x, |_| self.law.as_gaussian())?;
-        total.add_assign(x);
-        total.moments_into(out)
+        self.tilted_moments(context.incoming.get(0), out)
     }
 
     fn is_constant(&self) -> bool {
@@ -189,11 +172,10 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
     fn message(
         &self,
         context: &mut Context<'_>,
-        target: usize,
+        _: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        let incoming = context.incoming;
-        let x = incoming.get(0);
+        let x = context.incoming.get(0);
         if x.is_pinned() {
             self.check_places(E::view(&x.linear))?;
         }
@@ -202,51 +184,11 @@ impl<E: Elem, P: ScalarPrior<E>> PosteriorRule for SeparablePrior<P, E> {
             E::view_mut(&mut out.linear).fill(own.b);
             return Ok(());
         }
-        if x.structure() == Structure::Diagonal {
-            self.fill_each(x, &mut out.linear, out.precision.data_mut());
-            return message_from_moments(x, out);
-        }
-        let v = self.fill(incoming, &mut out.linear);
-        out.precision.set_scalar(v);
-        message_from_moments(incoming.get(target), out)
+        self.tilted_message(x, out)
     }
 }
 
 impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
-    /// Writes the means and returns the average variance.
-    fn fill(&self, incoming: Incoming<'_, Gaussian>, mean: &mut [f64]) -> f64 {
-        let x = incoming.get(0);
-        let (a, b) = (x.precision.scalar(), E::view(&x.linear));
-        if a == f64::INFINITY {
-            mean.copy_from_slice(&x.linear);
-            0.0
-        } else {
-            fill_moments(E::view_mut(mean), |i| self.law.moments(a, b[i]))
-        }
-    }
-
-    /// Means and variances, each at its own precision.
-    fn fill_each(&self, x: &Gaussian, mean: &mut [f64], variance: &mut [f64]) {
-        let parts = x.precision.data().iter().zip(E::view(&x.linear));
-        let out = E::view_mut(mean).iter_mut().zip(variance);
-        for ((a, b), (r, v)) in parts.zip(out) {
-            (*r, *v) = if *a == f64::INFINITY {
-                (*b, 0.0)
-            } else {
-                self.law.moments(*a, *b)
-            };
-        }
-    }
-
-    /// The log-partition of one component, known or not.
-    fn log_z_at(&self, a: f64, b: E) -> f64 {
-        if a == f64::INFINITY {
-            self.log_density_or_atom(b)
-        } else {
-            self.law.tilted(a, b).log_z
-        }
-    }
-
     /// $\ln p(x)$ as a density at a known place: $+\infty$ on a point mass (up to the rounding of a
     /// solve), $-\infty$ where the law has nothing.
     fn log_density_or_atom(&self, x: E) -> f64 {

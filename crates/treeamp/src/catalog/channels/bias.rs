@@ -91,6 +91,18 @@ impl Kernel for Shift {
         Ok(product_excess([z, &back].into_iter(), &mut total) + constant)
     }
 
+    /// $A = A_z[a_z + a_x, b_z + b_x - a_x c] + b_x^T c - \frac12 a_x\|c\|^2$.
+    fn log_partition(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        let (z, x) = (incoming.get(0), incoming.get(1));
+        if z.numbers().is_none() || x.numbers().is_none() {
+            return Ok(self.excess(incoming)? + z.own_potential() + x.own_potential());
+        }
+        let mut back = z.clone();
+        self.message(incoming, 0, &mut back)?;
+        back.add_assign(z);
+        Ok(back.log_partition() + x.log_value(&self.bias))
+    }
+
     fn theory(&self) -> Theory<'_> {
         Theory::Own(self)
     }

@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
-use crate::belief::{Gaussian, Message as _, SignalSpec, product_excess};
+use crate::belief::{Gaussian, Message as _, SignalSpec, product_excess, product_log_partition};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, GaussianFactor, Incoming};
 
@@ -62,6 +62,11 @@ impl Kernel for Copies {
     fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         let mut total = incoming.get(0).clone();
         Ok(product_excess(incoming.iter(), &mut total))
+    }
+
+    fn log_partition(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        let mut total = incoming.get(0).clone();
+        Ok(product_log_partition(incoming.iter(), &mut total))
     }
 
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {

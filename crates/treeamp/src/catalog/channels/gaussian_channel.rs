@@ -68,6 +68,16 @@ pub trait Kernel: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Messages that do not make a belief.
     fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError>;
 
+    /// $A_f$: the excess and the potentials of the messages. Override it where a formula keeps digits that this sum of large numbers
+    /// loses.
+    ///
+    /// # Errors
+    /// Messages that do not make a belief.
+    fn log_partition(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
+        Ok(self.excess(incoming)? + own)
+    }
+
     /// Draws the outputs given the inputs.
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng);
 
@@ -186,8 +196,7 @@ impl<K: Kernel> Factor for GaussianChannel<K> {
 
 impl<K: Kernel> PosteriorRule for GaussianChannel<K> {
     fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let own: f64 = context.incoming.iter().map(Gaussian::own_potential).sum();
-        Ok(self.excess(context)? + own)
+        self.kernel.log_partition(context.incoming)
     }
 
     fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {

@@ -11,7 +11,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
-use crate::belief::{Gaussian, Message as _, SignalSpec, noise_excess};
+use crate::belief::{Gaussian, Message as _, SignalSpec, noise_excess, noise_log_partition};
 use crate::catalog::likelihoods::GaussianLikelihood;
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, GaussianFactor, Incoming, quadratic_energy};
@@ -87,6 +87,10 @@ impl Kernel for Noise {
 
     fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         noise_excess(incoming.get(0), incoming.get(1), self.noise_variance)
+    }
+
+    fn log_partition(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        noise_log_partition(incoming.get(0), incoming.get(1), self.noise_variance)
     }
 
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {

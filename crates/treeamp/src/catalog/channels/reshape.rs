@@ -124,6 +124,10 @@ impl Kernel for Shape {
         COPY.excess(incoming)
     }
 
+    fn log_partition(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        COPY.log_partition(incoming)
+    }
+
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {
         COPY.sample(inputs, outputs, rng);
     }

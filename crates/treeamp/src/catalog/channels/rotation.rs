@@ -7,7 +7,7 @@ use rand::Rng;
 
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
-use crate::belief::{Gaussian, SignalSpec, Structure, product_excess};
+use crate::belief::{Gaussian, SignalSpec, Structure, product_excess, product_log_partition};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, GaussianFactor, Incoming};
 use crate::math::matrix::Matrix;
@@ -123,6 +123,13 @@ impl Kernel for Turn {
         let (mut back, mut total) = (z.clone(), z.clone());
         self.message(incoming, 0, &mut back)?;
         Ok(product_excess([z, &back].into_iter(), &mut total))
+    }
+
+    fn log_partition(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        let z = incoming.get(0);
+        let (mut back, mut total) = (z.clone(), z.clone());
+        self.message(incoming, 0, &mut back)?;
+        Ok(product_log_partition([z, &back].into_iter(), &mut total))
     }
 
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {

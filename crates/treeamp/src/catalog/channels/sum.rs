@@ -187,7 +187,7 @@ fn flat_limit(incoming: Incoming<'_, Gaussian>, target: usize, out: &mut Gaussia
 
 impl Terms {
     /// $A$ when the message at `port` has precision zero: its variable is integrated out freely.
-    fn log_partition_without(&self, incoming: Incoming<'_, Gaussian>, port: usize) -> f64 {
+    fn log_partition_without(self, incoming: Incoming<'_, Gaussian>, port: usize) -> f64 {
         let free = incoming.get(port);
         let others = (0..incoming.len()).filter(|p| *p != port);
         let mut total = 0.0;

@@ -159,13 +159,13 @@ pub(super) fn chain(tree: &Tree, signal: usize) -> Option<Chain<'_>> {
     let channel = behind(z, 2)?;
     let last = behind(variable(channel, 1), 1)?;
     let law = last.factor.scalar().and_then(ScalarView::gaussian);
-    let (output, noise) = match law.filter(|(_, delta)| *delta > 0.0) {
-        Some((_, delta)) => (channel, Noise::After(delta)),
-        None => {
-            let before = downcast::<GaussianNoise>(channel.factor.as_ref())?;
-            let delta = Some(before.noise_variance()).filter(|delta| *delta > 0.0)?;
-            (last, Noise::Before(delta))
-        }
+    let after = law.filter(|(_, delta)| *delta > 0.0);
+    let (output, noise) = if let Some((_, delta)) = after {
+        (channel, Noise::After(delta))
+    } else {
+        let before = downcast::<GaussianNoise>(channel.factor.as_ref())?;
+        let delta = Some(before.noise_variance()).filter(|delta| *delta > 0.0)?;
+        (last, Noise::Before(delta))
     };
     Some(Chain {
         prior,
