@@ -51,6 +51,7 @@ fn tell(run: &str, model: &Tree, damping: f64, sweeps: usize) {
     let engine = ExpectationPropagation.on(model).unwrap();
     let report = engine
         .damping(damping)
+        .fallback(Fallback::Forbidden)
         .max_sweeps(sweeps)
         .run(&mut ())
         .unwrap();

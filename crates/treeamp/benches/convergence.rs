@@ -48,7 +48,13 @@ fn tally(cases: &[suite::Case], damping: &Damping) -> Tally {
     let (mut sweeps, mut evaluations, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for case in cases {
         let engine = ExpectationPropagation.on(&case.posterior).unwrap();
-        let report = engine.damping(damping.clone()).run(&mut ()).unwrap();
+        // a damping that is searched for is left alone
+        let fallback = match damping {
+            Damping::Adaptive => Fallback::Automatic,
+            _ => Fallback::Forbidden,
+        };
+        let engine = engine.damping(damping.clone()).fallback(fallback);
+        let report = engine.run(&mut ()).unwrap();
         evaluations.extend(report.fallback.as_ref().map(|f| f.evaluations));
         errors.push(case.error(&report));
         if case.settled(&report) {

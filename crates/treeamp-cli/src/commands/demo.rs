@@ -60,8 +60,8 @@ pub struct Demo {
     /// Give up after this many sweeps
     #[arg(long, default_value = "200", value_parser = number::count, allow_negative_numbers = true)]
     max_sweeps: usize,
-    /// How much of the previous message is kept, from 0 to below 1
-    #[arg(long, default_value = "none", value_name = "adaptive|none|NUMBER")]
+    /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
+    #[arg(long, default_value = "adaptive", value_name = "adaptive|none|NUMBER")]
     #[arg(value_parser = number::damping, allow_negative_numbers = true)]
     damping: Damping,
     /// Where the picture goes; a file that exists is replaced
@@ -156,7 +156,9 @@ impl Demo {
         let engine = ExpectationPropagation
             .on(&observed)?
             .max_sweeps(self.max_sweeps)
-            .damping(self.damping.clone());
+            .damping(self.damping.clone())
+            // sweep by sweep next to the theory, which does not jump ahead
+            .acceleration(false);
         let set_up = clock.elapsed();
 
         let mut trace = vec![Errors {
@@ -165,6 +167,10 @@ impl Demo {
             claimed: self.rho,
         }];
         let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
+            // a run that starts again begins at the prior
+            if view.sweep == 1 {
+                trace.truncate(1);
+            }
             if let Some(x) = view.marginal("x") {
                 trace.push(Errors {
                     sweep: view.sweep,

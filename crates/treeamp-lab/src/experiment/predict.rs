@@ -62,6 +62,9 @@ pub fn predict_by_sweep(
             }
             let index = $tree.variable(variable)?;
             run.observed_by(&mut |view: &SweepView<'_, $algorithm>| {
+                if view.sweep == 1 {
+                    errors.clear();
+                }
                 errors.push(view.marginals()[index].0.mse());
                 ControlFlow::Continue(())
             })?;
@@ -71,7 +74,8 @@ pub fn predict_by_sweep(
         None => watched!(BayesOptimal, StateEvolution::new(&teacher)?, teacher),
         Some(student) => watched!(
             ReplicaSymmetric,
-            MismatchedEvolution::new(&teacher, student)?,
+            MismatchedEvolution::new(&teacher, student)?
+                .fallback(options.fallback.unwrap_or_default()),
             student
         ),
     }
@@ -125,6 +129,10 @@ pub fn predict(
     }
     match &student {
         None => forecast!(StateEvolution::new(&teacher)?, teacher),
-        Some(student) => forecast!(MismatchedEvolution::new(&teacher, student)?, student),
+        Some(student) => {
+            let theory = MismatchedEvolution::new(&teacher, student)?;
+            let theory = theory.fallback(options.fallback.unwrap_or_default());
+            forecast!(theory, student)
+        }
     }
 }

@@ -45,7 +45,7 @@ pub trait Marginal: Clone + Send + Sync + std::fmt::Debug {
 
 /// A message-passing algorithm on a tree. Variables have no code: a message from a variable is the
 /// sum of the other messages that reach it.
-pub trait Algorithm: Sync {
+pub trait Algorithm: Sync + Clone {
     /// What travels on an edge.
     type Message: Message;
     /// What is known about a variable.

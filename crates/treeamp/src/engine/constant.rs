@@ -90,7 +90,7 @@ impl<A: Algorithm> Engine<'_, A> {
                         observer: &mut *observer,
                         count: sweep,
                     };
-                    let residual = supervisor.confirmed(self.options.tolerance);
+                    let residual = supervisor.confirmed(self.fallback_tolerance());
                     let messages = &course.state.store[..self.tree.edges().len()];
                     match residual.filter(|_| !self.algorithm.doubts(self.tree, messages)) {
                         Some(residual) => (FallbackEnd::Stationary, residual),

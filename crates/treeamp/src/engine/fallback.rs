@@ -4,10 +4,11 @@
 use std::str::FromStr;
 
 use super::constant::Constant;
+use super::restart::AT_REST;
 use super::state::State;
 use super::sweep::Pass;
 use super::watch::{Supervisor, Watch as _};
-use super::{Algorithm, Damping, Divergence, Engine, Observer, Termination};
+use super::{Algorithm, Damping, Divergence, Engine, Observer, Options, Termination};
 use crate::error::RunError;
 
 /// Sweeps after which a run that has not settled may be handed over, where it has [stalled](super::adaptive::Stall).
@@ -163,10 +164,14 @@ impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn sweep_limit(&self) -> usize {
         let limit = self.options.max_sweeps;
         let adapts = A::ON_DATA && self.options.damping == Damping::Adaptive;
+        let ends = self.options.tolerance > 0.0;
         match self.options.fallback {
             Fallback::Forced => FIRST_SWEEPS.min(limit),
             Fallback::Automatic
-                if adapts && limit >= PATIENCE && self.algorithm.uncertain(self.tree).is_some() =>
+                if adapts
+                    && ends
+                    && limit >= PATIENCE
+                    && self.algorithm.uncertain(self.tree).is_some() =>
             {
                 limit.saturating_mul(MORE)
             }
@@ -174,10 +179,36 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
+    /// The tolerance of what takes over: a run that is not to end by itself has none.
+    pub(super) fn fallback_tolerance(&self) -> f64 {
+        if self.ends_by_itself() {
+            self.options.tolerance
+        } else {
+            AT_REST
+        }
+    }
+
+    /// There is a tolerance, or the fallback was asked for, or it has one of its own.
+    fn ends_by_itself(&self) -> bool {
+        self.options.tolerance > 0.0
+            || self.options.fallback == Fallback::Forced
+            || A::FALLS_BACK_FROM_ANYWHERE
+    }
+
+    /// A run that is not to end by itself has come to rest.
+    fn rests(&self, residual: f64) -> bool {
+        !self.ends_by_itself() && residual < AT_REST
+    }
+
     /// The run is to be handed over.
-    fn hands_over(&self, state: &State<A>, sweeps: usize, termination: &Termination) -> bool {
+    fn hands_over(
+        &self,
+        state: &State<A>,
+        (sweeps, residual): (usize, f64),
+        termination: &Termination,
+    ) -> bool {
         let unsettled = match termination {
-            Termination::SweepLimit => sweeps >= PATIENCE,
+            Termination::SweepLimit => sweeps >= PATIENCE && !self.rests(residual),
             Termination::Diverging(_) => true,
             Termination::Converged { .. } => {
                 let messages = &state.store[..self.tree.edges().len()];
@@ -195,12 +226,13 @@ impl<A: Algorithm> Engine<'_, A> {
 
     /// The sweeps of this run have made no progress for so long that its fallback is to come before their limit. One
     /// that has none goes on: it may still settle.
-    pub(super) fn gives_up(&self, state: &mut State<A>, sweep: usize) -> bool {
+    pub(super) fn gives_up(&self, state: &mut State<A>, sweep: usize, residual: f64) -> bool {
         self.options.fallback == Fallback::Automatic
             && !A::FALLS_BACK_FROM_ANYWHERE
             && state.step.is_some()
             && state.has_good
             && sweep >= PATIENCE
+            && !self.rests(residual)
             && self.algorithm.uncertain(self.tree).is_none()
             && self.objective(state).is_ok()
     }
@@ -238,7 +270,7 @@ impl<A: Algorithm> Engine<'_, A> {
     ) -> Result<Handover, RunError> {
         let full = state.full_residual(residual);
         let more = self.more_sweeps(sweeps, full, termination);
-        if !self.hands_over(state, sweeps, termination) {
+        if !self.hands_over(state, (sweeps, full), termination) {
             return Ok(Handover::Done(more));
         }
         // constant steps would come to the same rest as the sweeps whose end is doubted
@@ -322,9 +354,13 @@ impl<A: Algorithm> Engine<'_, A> {
         // one that starts from anywhere owes nothing to the sweeps
         let residual_before =
             (!A::FALLS_BACK_FROM_ANYWHERE).then(|| supervisor.sweep_residual(&before));
+        let options = Options {
+            tolerance: self.fallback_tolerance(),
+            ..self.options.clone()
+        };
         let mut done =
             self.algorithm
-                .fall_back(self.tree, &mut messages, &self.options, &mut supervisor);
+                .fall_back(self.tree, &mut messages, &options, &mut supervisor);
         if let Ok(first) = &done
             && first.came_to_nothing()
             && self.options.fallback == Fallback::Automatic
@@ -332,10 +368,9 @@ impl<A: Algorithm> Engine<'_, A> {
         {
             let spent = (first.steps, first.evaluations);
             messages.clone_from_slice(&other.store[..before.len()]);
-            let options = &self.options;
             done = self
                 .algorithm
-                .fall_back(self.tree, &mut messages, options, &mut supervisor);
+                .fall_back(self.tree, &mut messages, &options, &mut supervisor);
             if let Ok(done) = &mut done {
                 done.steps += spent.0;
                 done.evaluations += spent.1;

@@ -99,6 +99,7 @@ impl<A: Algorithm> Engine<'_, A> {
             trace,
             variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
             messages: Messages { edges },
+            restarted: None,
             fallback,
             no_fallback,
             rounded,

@@ -13,6 +13,7 @@ mod observer;
 mod options;
 mod plan;
 mod report;
+mod restart;
 mod run;
 mod setup;
 mod start;

@@ -19,6 +19,9 @@ pub struct SweepView<'a, A: Algorithm> {
     /// Updates of the sweep that were skipped because a tilted law or a belief was improper: where there are some, what has
     /// not changed need not have settled.
     pub improper: usize,
+    /// The part of the new messages that the sweep took, where steps adapt; 1 elsewhere, also at a damping that was given. The
+    /// moments would have changed by about `1 / step` times as much in a full step.
+    pub step: f64,
     /// The tree.
     pub tree: &'a Tree,
     pub(super) marginals: &'a [A::Marginal],
@@ -27,10 +30,19 @@ pub struct SweepView<'a, A: Algorithm> {
 }
 
 impl<'a, A: Algorithm> SweepView<'a, A> {
-    /// The same after a sweep that skipped so many updates.
-    pub(super) fn skipping(mut self, improper: usize) -> Self {
-        self.improper = improper;
-        self
+    /// The same after a sweep that skipped so many updates, and took a step of this size.
+    pub(super) fn of_sweep(self, improper: usize, step: f64) -> Self {
+        Self {
+            improper,
+            step,
+            ..self
+        }
+    }
+
+    /// The residual that a full step would have had.
+    #[must_use]
+    pub fn full_residual(&self) -> f64 {
+        self.residual / self.step
     }
 
     /// What is known about a variable now.
@@ -69,6 +81,7 @@ impl<A: Algorithm> Engine<'_, A> {
             fallback,
             residual,
             improper: 0,
+            step: 1.0,
             tree: self.tree,
             marginals: &state.marginals,
             store: &state.store[..self.tree.edges().len()],

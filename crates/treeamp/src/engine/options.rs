@@ -8,6 +8,9 @@ use crate::error::RunError;
 
 /// How much of the previous message is kept: `new = (1 - d) new + d old`, on the messages from
 /// factors to variables. $0 \le d < 1$.
+///
+/// With [`Fallback::Automatic`] a run on data that does not settle at a $d > 0$ given here starts again with adaptive damping.
+/// No damping, steps, and all of them with [`Fallback::Forbidden`], are exactly those sweeps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Damping {
     /// Found as the run goes: none while it settles by itself, more when it does not. A theory has none.
@@ -96,7 +99,8 @@ pub enum Initial {
 pub struct Options {
     /// At most this many sweeps.
     pub max_sweeps: usize,
-    /// Converged when the residual falls below this.
+    /// Converged when the residual falls below this; at zero the run goes on until its limit or an observer's word, and nothing takes
+    /// over from it where the residual is below 1e-6.
     pub tolerance: f64,
     /// Variance below this fraction of the second moment, on every variable, is perfect recovery.
     pub perfect: f64,
@@ -178,6 +182,15 @@ fn refuse(option: &'static str, expected: &str, got: String) -> Result<(), RunEr
 }
 
 impl Damping {
+    /// It keeps the same part of some message in every sweep.
+    pub(crate) fn is_constant(&self) -> bool {
+        match self {
+            Self::Constant(d) => *d > 0.0,
+            Self::PerEdge(edges) => edges.iter().any(|(_, _, d)| *d > 0.0),
+            Self::Adaptive | Self::None | Self::Steps(_) => false,
+        }
+    }
+
     fn check(&self) -> Result<(), RunError> {
         let outside = |d: &f64| !(0.0..1.0).contains(d);
         match self {

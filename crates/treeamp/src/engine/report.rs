@@ -118,6 +118,8 @@ pub struct SweepRecord {
     pub residual: f64,
     /// Updates that were skipped because a tilted law or a belief was improper.
     pub improper: usize,
+    /// The part of the new messages that was taken, where steps adapt; 1 elsewhere.
+    pub step: f64,
 }
 
 /// The messages from factors to variables, by the names of their ends: a state to start from.
@@ -166,6 +168,9 @@ pub struct Report<A: Algorithm> {
     pub variances: Vec<Vec<f64>>,
     /// The final messages, to start another run from.
     pub messages: Messages<A::Message>,
+    /// How the run with the damping it was given ended, if it did not settle: this report is that of another one, which started
+    /// again with adaptive damping.
+    pub restarted: Option<Termination>,
     /// What the fallback did, if it took over from the sweeps.
     pub fallback: Option<FallbackReport>,
     /// Why none could take over from sweeps that did not settle, where one was to.

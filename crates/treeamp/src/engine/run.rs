@@ -49,13 +49,8 @@ pub(super) struct Course<'e, 't, A: Algorithm> {
 }
 
 impl<A: Algorithm> Engine<'_, A> {
-    /// Runs until convergence, divergence, the sweep limit, or an observer's word.
-    ///
-    /// # Errors
-    /// An option out of range, or a factor that fails for good. Divergence is not an error: the
-    /// report says so and holds the last good state.
-    pub fn run(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
-        self.options.check()?;
+    /// One run with the options as they are.
+    pub(super) fn attempt(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
         let mut course = Course::new(self)?;
         let mut termination = Termination::SweepLimit;
         for sweep in 1..=self.sweep_limit() {
@@ -156,7 +151,8 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             0
         };
         if self.starts_again() {
-            let told = self.tell(sweep, judgement.residual, improper, observer);
+            let step = self.state.step_size();
+            let told = self.tell((sweep, step), judgement.residual, improper, observer);
             if told.is_continue() {
                 self.start_again()?;
             }
@@ -189,6 +185,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             sweep,
             residual: judgement.residual,
             improper,
+            step: self.state.step_size(),
         });
         if judgement.back {
             self.engine.remake(&mut self.state);
@@ -243,7 +240,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
     /// Tells the observer of a sweep; it may be the last.
     fn tell(
         &self,
-        sweep: usize,
+        (sweep, step): (usize, f64),
         residual: f64,
         improper: usize,
         observer: &mut impl Observer<A>,
@@ -251,7 +248,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         let count = self.earlier.unwrap_or(0) + sweep;
         let beyond = self.earlier.is_some() || sweep > self.engine.options.max_sweeps;
         let view = self.engine.view(&self.state, count, residual, beyond);
-        match observer.after_sweep(&view.skipping(improper)) {
+        match observer.after_sweep(&view.of_sweep(improper, step)) {
             ControlFlow::Break(reason) => ControlFlow::Break(Termination::Stopped(reason)),
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
         }
@@ -291,7 +288,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         } else {
             state.adapt(residual, improper > 0, judgement.jumped);
         }
-        self.tell(sweep, residual, improper, observer)?;
+        self.tell((sweep, step), residual, improper, observer)?;
         let swept = Swept {
             sweep,
             residual: full_residual,
@@ -300,17 +297,19 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             step,
         };
         let state = &mut self.state;
-        let options = &engine.options;
-        let ended = self
-            .end
-            .judge(state, swept, (options.tolerance, options.perfect));
+        let tolerance = match self.earlier {
+            Some(_) => engine.fallback_tolerance(),
+            None => engine.options.tolerance,
+        };
+        let bounds = (tolerance, engine.options.perfect);
+        let ended = self.end.judge(state, swept, bounds);
         if let Some(perfect_recovery) = ended {
             return ControlFlow::Break(Termination::Converged { perfect_recovery });
         }
         let stalls = self.stall.note(sweep, full_residual);
         let over = match self.earlier {
             Some(_) => stalls && !self.creeps(),
-            None => stalls && engine.gives_up(&mut self.state, sweep),
+            None => stalls && engine.gives_up(&mut self.state, sweep, full_residual),
         };
         if over {
             return ControlFlow::Break(Termination::SweepLimit);

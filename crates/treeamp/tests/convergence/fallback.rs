@@ -71,12 +71,16 @@ fn the_double_loop_takes_over_unless_forbidden() {
     let report = engine().run(&mut ()).unwrap();
     assert!(report.termination.is_converged(), "{}", report.termination);
     assert_eq!(report.fallback.unwrap().end, FallbackEnd::Stationary);
-    // sweeps damped by hand are left alone
+    // plain sweeps are left alone, and those of a damping that does not settle them start again
+    let plain = run(&case.posterior, Damping::None);
+    assert!(plain.fallback.is_none() && plain.restarted.is_none());
+    let again = run(&case.posterior, Damping::Constant(0.3));
     assert!(
-        run(&case.posterior, Damping::Constant(0.3))
-            .fallback
-            .is_none()
+        again.termination.is_converged(),
+        "{}",
+        again.termination
     );
+    assert_eq!(again.restarted, Some(Termination::SweepLimit));
 }
 
 /// A law with moments and no log-partition.

@@ -10,6 +10,7 @@
 mod common;
 mod ends;
 mod options;
+mod restart;
 mod runs;
 mod starts;
 mod symmetric_points;

@@ -204,6 +204,7 @@ impl Run {
             "converged": report.termination.is_converged(),
             "ended": report.termination.to_string(),
             "seconds": time.as_secs_f64(),
+            "restarted": report.restarted.as_ref().map(ToString::to_string),
             "fallback": report.fallback.as_ref().map(|d| json!({
                 "method": d.method,
                 "steps": d.steps,
@@ -296,6 +297,10 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
         ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
         ("ended", report.termination.to_string()),
     ];
+    if let Some(before) = &report.restarted {
+        let text = format!("with adaptive damping, having ended with the given one: {before}");
+        lines.push(("started again", text));
+    }
     if let Some(done) = &report.fallback {
         let text = format!(
             "took over: {} evaluations, residual {:.1e}, {}",

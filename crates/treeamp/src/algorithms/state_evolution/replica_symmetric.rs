@@ -15,8 +15,8 @@ use super::theory::{INFORMED, active, check_initial, check_start, least_noise};
 use super::{BayesOptimal, Conjugate, Evolution, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{
-    Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages, MissingRule, Objective,
-    Observer, Options, Potential, Termination,
+    Algorithm, Damping, EdgeMessage, Engine, Fallback, Initial, Message, Messages, MissingRule,
+    Objective, Observer, Options, Potential, Report, Termination,
 };
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Context, Factor, Incoming, Workspace};
@@ -28,9 +28,12 @@ const MATCHED: f64 = 1e-8;
 /// Relative rounding of a difference of fields.
 const ROUNDING: f64 = 1e-13;
 
-/// Dampings that are tried one after the other where plain sweeps do not settle, and how many sweeps are enough to say so.
-const DAMPINGS: [f64; 3] = [0.3, 0.6, 0.8];
+/// Adaptive damping of the theory: these are tried one after the other while sweeps do not settle.
+const DAMPINGS: [f64; 4] = [0.0, 0.3, 0.6, 0.8];
+/// So many sweeps are enough to say so.
 const LONG: usize = 100;
+/// A residual below this is at rest where no tolerance is given.
+const AT_REST: f64 = 1e-6;
 
 /// The algorithm: moments of the student over data of the teacher.
 #[derive(Debug, Clone)]
@@ -300,10 +303,17 @@ impl<'t> MismatchedEvolution<'t> {
 
     /// Damping of the messages (adaptive: none, and where sweeps diverge, or go to and fro for 100 of them or more, again with a
     /// constant one of 0.3, 0.6 or 0.8. The fixed point is the same, but for a student that is far from the teacher expectation
-    /// propagation may need the damping too).
+    /// propagation may need the damping too). A run that does not settle at a number given here goes on as an adaptive one.
     #[must_use]
     pub fn damping(mut self, damping: impl Into<Damping>) -> Self {
         self.options.damping = damping.into();
+        self
+    }
+
+    /// Whether other dampings may be tried (automatic); forbidden, sweeps are those of the damping given, or of none.
+    #[must_use]
+    pub fn fallback(mut self, fallback: Fallback) -> Self {
+        self.options.fallback = fallback;
         self
     }
 
@@ -379,17 +389,17 @@ impl<'t> MismatchedEvolution<'t> {
         observer: &mut impl Observer<ReplicaSymmetric>,
     ) -> Result<Evolution<ReplicaSymmetric>, RunError> {
         let mut report = self.engine(&self.options)?.run(observer)?;
-        if self.options.damping == Damping::Adaptive {
-            for damping in DAMPINGS {
-                if !self.is_restless(&report.termination) {
-                    break;
-                }
-                let mut options = self.options.clone();
-                options.damping = damping.into();
-                let again = self.engine(&options)?.run(observer)?;
-                if !self.is_restless(&again.termination) {
-                    report = again;
-                }
+        for damping in self.other_dampings() {
+            if !self.is_restless(&report) {
+                break;
+            }
+            let mut options = self.options.clone();
+            options.damping = (*damping).into();
+            let mut again = self.engine(&options)?.run(observer)?;
+            if !self.is_restless(&again) {
+                let given = self.options.damping.is_constant();
+                again.restarted = Some(report.termination).filter(|_| given);
+                report = again;
             }
         }
         Ok(Evolution {
@@ -402,11 +412,24 @@ impl<'t> MismatchedEvolution<'t> {
         })
     }
 
+    /// What to try where the damping of the options does not settle the run.
+    fn other_dampings(&self) -> &'static [f64] {
+        match &self.options.damping {
+            _ if self.options.fallback != Fallback::Automatic => &[],
+            Damping::Adaptive => &DAMPINGS[1..],
+            given if given.is_constant() => &DAMPINGS,
+            _ => &[],
+        }
+    }
+
     /// A run whose sweeps go to and fro, or away, though there may be a fixed point.
-    fn is_restless(&self, end: &Termination) -> bool {
-        match end {
+    fn is_restless(&self, report: &Report<ReplicaSymmetric>) -> bool {
+        match report.termination {
             Termination::Diverging(_) => true,
-            Termination::SweepLimit => self.options.max_sweeps >= LONG,
+            Termination::SweepLimit => {
+                let rests = self.options.tolerance <= 0.0 && report.residual() < AT_REST;
+                self.options.max_sweeps >= LONG && !rests
+            }
             _ => false,
         }
     }

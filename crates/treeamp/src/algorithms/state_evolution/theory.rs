@@ -79,7 +79,7 @@ impl<'t> StateEvolution<'t> {
         self
     }
 
-    /// Damping of the messages (none).
+    /// Damping of the messages (adaptive, which is none here: a Bayes-optimal theory settles by itself).
     #[must_use]
     pub fn damping(mut self, damping: impl Into<Damping>) -> Self {
         self.options.damping = damping.into();
