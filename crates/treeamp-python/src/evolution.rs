@@ -6,7 +6,7 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treeamp::RunError;
-use treeamp::algorithms::state_evolution::{BayesOptimal, ReplicaSymmetric};
+use treeamp::algorithms::state_evolution::{BayesOptimal, Information, ReplicaSymmetric};
 use treeamp::prelude::{
     Evolution as NativeEvolution, MismatchedEvolution, StateEvolution, Termination,
     Tree as NativeTree,
@@ -17,7 +17,8 @@ use crate::options::RunOptions;
 use crate::run::{Told, report_methods};
 use crate::tree::Tree;
 use crate::watch::{
-    Plain, Visible, Watch, native_messages, objective, plain_messages, reported_objective, trace,
+    Plain, Trace, Visible, Watch, native_messages, objective, plain_messages, reported_objective,
+    settling, terms, trace,
 };
 
 enum Kind {
@@ -39,6 +40,8 @@ macro_rules! either {
 struct EvolutionRun {
     kind: Kind,
     tree: Arc<NativeTree>,
+    /// The teacher's, where it is another one.
+    teacher: Option<Arc<NativeTree>>,
     error: Option<PyErr>,
     seconds: f64,
 }
@@ -71,6 +74,7 @@ pub fn state_evolution(
                 .max_sweeps(options.max_sweeps)
                 .tolerance(options.tolerance)
                 .damping(options.damping)
+                .fallback(options.fallback)
                 .initial(options.initial);
             if let Some(plain) = &warm {
                 theory = theory.start_from(native_messages::<ReplicaSymmetric>(&tree, plain));
@@ -93,6 +97,7 @@ pub fn state_evolution(
     let run = EvolutionRun {
         kind,
         tree,
+        teacher,
         error,
         seconds,
     };
@@ -123,6 +128,44 @@ pub fn evolution_objective_at<'py>(
     objective(py, &value.map_err(|e| run_error_in(&tree, &e))?)
 }
 
+impl Evolution {
+    /// A fixed point that something else has found.
+    pub fn of(evolution: NativeEvolution<BayesOptimal>, tree: Arc<NativeTree>) -> Self {
+        let run = EvolutionRun {
+            kind: Kind::Matched(evolution),
+            tree,
+            teacher: None,
+            error: None,
+            seconds: 0.0,
+        };
+        Self { run }
+    }
+}
+
+/// The terms of an information, and its noise.
+fn information<'py>(py: Python<'py>, i: &Information) -> PyResult<Bound<'py, PyDict>> {
+    let data = PyDict::new(py);
+    data.set_item("entropy", i.entropy)?;
+    data.set_item("factors", terms(&i.factors))?;
+    data.set_item("variables", terms(&i.variables))?;
+    data.set_item("edges", terms(&i.edges))?;
+    data.set_item("noise", i.noise.clone())?;
+    Ok(data)
+}
+
+impl EvolutionRun {
+    /// Entropies at the fixed point of one model.
+    fn information(&self, what: &str) -> Result<Information, RunError> {
+        match &self.kind {
+            Kind::Matched(e) => e.information(&self.tree),
+            Kind::Mismatched(_) => Err(RunError::NotDefined {
+                what: what.to_owned(),
+                why: "teacher and student differ".to_owned(),
+            }),
+        }
+    }
+}
+
 impl Told for EvolutionRun {
     fn ended(&self) -> &Termination {
         either!(&self.kind, e => e.termination())
@@ -136,7 +179,7 @@ impl Told for EvolutionRun {
         either!(&self.kind, e => e.report.sweeps)
     }
 
-    fn residuals(&self) -> Vec<(usize, f64, usize)> {
+    fn residuals(&self) -> Trace {
         either!(&self.kind, e => trace(&e.report))
     }
 
@@ -159,6 +202,10 @@ impl Told for EvolutionRun {
 
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         either!(&self.kind, e => reported_objective(py, &e.report))
+    }
+
+    fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        either!(&self.kind, e => settling(py, &e.report))
     }
 }
 
@@ -190,14 +237,58 @@ report_methods!(Evolution {
     /// Mutual information with the measurements, per component of the first variable.
     #[getter]
     fn mutual_information(&self) -> PyResult<f64> {
-        let information = match &self.run.kind {
-            Kind::Matched(e) => e.information(&self.run.tree),
-            Kind::Mismatched(_) => Err(RunError::NotDefined {
-                what: "the mutual information".to_owned(),
-                why: "teacher and student differ".to_owned(),
-            }),
-        };
+        let information = self.run.information("the mutual information");
         let information = information.and_then(|i| i.mutual_information());
         unless_raised(&self.run.tree, information)
+    }
+
+    /// Entropies of factors, variables, edges and noise.
+    #[getter]
+    fn information<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.run.information("the information");
+        information(py, &unless_raised(&self.run.tree, found)?)
+    }
+
+    /// How much the evidence of every factor of the student differs from the teacher's.
+    #[getter]
+    fn divergences(&self) -> PyResult<Vec<(String, f64)>> {
+        let found = match (&self.run.kind, &self.run.teacher) {
+            (Kind::Mismatched(e), Some(teacher)) => e.divergences(teacher, &self.run.tree),
+            _ => Err(RunError::NotDefined {
+                what: "the divergence of every factor".to_owned(),
+                why: "expected a teacher and a student, got one model".to_owned(),
+            }),
+        };
+        unless_raised(&self.run.tree, found).map(|found| terms(&found))
+    }
+
+    /// Why the prediction is a heuristic; empty where it is exact in the limit.
+    #[getter]
+    fn heuristics(&self) -> Vec<String> {
+        either!(&self.run.kind, e => e.heuristics.clone())
+    }
+
+    /// The log-normalisation of the student's law.
+    #[getter]
+    fn normalisation(&self) -> f64 {
+        either!(&self.run.kind, e => e.normalisation)
+    }
+
+    /// Second moments of the teacher's variables.
+    #[getter]
+    fn teacher_moments(&self) -> Vec<f64> {
+        either!(&self.run.kind, e => e.teacher.tau0.clone())
+    }
+
+    /// The first continuous output without noise.
+    #[getter]
+    fn noiseless_output(&self) -> Option<String> {
+        either!(&self.run.kind, e => e.noiseless_output.clone())
+    }
+
+    /// Why the law is not normalised by its factors.
+    #[getter]
+    fn unnormalised(&self) -> Option<String> {
+        either!(&self.run.kind, e => e.unnormalised.clone())
     }
 });

@@ -50,6 +50,10 @@ pub struct RunOptions<'py> {
     #[pyo3(item)]
     positive: bool,
     #[pyo3(item)]
+    perfect: Option<f64>,
+    #[pyo3(item)]
+    rollback: Option<bool>,
+    #[pyo3(item)]
     memory_limit: Option<u64>,
 }
 
@@ -61,18 +65,22 @@ impl RunOptions<'_> {
             max_sweeps: self.max_sweeps,
             tolerance: self.tolerance,
             damping: self.damping()?,
-            initial: self.initial(tree)?,
+            initial: match &self.initial {
+                None => Initial::Flat,
+                Some(given) => given.native(tree)?,
+            },
             fallback: self.fallback()?,
             acceleration: self.acceleration,
             positive: self.positive,
+            perfect: self.perfect.unwrap_or(default.perfect),
+            rollback: self.rollback,
             memory_limit: self.memory_limit.unwrap_or(default.memory_limit),
-            ..default
         })
     }
 
     fn damping(&self) -> PyResult<Damping> {
         Ok(match &self.damping {
-            None => Damping::None,
+            None => Damping::Adaptive,
             Some(GivenDamping::Everywhere(d)) => Damping::Constant(*d),
             Some(GivenDamping::Named(name)) if name == "adaptive" => Damping::Adaptive,
             Some(GivenDamping::Named(name)) => {
@@ -96,22 +104,23 @@ impl RunOptions<'_> {
             }
         }
     }
+}
 
-    /// A complex signal comes with all its real parts first.
-    fn initial(&self, tree: &Tree) -> PyResult<Initial> {
-        Ok(match &self.initial {
-            None => Initial::Flat,
-            Some(GivenInitial::Constant(precision, linear)) => Initial::Constant {
+impl GivenInitial<'_> {
+    /// As the library has it; a complex signal comes with all its real parts first.
+    pub fn native(&self, tree: &Tree) -> PyResult<Initial> {
+        Ok(match self {
+            Self::Constant(precision, linear) => Initial::Constant {
                 precision: *precision,
                 linear: *linear,
             },
-            Some(GivenInitial::Noisy(precision, mean, std, seed)) => Initial::Noisy {
+            Self::Noisy(precision, mean, std, seed) => Initial::Noisy {
                 precision: *precision,
                 mean: *mean,
                 std: *std,
                 seed: *seed,
             },
-            Some(GivenInitial::PerEdge(edges)) => Initial::Given(
+            Self::PerEdge(edges) => Initial::Given(
                 edges
                     .iter()
                     .map(|(factor, variable, precision, linear)| {

@@ -14,7 +14,7 @@ use crate::error::run_error_in;
 use crate::options::RunOptions;
 use crate::tree::Tree;
 use crate::watch::{
-    Plain, Visible, Watch, native_messages, objective, plain_messages, reported_objective,
+    Plain, Trace, Visible, Watch, native_messages, objective, plain_messages, reported_objective,
     settling, trace,
 };
 
@@ -89,15 +89,12 @@ pub trait Told {
     fn ended(&self) -> &Termination;
     fn outside(&self) -> Option<&PyErr>;
     fn count(&self) -> usize;
-    fn residuals(&self) -> Vec<(usize, f64, usize)>;
+    fn residuals(&self) -> Trace;
     fn spreads(&self) -> Vec<Vec<f64>>;
     fn last_messages(&self) -> Vec<Plain>;
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>>;
 
-    /// What took over from the sweeps, why nothing could, and which corners were rounded; nothing of all this by default.
-    fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        Ok(PyDict::new(py))
-    }
+    fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>>;
 }
 
 impl<A: Visible> Told for Run<A> {
@@ -113,7 +110,7 @@ impl<A: Visible> Told for Run<A> {
         self.report.sweeps
     }
 
-    fn residuals(&self) -> Vec<(usize, f64, usize)> {
+    fn residuals(&self) -> Trace {
         trace(&self.report)
     }
 
@@ -166,9 +163,9 @@ macro_rules! report_methods {
                 $crate::run::Told::count(&self.run)
             }
 
-            /// `(sweep, residual, improper)` of every sweep.
+            /// `(sweep, residual, improper, step)` of every sweep.
             #[getter]
-            fn trace(&self) -> Vec<(usize, f64, usize)> {
+            fn trace(&self) -> $crate::watch::Trace {
                 $crate::run::Told::residuals(&self.run)
             }
 
@@ -184,7 +181,7 @@ macro_rules! report_methods {
                 $crate::run::Told::last_messages(&self.run)
             }
 
-            /// What took over from the sweeps, why nothing could, and which corners were rounded.
+            /// How the run settled or did not.
             #[getter]
             fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
                 $crate::run::Told::settling(&self.run, py)

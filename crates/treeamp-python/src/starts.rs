@@ -12,7 +12,7 @@ use treeamp::prelude::{ComplexMatrix, Initial};
 
 use crate::array::{flat, halves, matrix, slice};
 use crate::error::{model_error, run_error_in};
-use crate::options::RunOptions;
+use crate::options::{GivenInitial, RunOptions};
 use crate::posterior::Posterior;
 use crate::tree::Tree;
 use crate::watch::Watch;
@@ -46,8 +46,8 @@ pub fn push<'py>(
 /// A fixed point and the starts that led there.
 type Found = (Posterior, Vec<String>);
 
-/// Expectation propagation from the plain start, if `plain`, and from pushes: the fixed points, the best first, and the
-/// runs that did not settle.
+/// Expectation propagation from the plain start, if `plain`, from pushes, and from starts by name: the fixed points, the best
+/// first, and the runs that did not settle.
 #[pyfunction]
 pub fn restarts(
     py: Python<'_>,
@@ -56,9 +56,14 @@ pub fn restarts(
     plain: bool,
     seeds: Vec<u64>,
     strength: f64,
+    starts: Vec<(String, GivenInitial<'_>)>,
 ) -> PyResult<(Vec<Found>, Vec<Found>)> {
     let tree = Arc::clone(&tree.inner);
     let options = options.native(&tree)?;
+    let starts = starts
+        .iter()
+        .map(|(name, given)| Ok((name, given.native(&tree)?)))
+        .collect::<PyResult<Vec<_>>>()?;
     let mut watch = Watch::new(None);
     let start = Instant::now();
     let report = py.detach(|| {
@@ -66,7 +71,11 @@ pub fn restarts(
         if plain {
             runs = runs.plain();
         }
-        runs.pushes(seeds).observed_by(&mut watch)
+        runs = runs.pushes(seeds);
+        for (name, initial) in starts {
+            runs = runs.from(name, initial);
+        }
+        runs.observed_by(&mut watch)
     });
     let seconds = start.elapsed().as_secs_f64();
     let report = report.map_err(|e| run_error_in(&tree, &e))?;

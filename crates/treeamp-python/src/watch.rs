@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList};
 use treeamp::algorithms::state_evolution::{BayesOptimal, Conjugate, Prediction, ReplicaSymmetric};
 use treeamp::algorithms::{ExpectationPropagation, MaximumAPosteriori, Mode};
 use treeamp::belief::{Form, Gaussian, Moments, OverlapFields, SignalSpec, Structure, SymMatrix};
-use treeamp::engine::{Algorithm, Messages, Objective, Report, Term};
+use treeamp::engine::{Algorithm, Descent, Messages, Objective, Report, Term};
 use treeamp::model::Tree;
 use treeamp::prelude::{Observer, SweepView, Termination};
 
@@ -249,6 +249,12 @@ pub struct Snapshot {
     /// Updates that were skipped because a law was improper.
     #[pyo3(get)]
     improper: usize,
+    /// The fallback has taken over.
+    #[pyo3(get)]
+    fallback: bool,
+    /// The part of the new messages that was taken, where steps adapt.
+    #[pyo3(get)]
+    step: f64,
     /// What is known about every variable.
     #[pyo3(get)]
     variables: Py<PyDict>,
@@ -331,6 +337,8 @@ fn snapshot<A: Visible>(py: Python<'_>, view: &SweepView<'_, A>) -> PyResult<Sna
         sweep: view.sweep,
         residual: view.residual,
         improper: view.improper,
+        fallback: view.fallback,
+        step: view.step,
         variables: marginals::<A>(py, view.tree, view.marginals(), true)?.unbind(),
         messages: plain_messages::<A>(view.tree, view.messages().iter()),
     })
@@ -348,22 +356,29 @@ pub fn termination(t: &Termination) -> (&'static str, String) {
     (word, t.to_string())
 }
 
-/// `(sweep, residual, improper)` of every sweep.
-pub fn trace<A: Algorithm>(report: &Report<A>) -> Vec<(usize, f64, usize)> {
+/// `(sweep, residual, improper, step)` of every sweep.
+pub type Trace = Vec<(usize, f64, usize, f64)>;
+
+/// The trace of a report.
+pub fn trace<A: Algorithm>(report: &Report<A>) -> Trace {
     let records = report.trace.iter();
-    records.map(|r| (r.sweep, r.residual, r.improper)).collect()
+    let numbers = records.map(|r| (r.sweep, r.residual, r.improper, r.step));
+    numbers.collect()
+}
+
+/// Names and values of terms.
+pub fn terms(terms: &[Term]) -> Vec<(String, f64)> {
+    terms.iter().map(|t| (t.name.clone(), t.value)).collect()
 }
 
 /// The objective with its terms.
 pub fn objective<'py>(py: Python<'py>, o: &Objective) -> PyResult<Bound<'py, PyDict>> {
-    let list = |terms: &[Term]| -> Vec<(String, f64)> {
-        terms.iter().map(|t| (t.name.clone(), t.value)).collect()
-    };
     let data = PyDict::new(py);
     data.set_item("total", o.total)?;
-    data.set_item("factors", list(&o.factors))?;
-    data.set_item("variables", list(&o.variables))?;
-    data.set_item("edges", list(&o.edges))?;
+    data.set_item("error", o.error)?;
+    data.set_item("factors", terms(&o.factors))?;
+    data.set_item("variables", terms(&o.variables))?;
+    data.set_item("edges", terms(&o.edges))?;
     Ok(data)
 }
 
@@ -378,20 +393,29 @@ pub fn reported_objective<'py, A: Algorithm>(
     }
 }
 
-/// What took over from the sweeps, why nothing could, and which corners were rounded.
+/// How a run settled or did not: how a first one ended that started again, what took over from the sweeps, why nothing could, which
+/// corners were rounded, where it diverged, whether the signal was recovered.
 pub fn settling<'py, A: Algorithm>(
     py: Python<'py>,
     report: &Report<A>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let data = PyDict::new(py);
+    if let Some(before) = &report.restarted {
+        data.set_item("restarted", termination(before))?;
+    }
     if let Some(f) = &report.fallback {
         let told = PyDict::new(py);
         told.set_item("method", f.method)?;
         told.set_item("end", f.end.to_string())?;
         told.set_item("steps", f.steps)?;
         told.set_item("evaluations", f.evaluations)?;
-        told.set_item("residual", f.sweep_residual)?;
+        told.set_item("residual", f.residual)?;
+        told.set_item("sweep_residual", f.sweep_residual)?;
         told.set_item("went_back", f.went_back)?;
+        told.set_item(
+            "descent",
+            f.descent.as_ref().map(|d| descent(py, d)).transpose()?,
+        )?;
         told.set_item("free_energy", f.free_energy.clone())?;
         data.set_item("fallback", told)?;
     }
@@ -399,7 +423,36 @@ pub fn settling<'py, A: Algorithm>(
         data.set_item("no_fallback", reason.to_string())?;
     }
     data.set_item("rounded", report.rounded.clone())?;
+    data.set_item("divergence", divergence(py, &report.termination)?)?;
+    let perfect = Termination::Converged {
+        perfect_recovery: true,
+    };
+    data.set_item("perfect_recovery", report.termination == perfect)?;
     Ok(data)
+}
+
+/// Where the free energy falls without bound.
+fn descent<'py>(py: Python<'py>, d: &Descent) -> PyResult<Bound<'py, PyDict>> {
+    let data = PyDict::new(py);
+    data.set_item("variable", &d.variable)?;
+    data.set_item("slope", d.slope)?;
+    data.set_item("from", d.from)?;
+    data.set_item("to", d.to)?;
+    Ok(data)
+}
+
+/// Where and why a run diverged, or `None`.
+pub fn divergence<'py>(py: Python<'py>, t: &Termination) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Termination::Diverging(d) = t else {
+        return Ok(None);
+    };
+    let data = PyDict::new(py);
+    data.set_item("sweep", d.sweep)?;
+    data.set_item("factor", &d.factor)?;
+    data.set_item("variable", &d.variable)?;
+    data.set_item("direction", d.direction.map(|d| d.to_string()))?;
+    data.set_item("reason", &d.reason)?;
+    Ok(Some(data))
 }
 
 /// An exception as an object, or `None`.

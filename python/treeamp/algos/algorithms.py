@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,11 @@ from .. import _lib
 from .._arrays import Array, check_seed, count, number
 from ..errors import RunError
 from ..models import Model
+from .initial_conditions import Initializer
 from .message_passing import MessagePassing
 from .report import FixedPoint, Report
 
 __all__ = ["MAP", "ExpectationPropagation", "StateEvolution"]
-
-#: A run of so many sweeps was meant to reach a fixed point, and so many at its end show whether it was getting there. Shorter
-#: runs are asked for to look at single sweeps.
-_LONG, _LAST = 200, 100
 
 
 class ExpectationPropagation(MessagePassing):
@@ -46,24 +43,13 @@ class ExpectationPropagation(MessagePassing):
     -3.781024
     """
 
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        #: The runs of the last :meth:`restart` that did not settle, with their starts.
+        self.unsettled: list[FixedPoint] = []
+
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Posterior:
         return _lib.expectation_propagation(self.model._tree, options, warm, callback)
-
-    def _other_way(self, options: dict[str, Any], tried: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Without negative precisions where laws stay improper, with adaptive damping where moments grow or go on changing."""
-        if options["damping"] == "adaptive":
-            return {}
-        if report.termination == "diverging" and report.trace["improper"][-1:].any():
-            return {} if "positive" in tried else {"positive": True}
-        lost = report.termination == "diverging" or self._restless(report)
-        return {"damping": "adaptive"} if lost and options["fallback"] == "automatic" else {}
-
-    def _restless(self, report: Report) -> bool:
-        """Whether a long run ended at its limit, and its last sweeps came no nearer to a fixed point than those before."""
-        if report.termination != "sweep_limit" or report.sweeps < _LONG:
-            return False
-        residual = report.trace["residual"]
-        return bool(residual[-_LAST:].min() > max(self.default_tol, 0.5 * residual[:-_LAST].min()))
 
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         return _gaussian_edge(numbers, linear)
@@ -74,8 +60,9 @@ class ExpectationPropagation(MessagePassing):
         strength: float = 0.3,
         *,
         plain: bool = True,
+        starts: Mapping[str, Initializer] | None = None,
         max_iter: int = 200,
-        damping: Any = "adaptive",
+        damping: Any = None,
         tol: float | None = None,
     ) -> list[FixedPoint]:
         """Runs from several starts, and keeps the report of the best.
@@ -91,6 +78,8 @@ class ExpectationPropagation(MessagePassing):
             Of the pushes, in standard deviations of every variable.
         plain : bool
             Also from flat messages.
+        starts : dict, optional
+            Also from these initial conditions, by name, such as :class:`NearInit` of an estimate.
         max_iter, damping, tol
             As of :meth:`iterate`.
 
@@ -98,18 +87,23 @@ class ExpectationPropagation(MessagePassing):
         -------
         list of FixedPoint
             The fixed points found, told apart up to a global sign or phase, the one of the largest evidence first; it
-            is also ``algo.report``. Empty when no run settled: the report is then one of them.
+            is also ``algo.report``. Empty when no run settled: the report is then one of them. ``algo.unsettled`` holds the
+            runs that did not.
         """
         chosen = list(range(count(seeds, "seeds", 0))) if isinstance(seeds, int) else [check_seed(s) for s in seeds]
-        if not plain and not chosen:
+        named = {str(name): start for name, start in (starts or {}).items()}
+        for start in named.values():
+            if not isinstance(start, Initializer):
+                raise TypeError(f"`starts` must hold Initializers by name, got {type(start).__name__}")
+        if not plain and not chosen and not named:
             raise ValueError("`seeds` must give at least one start, got none")
         options = self._options(count(max_iter, "max_iter"), self.default_tol if tol is None else tol, damping)
         tree, ids = self.model._tree, self.model.variable_ids
-        points, unsettled = _lib.restarts(tree, options, bool(plain), chosen, number(strength, "strength"))
-        self.report = Report((points or unsettled)[0][0], ids)
-        found = [FixedPoint(Report(native, ids), starts) for native, starts in points]
-        if found:
-            self.report = found[0].report
+        given = [(name, start.native(self.model, self._moments)) for name, start in named.items()]
+        strength = number(strength, "strength")
+        runs = _lib.restarts(tree, options, bool(plain), chosen, strength, given)
+        found, self.unsettled = ([FixedPoint(Report(native, ids), names) for native, names in part] for part in runs)
+        self.report = (found or self.unsettled)[0].report
         return found
 
     def objective(self) -> dict[str, Any]:
@@ -215,6 +209,17 @@ class StateEvolution(MessagePassing):
         """Information of the measurements on the hidden variables, in nats per component of the first variable."""
         return self._reported().mutual_information
 
+    def information(self) -> dict[str, Any]:
+        """The entropy of the measurements and its terms, of ``factors``, ``variables``, ``edges`` (to be subtracted) and ``noise``."""
+        return self._reported().information
+
+    def divergences(self) -> dict[str, float]:
+        r"""How much the evidence of every factor of the student differs from the teacher's, :math:`K_k`, by name.
+
+        Zero where they are the same; per component of the factor's first variable.
+        """
+        return self._reported().divergences
+
 
 class MAP(MessagePassing):
     r"""Maximum a posteriori estimation: the minimiser of :math:`E(x) = -\ln p(x, y)`, or of a sum of penalties.
@@ -249,7 +254,6 @@ class MAP(MessagePassing):
     """
 
     default_tol = 1e-12
-    default_damping = "adaptive"
 
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Minimum:
         return _lib.maximum_a_posteriori(self.model._tree, options, warm, callback)

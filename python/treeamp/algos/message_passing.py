@@ -37,8 +37,6 @@ class MessagePassing(ReprMixin):
 
     #: Converged when the residual falls below this.
     default_tol = 1e-6
-    #: What no ``damping`` means.
-    default_damping: Any = None
 
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
@@ -83,7 +81,9 @@ class MessagePassing(ReprMixin):
         steps: Any = None,
         fallback: str = "automatic",
         acceleration: bool = True,
-        positive: bool | None = None,
+        positive: bool = False,
+        perfect: float | None = None,
+        rollback: bool | None = None,
         memory_limit: int | None = None,
     ) -> Report:
         """Runs at most ``max_iter`` sweeps.
@@ -100,8 +100,9 @@ class MessagePassing(ReprMixin):
             Messages before the first sweep; flat ones by default.
         damping : float, list of (id, direction, float) or "adaptive", optional
             How much of the previous message is kept, from 0 to below 1: everywhere, or on the messages to a
-            variable in a direction (``"fwd"`` or ``"bwd"``); or none while the run settles by itself and more when it
-            does not. None by default; maximum a posteriori estimation is adaptive by default.
+            variable in a direction (``"fwd"`` or ``"bwd"``). Adaptive by default: none while the run settles by itself, and
+            more when it does not. A run that does not settle at the damping given starts again with an adaptive one (see
+            ``fallback``); 0 is exactly those sweeps.
         warm_start : bool
             Starts from the messages of the last run.
         update_dA : bool
@@ -110,19 +111,23 @@ class MessagePassing(ReprMixin):
             Converged when the moments change by less than this, relative to the signal.
         steps : list of float, optional
             Instead of ``damping``: how much of the new message is taken, from above 0 to 1, sweep by sweep; the last
-            number stays.
+            number stays. Exactly those sweeps.
         fallback : str
             When the certain but slower way takes over (a double loop on the Bethe objective, or a splitting of the
             energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``. With
-            ``"automatic"`` an expectation propagation that diverges at a given damping, or ends at a limit of 200 sweeps or
-            more without having come nearer to a fixed point in the last 100, starts again with an adaptive one, calling its
-            callbacks from 0 on, and ``report.adaptive`` tells.
+            ``"automatic"`` a run that diverges at a given damping, or ends at a limit of 200 sweeps or more without having
+            come nearer to a fixed point in the last 100, starts again with an adaptive one, calling its callbacks from 0 on,
+            and ``report.adaptive`` tells.
         acceleration : bool
             Whether an adaptively damped run jumps ahead near its fixed point.
-        positive : bool, optional
-            Whether precisions of messages that would be negative are set to zero, as tramp does. By default they are not,
-            unless an expectation propagation that is not adaptively damped stays improper: it then starts again with
-            them, calling its callbacks from 0 on, and ``report.positive`` tells.
+        positive : bool
+            Whether precisions of messages that would be negative are set to zero, as tramp does.
+        perfect : float, optional
+            Variances below this fraction of the second moment, of every variable, are perfect recovery; 1e-14 by default.
+            State evolution has its own.
+        rollback : bool, optional
+            Whether a run that diverges goes back to its last good state, at the memory of one message per edge. By default where
+            no variable has more than 2**18 numbers.
         memory_limit : int, optional
             The most bytes that beliefs which are not isotropic may take, 2 GiB by default.
 
@@ -145,8 +150,11 @@ class MessagePassing(ReprMixin):
         limit = count(max_iter, "max_iter")
         if tol is None:
             tol = 0.0 if callback is not None else self.default_tol
-        options = self._options(limit, tol, damping, steps, fallback, acceleration, memory_limit)
-        options["positive"] = bool(positive)
+        options = self._options(limit, tol, damping, steps, fallback)
+        options |= {"acceleration": bool(acceleration), "positive": bool(positive)}
+        options["perfect"] = None if perfect is None else number(perfect, "perfect")
+        options["rollback"] = None if rollback is None else bool(rollback)
+        options["memory_limit"] = None if memory_limit is None else count(memory_limit, "memory_limit", 0)
         if initializer is not None:
             options["initial"] = initializer.native(self.model, self._moments)
         warm = None
@@ -157,19 +165,13 @@ class MessagePassing(ReprMixin):
         told = None if callback is None else self._told(callback, limit)
         if told is None and any(map(_calls_python, self.model.factors)):
             told = self._keep
-        native = self._first(options, warm, told)
-        self.report = report = Report(native, self.model.variable_ids, bool(positive))
-        tried: dict[str, Any] = {} if positive is None else {"positive": positive}
-        while other := self._other_way({**options, **tried}, tried, report):
-            tried.update(other)
-            native = self._run({**options, **tried}, warm, told)
-            lifted, before = bool(tried.get("positive")), report.termination if "damping" in other else None
-            self.report = report = Report(native, self.model.variable_ids, lifted, before)
+        native = self._guarded(options, warm, told)
+        self.report = Report(native, self.model.variable_ids, bool(positive))
         if native.error is not None:
             raise native.error
         return self.report
 
-    def _first(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
+    def _guarded(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
         """A run, whose refusal names the observations that are missing; one that breaks off leaves its last sweep."""
         before, self._kept = self._kept, None
         try:
@@ -185,10 +187,6 @@ class MessagePassing(ReprMixin):
             if isinstance(error, RunError) and unseen and _NO_RULE.search(str(error)):
                 raise RunError(f"`y` of {', '.join(unseen)} is missing, and needed here: {error}") from None
             raise
-
-    def _other_way(self, options: dict[str, Any], tried: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Options with which a run that ended like this is worth another one; none if it is not."""
-        return {}
 
     def _told(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
         def after_sweep(snapshot: _lib.Snapshot) -> bool:
@@ -211,8 +209,6 @@ class MessagePassing(ReprMixin):
         damping: Any = None,
         steps: Any = None,
         fallback: str = "automatic",
-        acceleration: bool = True,
-        memory_limit: int | None = None,
     ) -> dict[str, Any]:
         if not isinstance(fallback, str):
             raise TypeError(f"`fallback` must be a string, got {type(fallback).__name__}")
@@ -222,9 +218,11 @@ class MessagePassing(ReprMixin):
             "damping": self._damping(damping, steps),
             "initial": None,
             "fallback": fallback,
-            "acceleration": bool(acceleration),
+            "acceleration": True,
             "positive": False,
-            "memory_limit": None if memory_limit is None else count(memory_limit, "memory_limit", 0),
+            "perfect": None,
+            "rollback": None,
+            "memory_limit": None,
         }
 
     def _damping(self, damping: Any, steps: Any) -> Any:
@@ -236,7 +234,7 @@ class MessagePassing(ReprMixin):
                 raise ValueError("`steps` must have at least one step, got none")
             return given_steps
         if damping is None:
-            return self.default_damping
+            return None
         if isinstance(damping, str):
             if damping != "adaptive":
                 known = "a number, a list of (id, direction, number) or 'adaptive'"
@@ -274,6 +272,24 @@ class MessagePassing(ReprMixin):
         """Updates that the last sweep skipped because a law was improper; what has not changed then need not have settled."""
         state = self._state()
         return state.improper if isinstance(state, _lib.Snapshot) else int(state.trace["improper"][-1])
+
+    @property
+    def residual(self) -> float:
+        """The largest relative change of a variable's moments in the last sweep, or the residual of what took over from sweeps."""
+        state = self._state()
+        return state.residual if isinstance(state, _lib.Snapshot) else float(state.trace["residual"][-1])
+
+    @property
+    def in_fallback(self) -> bool:
+        """In a callback: whether a fallback has taken over from the sweeps. After a run: whether one did."""
+        state = self._state()
+        return state.fallback if isinstance(state, _lib.Snapshot) else state.fallback is not None
+
+    @property
+    def step(self) -> float:
+        """The part of the new messages that the last sweep took, where damping is adaptive; 1 elsewhere."""
+        state = self._state()
+        return state.step if isinstance(state, _lib.Snapshot) else float(state.trace["step"][-1])
 
     def get_variable_data(self, id: str) -> dict[str, Any]:
         """What is known about one variable."""

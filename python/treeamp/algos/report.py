@@ -26,6 +26,7 @@ _LAZY = (
     "_settling",
     "_objective",
     "_information",
+    "_theory",
     "_energies",
 )
 
@@ -42,18 +43,20 @@ class Report:
     sweeps : int
         Sweeps done.
     trace : dict
-        ``sweep``, ``residual`` and ``improper`` (skipped updates), one entry per sweep.
+        ``sweep``, ``residual``, ``improper`` (skipped updates) and ``step`` (the part of the new messages that was taken, where
+        damping is adaptive), one entry per sweep.
     variances : dict
         Average variance of every variable, one entry per sweep.
     positive : bool
-        Whether negative precisions were set to zero. A variable that still gets such a message is then not at a fixed point
-        of expectation propagation.
+        Whether negative precisions were set to zero, as asked for. A variable that still gets such a message is then not at a
+        fixed point of expectation propagation.
     adaptive : bool
         Whether the run started again with adaptive damping, because it diverged or did not settle with the given one.
     fallback : dict or None
         What took over from sweeps that did not settle, or was forced: its ``method``, how it came to its ``end``, ``steps``,
-        ``evaluations``, the ``residual`` of a sweep from there, whether the run ``went_back`` to the state of the sweeps, and
-        the ``free_energy`` after every step of a double loop.
+        ``evaluations``, its own ``residual``, the ``sweep_residual`` of a sweep from there, whether the run ``went_back`` to the
+        state of the sweeps, the ``free_energy`` after every step of a double loop, and the ``descent`` along which that falls
+        without bound, if it does.
     no_fallback : str or None
         Why nothing could take over, where something was to.
     rounded : dict
@@ -67,13 +70,10 @@ class Report:
         native: _lib.Posterior | _lib.Evolution | _lib.Minimum,
         ids: list[str],
         positive: bool = False,
-        before: str | None = None,
     ) -> None:
         self._native: Any = native
         self.variable_ids = ids
         self.positive = positive
-        self.adaptive = before is not None
-        self._before = before
 
     def __getstate__(self) -> dict[str, Any]:
         for name in _LAZY:
@@ -116,12 +116,17 @@ class Report:
     def message(self) -> str:
         how = ", with precisions kept positive" if self.positive else ""
         if self.adaptive:
-            how += f", with adaptive damping, {'having diverged' if self._before == 'diverging' else 'not having settled'} without"
+            before = "having diverged" if self._settling["restarted"][0] == "diverging" else "not having settled"
+            how += f", with adaptive damping, {before} without"
         return str(self._native.termination[1]) + how
 
     @cached_property
     def _settling(self) -> dict[str, Any]:
         return dict(self._native.settling)
+
+    @property
+    def adaptive(self) -> bool:
+        return "restarted" in self._settling
 
     @property
     def fallback(self) -> dict[str, Any] | None:
@@ -130,6 +135,16 @@ class Report:
     @property
     def no_fallback(self) -> str | None:
         return self._settling.get("no_fallback")
+
+    @property
+    def divergence(self) -> dict[str, Any] | None:
+        """Where and why a run diverged: ``sweep``, ``factor``, ``variable``, ``direction`` and ``reason``."""
+        return self._settling.get("divergence")
+
+    @property
+    def perfect_recovery(self) -> bool:
+        """Whether the run converged with all variances gone: every variable is recovered exactly."""
+        return bool(self._settling.get("perfect_recovery"))
 
     @property
     def rounded(self) -> dict[str, float]:
@@ -146,8 +161,8 @@ class Report:
 
     @cached_property
     def trace(self) -> dict[str, Array]:
-        rows = np.array(self._native.trace, dtype=float).reshape(-1, 3)
-        return {name: rows[:, k] for k, name in enumerate(("sweep", "residual", "improper"))}
+        rows = np.array(self._native.trace, dtype=float).reshape(-1, 4)
+        return {name: rows[:, k] for k, name in enumerate(("sweep", "residual", "improper", "step"))}
 
     @cached_property
     def variances(self) -> dict[str, Array]:
@@ -166,9 +181,9 @@ class Report:
             return error
 
     @cached_property
-    def _information(self) -> dict[str, float | Exception]:
-        found: dict[str, float | Exception] = {}
-        for name in ("entropy", "mutual_information"):
+    def _information(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name in ("entropy", "mutual_information", "information", "divergences"):
             if hasattr(type(self._native), name):
                 try:
                     found[name] = getattr(self._native, name)
@@ -189,12 +204,54 @@ class Report:
 
     @property
     def objective(self) -> dict[str, Any]:
-        """The Bethe objective: ``total``, and its terms by ``factors``, ``variables`` and ``edges``."""
+        """The Bethe objective: ``total``, its standard ``error``, and its terms by ``factors``, ``variables`` and ``edges``."""
         if isinstance(self._objective, Exception):
             raise self._objective
         return self._objective
 
-    def _told(self, name: str) -> float:
+    @cached_property
+    def _theory(self) -> dict[str, Any]:
+        if not isinstance(self._native, _lib.Evolution):
+            return {}
+        named = zip(self.variable_ids, self._native.teacher_moments)
+        names = ("heuristics", "normalisation", "noiseless_output", "unnormalised")
+        return {"teacher_moments": dict(named), **{name: getattr(self._native, name) for name in names}}
+
+    @property
+    def heuristics(self) -> list[str]:
+        """State evolution: why the prediction is a heuristic; empty where it is exact in the limit."""
+        return list(self._of_theory("heuristics"))
+
+    @property
+    def teacher_moments(self) -> dict[str, float]:
+        """State evolution: second moments of the teacher's variables."""
+        return dict(self._of_theory("teacher_moments"))
+
+    @property
+    def normalisation(self) -> float:
+        """State evolution: log-normalisation of the student's law; 0 for a Bayesian network."""
+        return float(self._of_theory("normalisation"))
+
+    @property
+    def noiseless_output(self) -> str | None:
+        """State evolution: the first continuous output without noise; entropies diverge where the signal is recovered through it."""
+        output: str | None = self._of_theory("noiseless_output")
+        return output
+
+    @property
+    def unnormalised(self) -> str | None:
+        """State evolution: why the law is not normalised by its factors; there are no entropies then."""
+        reason: str | None = self._of_theory("unnormalised")
+        return reason
+
+    def _of_theory(self, name: str) -> Any:
+        if not self._theory:
+            raise RunError(f"`{name}` belongs to state evolution, this run was none")
+        return self._theory[name]
+
+    def _told(self, name: str) -> Any:
+        if name not in self._information:
+            raise RunError(f"`{name}` belongs to state evolution, this run was none")
         value = self._information[name]
         if isinstance(value, Exception):
             raise value
@@ -206,14 +263,29 @@ class Report:
         return float(self.objective["total"])
 
     @property
+    def log_evidence_error(self) -> float:
+        """Standard error of the log-evidence, where factors estimate their part at random; zero where all is computed."""
+        return float(self.objective["error"])
+
+    @property
     def entropy(self) -> float:
         """State evolution: entropy of the measurements, in nats per component of the first variable."""
-        return self._told("entropy")
+        return float(self._told("entropy"))
 
     @property
     def mutual_information(self) -> float:
         """State evolution: information of the measurements on the hidden variables, per component of the first."""
-        return self._told("mutual_information")
+        return float(self._told("mutual_information"))
+
+    @property
+    def information(self) -> dict[str, Any]:
+        """State evolution: ``entropy`` of the measurements and its terms, ``factors``, ``variables``, ``edges`` and ``noise``."""
+        return dict(self._told("information"))
+
+    @property
+    def divergences(self) -> dict[str, float]:
+        """Mismatched state evolution: how much the evidence of every factor of the student differs from the teacher's."""
+        return dict(self._told("divergences"))
 
 
 @dataclass
