@@ -35,13 +35,20 @@ __all__ = [
     "energy_objective_at",
     "evolution_objective_at",
     "expectation_propagation",
+    "heuristics",
+    "l1_threshold",
+    "l1_transition",
+    "landscape",
     "linear",
     "linear_ensemble",
     "matrix_free",
     "maximum_a_posteriori",
     "mixture_rows",
+    "mutual_information",
+    "noiseless_linear_threshold",
     "objective_at",
     "penalty",
+    "phase_report",
     "piecewise",
     "prior",
     "push",
@@ -54,6 +61,7 @@ __all__ = [
     "spectral_estimate",
     "spectrum_ensemble",
     "state_evolution",
+    "threshold",
     "write_whole",
 ]
 
@@ -119,6 +127,10 @@ class Snapshot:
     @property
     def improper(self) -> int: ...
     @property
+    def fallback(self) -> bool: ...
+    @property
+    def step(self) -> float: ...
+    @property
     def variables(self) -> dict[str, dict[str, Any]]: ...
     @property
     def messages(self) -> list[_Plain]: ...
@@ -134,7 +146,7 @@ class _Report:
     @property
     def sweeps(self) -> int: ...
     @property
-    def trace(self) -> list[tuple[int, float, int]]: ...
+    def trace(self) -> list[tuple[int, float, int, float]]: ...
     @property
     def variances(self) -> list[list[float]]: ...
     @property
@@ -153,6 +165,20 @@ class Evolution(_Report):
     def entropy(self) -> float: ...
     @property
     def mutual_information(self) -> float: ...
+    @property
+    def information(self) -> dict[str, Any]: ...
+    @property
+    def divergences(self) -> list[tuple[str, float]]: ...
+    @property
+    def heuristics(self) -> list[str]: ...
+    @property
+    def normalisation(self) -> float: ...
+    @property
+    def teacher_moments(self) -> list[float]: ...
+    @property
+    def noiseless_output(self) -> str | None: ...
+    @property
+    def unnormalised(self) -> str | None: ...
 
 @final
 class Minimum(_Report):
@@ -233,8 +259,29 @@ def matrix_free(
 ) -> Factor: ...
 def push(tree: Tree, strength: float, seed: int) -> list[tuple[str, str, float, _Array]]: ...
 def restarts(
-    tree: Tree, options: dict[str, Any], plain: bool, seeds: Sequence[int], strength: float
+    tree: Tree,
+    options: dict[str, Any],
+    plain: bool,
+    seeds: Sequence[int],
+    strength: float,
+    starts: Sequence[tuple[str, Any]],
 ) -> tuple[list[tuple[Posterior, list[str]]], list[tuple[Posterior, list[str]]]]: ...
+def phase_report(tree: Tree, signal: str, points: dict[str, Any]) -> dict[str, Any]: ...
+def threshold(
+    family: Callable[[float], Tree],
+    signal: str,
+    kind: str,
+    low: float,
+    high: float,
+    tolerance: float | None,
+    points: dict[str, Any],
+) -> float: ...
+def landscape(tree: Tree, signal: str, places: int) -> list[_Array]: ...
+def mutual_information(tree: Tree, variable: str, points: dict[str, Any]) -> tuple[float, str, float]: ...
+def heuristics(tree: Tree) -> list[str]: ...
+def noiseless_linear_threshold(prior: Factor) -> float: ...
+def l1_threshold(rho: float) -> float: ...
+def l1_transition(delta: float) -> float: ...
 def spectral_estimate(re: _Array, im: _Array | None, y: _Array, seed: int) -> _Array: ...
 def state_evolution(
     tree: Tree,

@@ -17,6 +17,7 @@ mod operator;
 mod options;
 mod paired;
 mod penalty;
+mod phases;
 mod ports;
 mod posterior;
 mod rows;
@@ -51,6 +52,11 @@ mod module {
     use super::operator::matrix_free;
     #[pymodule_export]
     use super::penalty::{check_penalty, custom_penalty, penalty};
+    #[pymodule_export]
+    use super::phases::{
+        heuristics, l1_threshold, l1_transition, landscape, mutual_information,
+        noiseless_linear_threshold, phase_report, threshold,
+    };
     #[pymodule_export]
     use super::posterior::{Posterior, expectation_propagation, objective_at};
     #[pymodule_export]

@@ -17,6 +17,21 @@ from .callbacks import (
 )
 from .explain import DisplayLatexMessagePassing, ExplainMessagePassing, ExplainStateEvolution
 from .initial_conditions import ConstantInit, CustomInit, InformedInit, Initializer, NearInit, NoisyInit, PushInit, spectral_estimate
+from .phases import (
+    FixedPoints,
+    Landscape,
+    MutualInformation,
+    PhasePoint,
+    PhaseReport,
+    heuristics,
+    l1_threshold,
+    l1_transition,
+    landscape,
+    mutual_information,
+    noiseless_linear_threshold,
+    phase_report,
+    threshold,
+)
 from .report import FixedPoint, Report
 
 __all__ = [
@@ -31,13 +46,18 @@ __all__ = [
     "ExplainMessagePassing",
     "ExplainStateEvolution",
     "FixedPoint",
+    "FixedPoints",
     "InformedInit",
     "Initializer",
     "JoinCallback",
+    "Landscape",
     "LogProgress",
+    "MutualInformation",
     "NearInit",
     "NoisyInit",
     "PassCallback",
+    "PhasePoint",
+    "PhaseReport",
     "PushInit",
     "Report",
     "StateEvolution",
@@ -47,5 +67,13 @@ __all__ = [
     "TrackMessages",
     "TrackObjective",
     "TrackOverlaps",
+    "heuristics",
+    "l1_threshold",
+    "l1_transition",
+    "landscape",
+    "mutual_information",
+    "noiseless_linear_threshold",
+    "phase_report",
     "spectral_estimate",
+    "threshold",
 ]

@@ -24,9 +24,6 @@ __all__ = [
 
 _DIRECTIONS = {"fwd": "forward", "bwd": "backward", "forward": "forward", "backward": "backward"}
 
-#: The precision of an informed start, in units of the inverse second moment.
-_INFORMED = 1e8
-
 
 def direction_of(word: Any) -> str:
     """``forward`` or ``backward``, from that or tramp's ``fwd`` and ``bwd``."""
@@ -156,23 +153,26 @@ class CustomInit(Initializer):
 
 
 class InformedInit(Initializer):
-    """State evolution from near-perfect knowledge of some variables (all of them by default).
+    r"""State evolution from near-perfect knowledge of some variables (all of them by default).
 
     Parameters
     ----------
     ids : list of str
         The variables that are known; ``"all"`` for all.
+    knowledge : float
+        :math:`\hat m\tau_0` of each of them, whatever its size; little of it leaves a symmetric point.
 
     Examples
     --------
     >>> InformedInit(["x"])
-    InformedInit(ids=['x'])
+    InformedInit(ids=['x'], knowledge=100000000.0)
     """
 
-    repr_parameters = ("ids",)
+    repr_parameters = ("ids", "knowledge")
 
-    def __init__(self, ids: Any = "all") -> None:
+    def __init__(self, ids: Any = "all", knowledge: float = 1e8) -> None:
         self.ids = ids
+        self.knowledge = number(knowledge, "knowledge")
 
     def native(self, model: Model, moments: Any) -> Any:
         ids = model.variable_ids if isinstance(self.ids, str) and self.ids == "all" else list(self.ids)
@@ -181,7 +181,7 @@ class InformedInit(Initializer):
             if id not in tau:
                 known = ", ".join(f"`{name}`" for name in model.variable_ids)
                 raise ValueError(f"there is no variable `{id}`: the model has {known}")
-        return [(f, v, _INFORMED / tau[v], np.zeros(1)) for f, v, _ in model.edges if v in ids]
+        return [(f, v, self.knowledge / tau[v], np.zeros(1)) for f, v, _ in model.edges if v in ids]
 
 
 class PushInit(Initializer):
