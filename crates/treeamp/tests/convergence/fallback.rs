@@ -75,11 +75,7 @@ fn the_double_loop_takes_over_unless_forbidden() {
     let plain = run(&case.posterior, Damping::None);
     assert!(plain.fallback.is_none() && plain.restarted.is_none());
     let again = run(&case.posterior, Damping::Constant(0.3));
-    assert!(
-        again.termination.is_converged(),
-        "{}",
-        again.termination
-    );
+    assert!(again.termination.is_converged(), "{}", again.termination);
     assert_eq!(again.restarted, Some(Termination::SweepLimit));
 }
 

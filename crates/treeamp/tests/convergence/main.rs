@@ -8,6 +8,7 @@ mod ends;
 mod evidence;
 mod fallback;
 mod recorded;
+mod restart;
 #[path = "../suite/mod.rs"]
 mod suite;
 mod sweeps;

@@ -10,7 +10,6 @@
 mod common;
 mod ends;
 mod options;
-mod restart;
 mod runs;
 mod starts;
 mod symmetric_points;
