@@ -24,9 +24,9 @@ def moduli(alpha: float) -> ta.Model:
 
 
 def test_the_phases_of_compressed_sensing() -> None:
-    """Impossible below the density, hard up to the algorithmic threshold, easy beyond."""
+    """Easy below and beyond, hard up to the algorithmic threshold; noise leaves next to nothing that is impossible."""
     phases = [ta.phase_report(sensing(alpha), "x").phase for alpha in (0.2, 0.35, 0.5)]
-    assert phases == ["impossible", "hard", "easy"]
+    assert phases == ["easy", "hard", "easy"]
     report = ta.phase_report(sensing(0.35), "x")
     assert report.mmse == report.allowed.mse == report.informed.mse < 1e-8 < 1e-2 < report.uninformed.mse
     assert report.between == [] and report.heuristics == []
