@@ -17,21 +17,8 @@ from .callbacks import (
 )
 from .explain import DisplayLatexMessagePassing, ExplainMessagePassing, ExplainStateEvolution
 from .initial_conditions import ConstantInit, CustomInit, InformedInit, Initializer, NearInit, NoisyInit, PushInit, spectral_estimate
-from .phases import (
-    FixedPoints,
-    Landscape,
-    MutualInformation,
-    PhasePoint,
-    PhaseReport,
-    heuristics,
-    l1_threshold,
-    l1_transition,
-    landscape,
-    mutual_information,
-    noiseless_linear_threshold,
-    phase_report,
-    threshold,
-)
+from .phases import *  # noqa: F403
+from .phases import __all__ as _phases
 from .report import FixedPoint, Report
 
 __all__ = [
@@ -46,18 +33,13 @@ __all__ = [
     "ExplainMessagePassing",
     "ExplainStateEvolution",
     "FixedPoint",
-    "FixedPoints",
     "InformedInit",
     "Initializer",
     "JoinCallback",
-    "Landscape",
     "LogProgress",
-    "MutualInformation",
     "NearInit",
     "NoisyInit",
     "PassCallback",
-    "PhasePoint",
-    "PhaseReport",
     "PushInit",
     "Report",
     "StateEvolution",
@@ -67,13 +49,6 @@ __all__ = [
     "TrackMessages",
     "TrackObjective",
     "TrackOverlaps",
-    "heuristics",
-    "l1_threshold",
-    "l1_transition",
-    "landscape",
-    "mutual_information",
-    "noiseless_linear_threshold",
-    "phase_report",
     "spectral_estimate",
-    "threshold",
+    *_phases,
 ]
