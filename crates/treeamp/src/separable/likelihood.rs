@@ -250,9 +250,17 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
             return Ok(excess + self.log_mass);
         }
         let own = z.own_potential();
-        if own * f64::EPSILON > LOST && z.structure() == Structure::Isotropic {
-            let (b, scale) = (E::view(&z.linear), z.mean_scale());
-            let limit = chunked_sum(b.len(), |i| self.log_density_at(i, b[i].scale(scale)));
+        let precision = z.precision.by_component();
+        if let Some(a) = precision.filter(|_| own * f64::EPSILON > LOST) {
+            let b = E::view(&z.linear);
+            let scale = |i: usize| {
+                if a(i) == f64::INFINITY {
+                    1.0
+                } else {
+                    1.0 / a(i)
+                }
+            };
+            let limit = chunked_sum(b.len(), |i| self.log_density_at(i, b[i].scale(scale(i))));
             if limit.is_finite() {
                 return Ok(limit);
             }

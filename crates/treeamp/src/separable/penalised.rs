@@ -182,10 +182,8 @@ impl<P: Penalty> Factor for Penalised<P> {
             Place::End(_) => self.check(&inputs[0]).map(|()| Vec::new()),
             Place::Source { shape, ratio } => {
                 let spec = SignalSpec {
-                    shape: shape.clone(),
-                    element: Element::Real,
-                    structure: Structure::Isotropic,
                     ratio: *ratio,
+                    ..SignalSpec::real(shape.clone())
                 };
                 self.check(&spec)?;
                 Ok(vec![spec])

@@ -89,10 +89,9 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
 
     fn output_specs(&self, _: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         Ok(vec![SignalSpec {
-            shape: self.shape.clone(),
             element: E::ELEMENT,
-            structure: Structure::Isotropic,
             ratio: self.ratio,
+            ..SignalSpec::real(self.shape.clone())
         }])
     }
 

@@ -2,7 +2,7 @@
 //! its energy at the mean: $g = az - b \in \partial E(z)$. Where precisions have grown nothing moves any more, there or not.
 
 use super::among_gaussians::Around;
-use crate::belief::{Gaussian, Moments, SignalSpec, Structure, mean_square};
+use crate::belief::{Gaussian, Moments, SignalSpec, mean_square};
 use crate::engine::graph::{Graph, alone};
 use crate::error::{FactorError, RunError};
 use crate::factor::{PosteriorRule, proximal};
@@ -105,11 +105,7 @@ pub(super) fn means(tree: &Tree, messages: &[Gaussian]) -> Option<Vec<Vec<f64>>>
 
 /// The mean square of the place that a message alone prefers, if it prefers one.
 fn place_square(message: &Gaussian) -> Option<f64> {
-    let spec = SignalSpec {
-        structure: message.structure(),
-        ..SignalSpec::real([message.len()])
-    };
-    let mut moments = Moments::zeros(&spec);
+    let mut moments = Moments::like(message);
     message.moments_into(&mut moments).ok()?;
     Some(mean_square(&moments.mean)).filter(|s| s.is_finite())
 }
@@ -118,11 +114,10 @@ fn place_square(message: &Gaussian) -> Option<f64> {
 /// digits.
 pub(super) fn slope(message: &Gaussian, cavity: &Gaussian, place: &[f64]) -> Vec<f64> {
     let of = |m: &Gaussian, sign: f64| -> Vec<f64> {
+        // penalties take no dense beliefs
+        let a = m.precision.by_component();
         let entry = |(i, z): (usize, &f64)| {
-            let a = match m.structure() {
-                Structure::Isotropic => m.precision.scalar(),
-                _ => m.precision.data()[i],
-            };
+            let a = a.map_or(f64::NAN, |a| a(i));
             sign * (a * z - m.linear[i])
         };
         place.iter().enumerate().map(entry).collect()

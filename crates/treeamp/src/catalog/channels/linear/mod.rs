@@ -204,9 +204,11 @@ impl Linear {
 
     /// The dense solution, where a belief is not isotropic.
     fn structured<'a>(&'a self, z: &'a Gaussian, x: &'a Gaussian) -> Option<Structured<'a>> {
-        let isotropic = |m: &Gaussian| m.structure() == Structure::Isotropic;
-        let w = || self.dense_matrix();
-        (!isotropic(z) || !isotropic(x)).then(|| Structured { w: w(), z, x })
+        has_structure(z, x).then(|| Structured {
+            w: self.dense_matrix(),
+            z,
+            x,
+        })
     }
 
     fn known(&self) -> Result<&Iterative, FactorError> {
@@ -379,6 +381,12 @@ impl Factor for Linear {
     fn generator(&self) -> Option<&dyn GenerativeRule> {
         Some(self)
     }
+}
+
+/// A belief is not isotropic.
+fn has_structure(z: &Gaussian, x: &Gaussian) -> bool {
+    let isotropic = |m: &Gaussian| m.structure() == Structure::Isotropic;
+    !isotropic(z) || !isotropic(x)
 }
 
 impl GenerativeRule for Linear {

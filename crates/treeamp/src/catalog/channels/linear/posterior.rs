@@ -6,8 +6,8 @@ use std::f64::consts::TAU;
 use super::messages::{solve, to_input, to_output};
 use super::resolvent::Resolvent;
 use super::work::{IterativeWork, ModesWork};
-use super::{Linear, X, Z};
-use crate::belief::{Gaussian, Structure};
+use super::{Linear, X, Z, has_structure};
+use crate::belief::Gaussian;
 use crate::error::FactorError;
 use crate::factor::{Context, PosteriorRule, Workspace};
 use crate::operator::{SingularSystem, applied};
@@ -135,9 +135,8 @@ impl PosteriorRule for Linear {
     fn log_partition_error(&self, context: &mut Context<'_>) -> f64 {
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
-        let isotropic = |m: &Gaussian| m.structure() == Structure::Isotropic;
         let direct = !matches!(self.operator().singular_system(), Ok(None));
-        if direct || z.is_pinned() || x.is_pinned() || !isotropic(z) || !isotropic(x) {
+        if direct || z.is_pinned() || x.is_pinned() || has_structure(z, x) {
             return 0.0;
         }
         let (az, ax) = (z.precision.scalar(), x.precision.scalar());

@@ -1,0 +1,27 @@
+//! What an author of laws, penalties, channels, factors, operators or algorithms imports, besides the prelude:
+//! `use treeamp::extend::*;`.
+//!
+//! | to write | implement |
+//! |---|---|
+//! | a prior, a likelihood, a channel on components | [`ScalarPrior`], [`ScalarLikelihood`], [`ScalarChannel`] |
+//! | a penalty | [`ScalarPenalty`], or [`Penalty`] where components are coupled |
+//! | a law of rows | [`RowLaw`](crate::separable::RowLaw) |
+//! | a Gaussian channel | [`Kernel`] |
+//! | any other factor | [`Factor`] and [`PosteriorRule`], [`ProximalRule`], [`EnsembleRule`] or [`GenerativeRule`] |
+//! | a linear map | [`LinearOperator`], and [`SingularSystem`] where a transform diagonalises it |
+//! | an algorithm | [`Algorithm`] |
+//!
+//! [`testing`](crate::testing) checks what you wrote.
+
+pub use crate::belief::{Gaussian, Message, Moments, SymMatrix};
+pub use crate::catalog::channels::{GaussianChannel, Kernel};
+pub use crate::engine::{Algorithm, Marginal};
+pub use crate::factor::{
+    Arity, Attempt, Context, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule,
+    ProximalRule, Site, Workspace, message_from_moments,
+};
+pub use crate::operator::{LinearOperator, SingularSystem};
+pub use crate::scalar::{
+    ScalarChannel, ScalarLikelihood, ScalarPenalty, ScalarPrior, Tilt, Tilted, TiltedPair,
+};
+pub use crate::separable::{Penalised, Penalty, RowsPrior, SeparableLikelihood, SeparablePrior};
