@@ -2,10 +2,11 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use treeamp::catalog::modules;
 use treeamp::prelude::*;
 use treeamp_lab::ensemble;
 use treeamp_lab::experiment::instance;
-use treeamp_lab::spec::{ModelFile, ParameterKind, Scale, Setting, modules, schema};
+use treeamp_lab::spec::{ModelFile, Scale, Setting, schema};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -306,18 +307,12 @@ fn every_module_can_be_made_and_is_in_the_schema() -> Outcome {
     let variants = variants.ok_or("no variants")?;
     assert_eq!(variants.len(), modules().count());
     for (module, variant) in modules().zip(variants) {
-        // a module that needs a data file cannot be asked without one
-        if module
-            .parameters
-            .iter()
-            .all(|p| p.kind != ParameterKind::Data)
-        {
-            let supports = module.supports()?;
-            // a penalty is no law, and has a mode only
-            let known = supports.contains(&"sampling") || supports.contains(&"mode");
-            assert!(known, "{}", module.kind);
-        }
-        assert_eq!(variant["properties"]["kind"]["const"], module.kind);
+        let supports = module.supports()?;
+        // a penalty is no law, and has a mode only
+        let known = supports.contains(&"sampling") || supports.contains(&"mode");
+        assert!(known, "{}", module.name);
+        let kind = &variant["properties"]["kind"];
+        assert!(kind["const"] == module.name || kind["enum"][0] == module.name);
         for p in module.parameters {
             assert!(!p.doc.is_empty() && variant["properties"][p.name].is_object());
         }
@@ -325,26 +320,79 @@ fn every_module_can_be_made_and_is_in_the_schema() -> Outcome {
     Ok(())
 }
 
-/// Every law of the catalogue can be named in a file.
+/// Phases of a complex signal: a law of outputs alone.
+const PHASES: &str = r#"[[factor]]
+kind = "circular_gaussian"
+size = 20
+output = "x"
+[[factor]]
+kind = "linear"
+matrix = { ensemble = "complex_gaussian", alpha = 4 }
+input = "x"
+output = "z"
+[[factor]]
+kind = "phase"
+input = "z"
+output = "y"
+[observe]
+y = "sample"
+"#;
+
+/// Gradients with another boundary, groups along another axis, another name.
+const BOUNDARY: &str = r#"[[factor]]
+kind = "l2"
+size = [3, 4]
+output = "x"
+[[factor]]
+kind = "gradient"
+boundary = "neumann"
+input = "x"
+output = "g"
+[[factor]]
+kind = "gaussian_blur"
+sigma = [0.5, 1.0]
+input = "g"
+output = "h"
+"#;
+
 #[test]
-fn the_catalogue_is_covered() {
-    let mut names: Vec<String> = Vec::new();
-    macro_rules! collect {
-        ($($name:ident => $instance:expr $(, [$($y:expr),*])? $(;)? $(,)?)*) => {
-            $(names.push(stringify!($name).to_owned());)*
-        };
-    }
-    macro_rules! priors {
-        ($($name:ident => $instance:expr),* $(,)?) => { $(names.push(stringify!($name).to_owned());)* };
-    }
-    treeamp::for_each_prior!(priors);
-    macro_rules! channels {
-        ($($name:ident => $instance:expr, [$($y:expr),*];)*) => { collect!($($name => $instance;)*) };
-    }
-    treeamp::for_each_channel!(channels);
-    for name in names {
-        assert!(modules().any(|m| m.kind == name), "{name} has no entry");
-    }
+fn outputs_alone_are_observed() -> Outcome {
+    let file = ModelFile::parse("phases.toml", PHASES)?;
+    let tree = file.tree(&Setting::new(), FINITE)?;
+    let refused = ExpectationPropagation.on(&tree).expect_err("not observed");
+    assert!(refused.to_string().contains("phase"), "{refused}");
+    let truth = tree.sample(1)?;
+    let seen = tree.condition("y", truth.get("y")?)?;
+    let report = ExpectationPropagation.on(&seen)?.run(&mut ())?;
+    assert!(report.termination.is_converged());
+    let limit = file.tree(&Setting::new(), Scale::Limit)?.expect("y")?;
+    assert!(StateEvolution::new(&limit).is_ok());
+    Ok(())
+}
+
+#[test]
+fn boundaries_axes_and_other_names() -> Outcome {
+    let other = BOUNDARY.replace("sigma = [0.5, 1.0]", "sigma = [0.5, 0.7, 1.0]");
+    let file = ModelFile::parse("boundary.toml", &other)?;
+    assert_eq!(file.factors[0].label(), "quadratic");
+    assert!(file.tree(&Setting::new(), FINITE).is_ok());
+    let wrong = BOUNDARY.replace("neumann", "neuman");
+    let error = ModelFile::parse("boundary.toml", &wrong)?.tree(&Setting::new(), FINITE);
+    let error = error.expect_err("no such boundary").to_string();
+    let told = "boundary.toml:7: `factor.gradient.boundary`: there is no choice `neuman`; did you mean `neumann`?";
+    assert_eq!(error, told);
+    let groups = r#"[[factor]]
+kind = "l21"
+size = [4, 2]
+axis = 1
+output = "x"
+"#;
+    assert!(
+        ModelFile::parse("groups.toml", groups)?
+            .tree(&Setting::new(), FINITE)
+            .is_ok()
+    );
+    Ok(())
 }
 
 /// Several outputs and inputs, and a list of numbers.

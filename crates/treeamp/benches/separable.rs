@@ -18,13 +18,13 @@ const BUDGET: f64 = 1.0;
 fn main() -> Outcome {
     heading("Time per component of a message (10000 components, one thread)");
     macro_rules! priors {
-        ($($name:ident => $law:expr,)*) => {
+        ($($name:ident $(($module:path))? => $law:expr;)*) => {
             $(measure(concat!("prior ", stringify!($name)), &$law?.iid(N), &["x"])?;)*
         };
     }
     treeamp::for_each_prior!(priors);
     macro_rules! likelihoods {
-        ($($name:ident => $law:expr, [$($y:expr),*];)*) => {
+        ($($name:ident $(($module:path))? => $law:expr, [$($y:expr),*];)*) => {
             $(
                 let y: Vec<f64> = [$($y),*].iter().copied().cycle().take(N).collect();
                 measure(concat!("likelihood ", stringify!($name)), &$law?.observed(y)?, &["z"])?;
@@ -33,7 +33,7 @@ fn main() -> Outcome {
     }
     treeamp::for_each_likelihood!(likelihoods);
     macro_rules! channels {
-        ($($name:ident => $law:expr, [$($y:expr),*];)*) => {
+        ($($name:ident $(($module:path))? => $law:expr, [$($y:expr),*];)*) => {
             $(
                 let law: Result<_, ModelError> = $law;
                 measure(concat!("channel ", stringify!($name)), &law?, &["z", "x"])?;

@@ -6,21 +6,10 @@ pub use crate::algorithms::{
     Solution, StateEvolution, Teacher,
 };
 pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
-pub use crate::catalog::channels::{
-    Activation, Bias, Concatenate, Convolution, Dft, Duplicate, Factorization, GaussianNoise,
-    Gradient, Linear, LinearEnsemble, Mask, MaskedDft, Modulus, PiecewiseLinear, RealDft, Reshape,
-    Rotation, Split, Sum,
-};
-pub use crate::catalog::likelihoods::{
-    GaussianLikelihood, ModulusLikelihood, PhaseLikelihood, PiecewiseLikelihood,
-};
-pub use crate::catalog::penalties::{
-    BoxConstraint, CustomPenalty, L1, L21, NonNegative, Quadratic,
-};
-pub use crate::catalog::priors::{
-    Binary, CircularGaussBernoulli, CircularGaussian, Exponential, GaussBernoulli, GaussianMixture,
-    GaussianPrior, Interval, MixtureRow, NaturalPrior, Positive,
-};
+pub use crate::catalog::channels::*;
+pub use crate::catalog::likelihoods::*;
+pub use crate::catalog::penalties::*;
+pub use crate::catalog::priors::*;
 pub use crate::engine::{
     Damping, EdgeMessage, Engine, EveryN, Fallback, FallbackEnd, Initial, Observer, Options,
     Progress, Report, SweepView, Termination,
@@ -37,6 +26,6 @@ pub use crate::scalar::{
     ScalarChannel, ScalarLikelihood, ScalarPenalty, ScalarPrior, Tilt, Tilted,
 };
 pub use crate::separable::{
-    IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, Penalised, PenaltyLaw, RowLaw, RowsPrior,
-    SeparableLikelihood, SeparablePrior,
+    IidLaw, ObservedLaw, OutputChannel, PartsLikelihood, PartsPrior, Penalised, PenaltyLaw, RowLaw,
+    RowsPrior, SeparableLikelihood, SeparablePrior,
 };

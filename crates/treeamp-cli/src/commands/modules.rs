@@ -2,7 +2,8 @@
 
 use clap::Args;
 use serde_json::json;
-use treeamp_lab::spec::{Module, modules, schema};
+use treeamp::catalog::{self, Module, modules};
+use treeamp_lab::spec::{schema, unknown_module};
 
 use crate::common::Common;
 use crate::exit::Failure;
@@ -37,8 +38,8 @@ impl Modules {
         let chosen: Vec<&Module> = match &self.name {
             None => modules().collect(),
             Some(name) => {
-                let found = treeamp_lab::spec::module(name);
-                vec![found.ok_or_else(|| Failure::Usage(treeamp_lab::spec::unknown_module(name)))?]
+                let found = catalog::module(name);
+                vec![found.ok_or_else(|| Failure::Usage(unknown_module(name)))?]
             }
         };
         if common.json {
@@ -55,24 +56,26 @@ impl Modules {
 
 fn line(module: &Module) -> String {
     let role = module.role.to_string();
-    let width = modules().map(|m| m.kind.len()).max().unwrap_or(0) + 2;
-    format!("  {:<width$}{role:<9}{}\n", module.kind, module.formula)
+    let width = modules().map(|m| m.name.len()).max().unwrap_or(0) + 2;
+    format!("  {:<width$}{role:<12}{}\n", module.name, module.formula)
 }
 
 fn details(module: &Module) -> String {
-    let supports = supports(module);
+    let supports = module.supports().unwrap_or_default().join(", ");
     let parameters = module.parameters.iter().map(|p| {
-        let default = p.default_text();
-        let default = default.map_or("required".to_owned(), |d| format!("default {d}"));
-        (p.name, format!("{}, {default}: {}", p.kind, p.doc))
+        let default = p.default.map(|d| format!("default {d}"));
+        let default = default.unwrap_or("required".to_owned());
+        (p.name, format!("{}, {default}: {}", p.kind, p.meaning()))
     });
+    let aliases = (!module.aliases.is_empty()).then(|| ("also", module.aliases.join(", ")));
     let lines: Vec<(&str, String)> = [("supports", supports)]
         .into_iter()
+        .chain(aliases)
         .chain(parameters)
         .collect();
     format!(
         "{} ({}): {}\n\n  {}\n\n{}",
-        module.kind,
+        module.name,
         module.role,
         module.summary,
         module.formula,
@@ -80,26 +83,28 @@ fn details(module: &Module) -> String {
     )
 }
 
-/// What it supports; a module that needs a data file cannot be asked without one.
-fn supports(module: &Module) -> String {
-    let found = module.supports();
-    found.map_or("depends on its data file".to_owned(), |s| s.join(", "))
-}
-
 fn as_json(module: &Module) -> serde_json::Value {
     let parameters = module.parameters.iter().map(|p| {
         json!({
             "name": p.name,
             "kind": p.kind.to_string(),
-            "default": p.default_text(),
+            "domain": p.domain.to_string(),
+            "default": p.default.map(|d| d.to_string()),
+            "learnable": p.learnable,
+            "symbol": p.symbol,
             "doc": p.doc,
         })
     });
     json!({
-        "kind": module.kind,
+        "kind": module.name,
+        "aliases": module.aliases,
         "role": module.role.to_string(),
         "summary": module.summary,
         "formula": module.formula,
+        "tex": module.tex,
+        "notes": module.notes,
+        "signals": module.signals.to_string(),
+        "limit": module.limit,
         "supports": module.supports().ok(),
         "parameters": parameters.collect::<Vec<_>>(),
     })

@@ -1,40 +1,35 @@
-//! The arguments of a module, read from a file by the kinds its parameters have.
+//! From what a file says of a factor to the plain arguments of its module: matrices drawn or read, data files read.
 
 use std::path::{Path, PathBuf};
 
 use treeamp::belief::{Element, SignalSpec};
-use treeamp::error::{ModelError, parameter};
-use treeamp::math::matrix::Matrix;
+use treeamp::catalog::{
+    Argument, Arguments, ArrayArgument, Domain, MatrixArgument, Module, Parameter, ParameterKind,
+    Size,
+};
+use treeamp::error::parameter;
+use treeamp::prelude::LinearEnsemble;
 
 use super::build::Scale;
 use super::error::MakeError;
 use super::matrix::MatrixSource;
 use crate::data::{self, Array, DataError};
 
-/// A value of a parameter.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Argument {
-    Number(f64),
-    Count(usize),
-    Numbers(Vec<f64>),
-    Shape(Vec<usize>),
+/// A value as the file has it.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// It is what it says.
+    Plain(Argument),
+    /// The size of a variable, or a ratio in the limit.
+    Size(Vec<usize>),
     Matrix(MatrixSource),
-    Data(String),
+    /// A data file.
+    File(String),
 }
 
-/// The size of a variable that a prior starts.
+/// Where a factor stands in the model.
 #[derive(Debug)]
-pub enum Size<'a> {
-    Finite(&'a [usize]),
-    /// In the limit of large sizes, where only ratios matter.
-    Limit(f64),
-}
-
-/// All arguments of a factor, defaults filled in, and where it stands in the model.
-#[derive(Debug)]
-pub struct Arguments<'a> {
-    pub kind: &'static str,
-    pub values: Vec<(&'static str, Argument)>,
+pub struct Place<'a> {
     pub inputs: &'a [SignalSpec],
     pub scale: Scale,
     /// The folder that paths are relative to.
@@ -43,90 +38,69 @@ pub struct Arguments<'a> {
     pub seed: u64,
 }
 
-impl Arguments<'_> {
-    fn get(&self, name: &str) -> Option<&Argument> {
-        self.values.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
-    }
-
-    fn missing(&self, name: &'static str) -> ModelError {
-        parameter(self.kind, name, "given", "nothing")
-    }
-
-    pub fn number(&self, name: &'static str) -> Result<f64, ModelError> {
-        match self.get(name) {
-            Some(Argument::Number(x)) => Ok(*x),
-            _ => Err(self.missing(name)),
+impl Place<'_> {
+    /// The plain arguments of a module.
+    pub fn arguments(
+        &self,
+        module: &Module,
+        values: Vec<(&'static Parameter, Value)>,
+    ) -> Result<Arguments, MakeError> {
+        let mut arguments = Arguments::new().on(self.inputs.to_vec());
+        for (parameter, value) in values {
+            let plain = match value {
+                Value::Plain(argument) => argument,
+                Value::Size(shape) => Argument::Size(match self.scale {
+                    Scale::Finite { .. } => Size::Shape(shape),
+                    Scale::Limit => Size::Limit(shape.iter().map(|n| *n as f64).product()),
+                }),
+                Value::Matrix(source) => Argument::Matrix(self.matrix(&source, parameter)?),
+                Value::File(path) => self.data(module, parameter, &path)?,
+            };
+            arguments = arguments.with(parameter.name, plain);
         }
+        Ok(arguments)
     }
 
-    pub fn count(&self, name: &'static str) -> Result<usize, ModelError> {
-        match self.get(name) {
-            Some(Argument::Count(n)) => Ok(*n),
-            _ => Err(self.missing(name)),
-        }
-    }
-
-    pub fn numbers(&self, name: &'static str) -> Result<&[f64], ModelError> {
-        match self.get(name) {
-            Some(Argument::Numbers(x)) => Ok(x),
-            _ => Err(self.missing(name)),
-        }
-    }
-
-    pub fn shape(&self, name: &'static str) -> Result<&[usize], ModelError> {
-        match self.get(name) {
-            Some(Argument::Shape(shape)) => Ok(shape),
-            _ => Err(self.missing(name)),
-        }
-    }
-
-    pub fn size(&self) -> Result<Size<'_>, ModelError> {
-        let shape = self.shape("size")?;
+    /// The matrix that a source stands for, with as many columns as the input has components; in the limit its
+    /// spectrum, which is known beforehand of an orthogonal one.
+    fn matrix(&self, source: &MatrixSource, p: &Parameter) -> Result<MatrixArgument, MakeError> {
+        let first = self.inputs.first();
+        let complex = first.is_some_and(|spec| spec.element == Element::Complex);
+        // one where the wiring is wrong, which the tree says later
+        let columns = first.map_or(1, SignalSpec::count);
         Ok(match self.scale {
-            Scale::Finite { .. } => Size::Finite(shape),
-            Scale::Limit => Size::Limit(shape.iter().map(|n| *n as f64).product()),
+            Scale::Limit if p.domain == Domain::Orthogonal => {
+                MatrixArgument::Limit(LinearEnsemble::orthogonal(1.0)?)
+            }
+            Scale::Limit => MatrixArgument::Limit(source.limit(self.folder, complex)?),
+            Scale::Finite { .. } if source.is_complex() => {
+                MatrixArgument::Complex(source.realise_complex(columns, self.seed)?)
+            }
+            Scale::Finite { .. } => {
+                MatrixArgument::Real(source.realise(columns, self.seed, self.folder)?)
+            }
         })
     }
 
-    pub fn matrix(&self, name: &'static str) -> Result<&MatrixSource, ModelError> {
-        match self.get(name) {
-            Some(Argument::Matrix(source)) => Ok(source),
-            _ => Err(self.missing(name)),
+    /// The array of a data file, or its truth values: what is not zero.
+    fn data(&self, module: &Module, p: &Parameter, path: &str) -> Result<Argument, MakeError> {
+        let array = read_finite(self.folder, path).map_err(|source| MakeError::Data {
+            key: p.name,
+            source,
+        })?;
+        let (shape, values, complex) = (array.shape, array.values, array.complex);
+        if p.kind == ParameterKind::Data {
+            return Ok(Argument::Array(ArrayArgument {
+                shape,
+                values,
+                complex,
+            }));
         }
-    }
-
-    /// The array of a data file.
-    pub fn data(&self, name: &'static str) -> Result<Array, MakeError> {
-        let Some(Argument::Data(path)) = self.get(name) else {
-            return Err(self.missing(name).into());
-        };
-        read_finite(self.folder, path).map_err(|source| MakeError::Data { key: name, source })
-    }
-
-    /// A data file of truth values, or of zeros and others, with its shape.
-    pub fn mask(&self, name: &'static str) -> Result<(Vec<bool>, Vec<usize>), MakeError> {
-        let array = self.data(name)?;
-        if array.complex {
-            return Err(parameter(self.kind, name, "truth values", "complex numbers").into());
+        if complex {
+            return Err(parameter(module.name, p.name, "truth values", "complex numbers").into());
         }
-        let observed = array.values.iter().map(|x| *x != 0.0).collect();
-        Ok((observed, array.shape))
-    }
-
-    /// The first input is complex.
-    pub fn is_complex(&self) -> bool {
-        let first = self.inputs.first();
-        first.is_some_and(|spec| spec.element == Element::Complex)
-    }
-
-    /// The number of components of the first input; one where the wiring is wrong, which the tree says later.
-    pub fn columns(&self) -> usize {
-        self.inputs.first().map_or(1, SignalSpec::count)
-    }
-
-    /// The matrix that a source stands for, with as many columns as the input has components.
-    pub fn realise(&self, source: &MatrixSource) -> Result<Matrix, MakeError> {
-        source.realise(self.columns(), self.seed, self.folder)
+        let observed = values.iter().map(|x| *x != 0.0).collect();
+        Ok(Argument::Mask(observed, Some(shape)))
     }
 }
 

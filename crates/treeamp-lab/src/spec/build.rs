@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use treeamp::belief::{SignalSpec, Structure};
+use treeamp::catalog::ParameterKind;
 use treeamp::error::ModelError;
 use treeamp::factor::Factor;
 use treeamp::model::{Tree, TreeBuilder};
 
-use super::argument::{Arguments, locate};
+use super::argument::{Place, locate};
 use super::error::MakeError;
 use super::file::path;
-use super::module::ParameterKind;
 use super::nearest::unknown;
 use super::node::{Content, Entry};
 use super::resolve::LARGEST_ARRAY;
@@ -134,6 +134,10 @@ impl ModelFile {
         scale: Scale,
     ) -> Result<Vec<Option<Arc<dyn Factor>>>, SpecError> {
         let folder = self.folder();
+        let seed = match scale {
+            Scale::Finite { seed } => seed,
+            Scale::Limit => 0,
+        };
         let mut specs: BTreeMap<&str, SignalSpec> = BTreeMap::new();
         let mut made = vec![None; self.factors.len()];
         while let Some(k) = (0..made.len()).find(|k| {
@@ -143,12 +147,16 @@ impl ModelFile {
             let entry = &self.factors[k];
             let inputs = entry.inputs.iter().filter_map(|v| specs.get(v.as_str()));
             let inputs: Vec<SignalSpec> = inputs.cloned().collect();
-            let arguments = self.arguments(entry, setting, scale, &inputs, &folder)?;
-            let factor = (entry.module.make)(&Arguments {
+            let values = self.values(entry, setting)?;
+            let place = Place {
+                inputs: &inputs,
+                scale,
+                folder: &folder,
                 // two ensembles of one model are independent
-                seed: arguments.seed.wrapping_add(k as u64),
-                ..arguments
-            });
+                seed: seed.wrapping_add(k as u64),
+            };
+            let arguments = place.arguments(entry.module, values);
+            let factor = arguments.and_then(|a| Ok(entry.module.make(&a)?));
             let factor = factor.map_err(|e| self.blame(entry, e))?;
             // where the wiring is wrong, the tree says so later
             let fits = factor.arity().inputs == inputs.len();
@@ -220,7 +228,12 @@ impl ModelFile {
         let arguments = factors.flat_map(|f| {
             let of_file = |e: &&Entry| {
                 let kind = f.module.parameter(&e.key).map(|p| p.kind);
-                matches!(kind, Some(ParameterKind::Matrix | ParameterKind::Data))
+                let files = [
+                    ParameterKind::Matrix,
+                    ParameterKind::Data,
+                    ParameterKind::Mask,
+                ];
+                kind.is_some_and(|kind| files.contains(&kind))
             };
             f.arguments
                 .iter()

@@ -1,7 +1,7 @@
 //! What can be wrong with a model file.
 
 use thiserror::Error;
-use treeamp::error::{ModelError, parameter};
+use treeamp::error::ModelError;
 
 use crate::data::DataError;
 
@@ -18,16 +18,6 @@ pub(super) enum MakeError {
 impl From<ModelError> for MakeError {
     fn from(error: ModelError) -> Self {
         Self::Model(error)
-    }
-}
-
-impl MakeError {
-    /// As the error of a module on its own, outside a file.
-    pub fn of(self, kind: &str) -> ModelError {
-        match self {
-            Self::Model(error) => error,
-            Self::Data { key, source } => parameter(kind, key, "a data file", source),
-        }
     }
 }
 

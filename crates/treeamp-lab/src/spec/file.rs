@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use treeamp::catalog::{Module, Parameter, ParameterKind, Preset, module};
 use treeamp::engine::{Damping, Fallback};
 
 use super::SpecError;
-use super::module::{Module, ParameterKind};
-use super::modules::{module, unknown_module};
-use super::nearest::unknown;
+use super::nearest::{unknown, unknown_module};
 use super::node::{Content, Entry, Node, parse};
 use crate::data;
 
@@ -73,7 +72,7 @@ impl FactorEntry {
     /// What it is called in `name.parameter`: its own name, or that of its module.
     #[must_use]
     pub fn label(&self) -> &str {
-        self.name.as_deref().unwrap_or(self.module.kind)
+        self.name.as_deref().unwrap_or(self.module.name)
     }
 }
 
@@ -178,11 +177,15 @@ impl ModelFile {
         let own = self.parameters.iter().map(|(name, _)| name.clone());
         let factors = self.factors.iter().chain(&self.student_factors);
         let factors = factors.flat_map(|f| {
-            let numeric = |p: &&super::Parameter| {
-                matches!(
-                    p.kind,
-                    ParameterKind::Number | ParameterKind::Count | ParameterKind::Shape
-                )
+            let numeric = |p: &&Parameter| match p.kind {
+                ParameterKind::Number
+                | ParameterKind::Count
+                | ParameterKind::Axis
+                | ParameterKind::Size
+                | ParameterKind::Shape => true,
+                // one number for all
+                ParameterKind::Numbers => matches!(p.default, Some(Preset::Numbers([_]))),
+                _ => false,
             };
             let keys = f.module.parameters.iter().filter(numeric);
             let mut keys: Vec<String> = keys.map(|p| format!("{}.{}", f.label(), p.name)).collect();

@@ -43,6 +43,13 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     }
 }
 
+/// What to say of a name that no module has.
+#[must_use]
+pub fn unknown_module(name: &str) -> String {
+    let names = treeamp::catalog::modules().flat_map(|m| [&[m.name][..], m.aliases].concat());
+    unknown("module", name, &names.collect::<Vec<_>>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

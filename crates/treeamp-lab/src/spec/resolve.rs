@@ -1,28 +1,22 @@
 //! The arguments of a factor: from a setting, from the file, or the defaults.
 
-use std::path::Path;
+use treeamp::catalog::{Argument, Parameter, ParameterKind};
 
-use treeamp::belief::SignalSpec;
-
-use super::argument::{Argument, Arguments};
-use super::build::{Scale, Setting};
+use super::argument::Value;
+use super::build::Setting;
 use super::file::path;
 use super::matrix::{ENSEMBLES, MatrixSource};
-use super::module::{Parameter, ParameterKind};
 use super::nearest::unknown;
 use super::node::{Content, Entry, Node};
 use super::{FactorEntry, ModelFile, SpecError};
 
 impl ModelFile {
-    /// The arguments of a factor: from the setting, from the file, or the defaults.
-    pub(super) fn arguments<'a>(
+    /// What is said of the parameters of a factor, by the setting or by the file; the others have their defaults.
+    pub(super) fn values(
         &self,
         entry: &FactorEntry,
         setting: &Setting,
-        scale: Scale,
-        inputs: &'a [SignalSpec],
-        folder: &'a Path,
-    ) -> Result<Arguments<'a>, SpecError> {
+    ) -> Result<Vec<(&'static Parameter, Value)>, SpecError> {
         let mut values = Vec::new();
         for parameter in entry.module.parameters {
             let given = entry.arguments.iter().find(|e| e.key == parameter.name);
@@ -32,28 +26,18 @@ impl ModelFile {
             let value = match (own, given) {
                 (Some(x), _) => self.number_as(x, parameter, line, &key)?,
                 (None, Some(e)) => self.argument(e, parameter, entry, setting)?,
-                (None, None) => parameter.default_argument().ok_or_else(|| {
+                (None, None) if parameter.default.is_some() => continue,
+                (None, None) => {
                     let reason = format!("expected a {}, got nothing", parameter.kind);
-                    self.error(entry.line, &key, reason)
-                })?,
+                    return Err(self.error(entry.line, &key, reason));
+                }
             };
             if let Some(reason) = too_large(parameter.name, &value) {
                 return Err(self.error(line, &key, reason));
             }
-            values.push((parameter.name, value));
+            values.push((parameter, value));
         }
-        let seed = match scale {
-            Scale::Finite { seed } => seed,
-            Scale::Limit => 0,
-        };
-        Ok(Arguments {
-            kind: entry.module.kind,
-            values,
-            inputs,
-            scale,
-            folder,
-            seed,
-        })
+        Ok(values)
     }
 
     /// A number of the setting in place of a parameter.
@@ -63,12 +47,18 @@ impl ModelFile {
         parameter: &Parameter,
         line: usize,
         key: &str,
-    ) -> Result<Argument, SpecError> {
+    ) -> Result<Value, SpecError> {
         match parameter.kind {
-            ParameterKind::Number => Some(Argument::Number(x)),
-            ParameterKind::Count => whole(x).map(Argument::Count),
-            ParameterKind::Shape => whole(x).map(|n| Argument::Shape(vec![n])),
-            ParameterKind::Numbers | ParameterKind::Matrix | ParameterKind::Data => None,
+            ParameterKind::Number => Some(Value::Plain(Argument::Number(x))),
+            ParameterKind::Numbers => Some(Value::Plain(Argument::Numbers(vec![x]))),
+            ParameterKind::Count => whole(x).map(|n| Value::Plain(Argument::Count(n))),
+            ParameterKind::Axis => index(x).map(|n| Value::Plain(Argument::Count(n))),
+            ParameterKind::Size => whole(x).map(|n| Value::Size(vec![n])),
+            ParameterKind::Shape => whole(x).map(|n| Value::Plain(Argument::Shape(vec![n]))),
+            ParameterKind::Choice(_)
+            | ParameterKind::Matrix
+            | ParameterKind::Data
+            | ParameterKind::Mask => None,
         }
         .ok_or_else(|| {
             let reason = format!("expected a {}, got {x}", parameter.kind);
@@ -83,7 +73,7 @@ impl ModelFile {
         parameter: &Parameter,
         factor: &FactorEntry,
         setting: &Setting,
-    ) -> Result<Argument, SpecError> {
+    ) -> Result<Value, SpecError> {
         let key = path(&path("factor", factor.label()), &entry.key);
         let refuse = |node: &Node| {
             let mut reason = format!("expected a {}, got {}", parameter.kind, node.describe());
@@ -106,28 +96,43 @@ impl ModelFile {
                 .ok_or_else(|| refuse(node))
         };
         let node = &entry.node;
-        Ok(match parameter.kind {
-            ParameterKind::Number => Argument::Number(number(node)?),
-            ParameterKind::Count => {
+        let sizes = || {
+            let size = |node: &Node| whole(number(node)?).ok_or_else(|| refuse(node));
+            match &node.content {
+                Content::List(list) => list.iter().map(size).collect::<Result<Vec<_>, _>>(),
+                _ => Ok(vec![size(node)?]),
+            }
+        };
+        Ok(Value::Plain(match (parameter.kind, &node.content) {
+            (ParameterKind::Number, _) => Argument::Number(number(node)?),
+            (ParameterKind::Count, _) => {
                 Argument::Count(whole(number(node)?).ok_or_else(|| refuse(node))?)
             }
-            ParameterKind::Shape => {
-                let size = |node: &Node| whole(number(node)?).ok_or_else(|| refuse(node));
-                Argument::Shape(match &node.content {
-                    Content::List(list) => list.iter().map(size).collect::<Result<_, _>>()?,
-                    _ => vec![size(node)?],
-                })
+            (ParameterKind::Axis, _) => {
+                Argument::Count(index(number(node)?).ok_or_else(|| refuse(node))?)
             }
-            ParameterKind::Numbers => Argument::Numbers(match &node.content {
-                Content::List(list) => list.iter().map(number).collect::<Result<_, _>>()?,
-                _ => vec![number(node)?],
-            }),
-            ParameterKind::Matrix => Argument::Matrix(self.matrix(node, factor, &key, setting)?),
-            ParameterKind::Data => match &node.content {
-                Content::Text(file) => Argument::Data(file.clone()),
-                _ => return Err(refuse(node)),
-            },
-        })
+            (ParameterKind::Size, _) => return Ok(Value::Size(sizes()?)),
+            (ParameterKind::Shape, _) => Argument::Shape(sizes()?),
+            (ParameterKind::Numbers, Content::List(list)) => {
+                Argument::Numbers(list.iter().map(number).collect::<Result<_, _>>()?)
+            }
+            (ParameterKind::Numbers, _) => Argument::Numbers(vec![number(node)?]),
+            (ParameterKind::Choice(words), Content::Text(word)) => {
+                if !words.contains(&word.as_str()) {
+                    return Err(self.error(node.line, &key, unknown("choice", word, words)));
+                }
+                Argument::Word(word.clone())
+            }
+            (ParameterKind::Matrix, _) => {
+                return Ok(Value::Matrix(self.matrix(node, factor, &key, setting)?));
+            }
+            (ParameterKind::Data | ParameterKind::Mask, Content::Text(file)) => {
+                return Ok(Value::File(file.clone()));
+            }
+            (ParameterKind::Choice(_) | ParameterKind::Data | ParameterKind::Mask, _) => {
+                return Err(refuse(node));
+            }
+        }))
     }
 
     /// A number, or the parameter that a text names.
@@ -226,18 +231,27 @@ pub(super) const LARGEST_ARRAY: f64 = 1e9;
 const LARGEST_COUNT: usize = 10_000;
 
 /// What to say of a size or a count that no memory holds.
-fn too_large(name: &str, value: &Argument) -> Option<String> {
+fn too_large(name: &str, value: &Value) -> Option<String> {
     let entries =
         |n: f64| (n > LARGEST_ARRAY).then(|| format!("expected at most 1e9 entries, got {n:e}"));
     match value {
         // the pieces of a split stand side by side
-        Argument::Shape(sizes) if name == "sizes" => entries(sizes.iter().map(|n| *n as f64).sum()),
-        Argument::Shape(shape) => entries(shape.iter().map(|n| *n as f64).product()),
-        Argument::Count(n) if *n > LARGEST_COUNT => {
+        Value::Plain(Argument::Shape(sizes)) if name == "sizes" => {
+            entries(sizes.iter().map(|n| *n as f64).sum())
+        }
+        Value::Plain(Argument::Shape(shape)) | Value::Size(shape) => {
+            entries(shape.iter().map(|n| *n as f64).product())
+        }
+        Value::Plain(Argument::Count(n)) if *n > LARGEST_COUNT => {
             Some(format!("expected at most {LARGEST_COUNT}, got {n}"))
         }
         _ => None,
     }
+}
+
+/// A number that counts from zero.
+fn index(x: f64) -> Option<usize> {
+    whole(x + 1.0).map(|n| n - 1)
 }
 
 /// A number that counts something.

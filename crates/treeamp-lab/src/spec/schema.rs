@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use treeamp::catalog::{Module, Parameter, ParameterKind, Preset, Role, modules};
+
 use super::matrix::ENSEMBLES;
-use super::module::{Fallback, Module, Parameter, ParameterKind, Role};
-use super::modules::modules;
 use super::run_options::RUN_NUMBERS;
 
 /// The JSON schema of a model file.
@@ -92,13 +92,16 @@ pub fn schema() -> Value {
 
 fn factor(module: &Module) -> Value {
     let mut properties = serde_json::Map::new();
-    properties.insert(
-        "kind".into(),
-        json!({ "const": module.kind, "description": module.formula }),
-    );
+    let kind = if module.aliases.is_empty() {
+        json!({ "const": module.name, "description": module.formula })
+    } else {
+        let names = [&[module.name][..], module.aliases].concat();
+        json!({ "enum": names, "description": module.formula })
+    };
+    properties.insert("kind".into(), kind);
     properties.insert("name".into(), json!({ "type": "string" }));
     let mut required = vec!["kind"];
-    if module.role == Role::Channel {
+    if matches!(module.role, Role::Channel | Role::Likelihood) {
         properties.insert("input".into(), json!({ "type": "string" }));
         properties.insert("inputs".into(), json!({ "$ref": "#/$defs/names" }));
     }
@@ -106,12 +109,12 @@ fn factor(module: &Module) -> Value {
     properties.insert("outputs".into(), json!({ "$ref": "#/$defs/names" }));
     for p in module.parameters {
         properties.insert(p.name.into(), parameter(p));
-        if p.fallback == Fallback::Required {
+        if p.default.is_none() {
             required.push(p.name);
         }
     }
     json!({
-        "title": module.kind,
+        "title": module.name,
         "description": module.summary,
         "additionalProperties": false,
         "required": required,
@@ -123,17 +126,21 @@ fn parameter(p: &Parameter) -> Value {
     let number = json!({ "$ref": "#/$defs/number" });
     let list = json!({ "type": "array", "items": number });
     let mut value = match p.kind {
-        ParameterKind::Number | ParameterKind::Count => number,
-        ParameterKind::Numbers | ParameterKind::Shape => json!({ "oneOf": [number, list] }),
+        ParameterKind::Number | ParameterKind::Count | ParameterKind::Axis => number,
+        ParameterKind::Numbers | ParameterKind::Size | ParameterKind::Shape => {
+            json!({ "oneOf": [number, list] })
+        }
+        ParameterKind::Choice(words) => json!({ "enum": words }),
         ParameterKind::Matrix => json!({ "$ref": "#/$defs/matrix" }),
-        ParameterKind::Data => json!({ "type": "string" }),
+        ParameterKind::Data | ParameterKind::Mask => json!({ "type": "string" }),
     };
-    value["description"] = json!(p.doc);
-    match p.fallback {
-        Fallback::Required => {}
-        Fallback::Number(x) => value["default"] = json!(x),
-        Fallback::Count(n) => value["default"] = json!(n),
-        Fallback::Numbers(x) => value["default"] = json!(x),
+    value["description"] = json!(p.meaning());
+    match p.default {
+        None => {}
+        Some(Preset::Number(x)) => value["default"] = json!(x),
+        Some(Preset::Count(n)) => value["default"] = json!(n),
+        Some(Preset::Numbers(x)) => value["default"] = json!(x),
+        Some(Preset::Word(word)) => value["default"] = json!(word),
     }
     value
 }

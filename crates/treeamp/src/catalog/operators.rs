@@ -1,10 +1,11 @@
-//! Small instances of every linear operator, for the list `for_each_operator!` and the tests.
+//! Small instances of every linear operator, the list of them, and the tests' linear channels.
 
 use std::sync::Arc;
 
 use num_complex::Complex64;
 
 use crate::belief::SignalSpec;
+use crate::catalog::channels::{Convolution, Rotation};
 use crate::error::ModelError;
 use crate::math::complex_matrix::ComplexMatrix;
 use crate::math::matrix::Matrix;
@@ -254,4 +255,70 @@ pub fn matrix_free() -> Result<MatrixFree, ModelError> {
             pairs.for_each(|(o, x)| *o = running(x, &mut sum));
         },
     )
+}
+
+/// The channel of a reflection.
+///
+/// # Errors
+/// Never for sizes of at least one.
+pub fn rotation(n: usize) -> Result<Rotation, ModelError> {
+    Rotation::new(dense(n, n, true)?.matrix().clone())
+}
+
+/// The channel of a kernel that is not symmetric.
+///
+/// # Errors
+/// Never.
+pub fn convolution() -> Result<Convolution, ModelError> {
+    let (shape, entries) = (vec![2, 2], (0..4).map(entry).collect());
+    Ok(Convolution::new(Filter::Kernel { shape, entries }))
+}
+
+/// Calls `$callback!` with `name => instance` for every linear operator, real and complex.
+#[macro_export]
+macro_rules! for_each_operator {
+    ($callback:ident) => {
+        $callback! {
+            orthogonal => $crate::catalog::operators::dense(6, 6, true),
+            dense => $crate::catalog::operators::dense(5, 7, false),
+            complex_dense => $crate::catalog::operators::complex_dense(4, 6),
+            complex_dense_tall => $crate::catalog::operators::complex_dense(6, 4),
+            complex_on_real => $crate::catalog::operators::complex_on_real(),
+            unitary => $crate::catalog::operators::unitary(),
+            diagonal => $crate::catalog::operators::diagonal(),
+            complex_diagonal => $crate::catalog::operators::complex_diagonal(),
+            dft_of_real => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::real([6])),
+            dft_of_complex => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::complex([3, 4])),
+            dft_in_three_dimensions => $crate::operator::UnitaryDft::new(&$crate::belief::SignalSpec::complex([2, 3, 2])),
+            real_dft => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([7])),
+            real_dft_of_image => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([4, 6])),
+            real_dft_in_three_dimensions => $crate::operator::OrthogonalDft::new(&$crate::belief::SignalSpec::real([2, 3, 5])),
+            blur => $crate::catalog::operators::blur(&$crate::belief::SignalSpec::real([5, 6]), &[0.8, 0.4]),
+            blur_of_complex => $crate::catalog::operators::blur(&$crate::belief::SignalSpec::complex([7]), &[0.7]),
+            differential => $crate::operator::CircularConvolution::new(
+                &$crate::belief::SignalSpec::real([4, 5]), &$crate::operator::Filter::Differential { axis: 0 }),
+            laplacian => $crate::operator::CircularConvolution::new(
+                &$crate::belief::SignalSpec::real([2, 3, 4]), &$crate::operator::Filter::Laplacian),
+            convolution => $crate::catalog::operators::kernel(&$crate::belief::SignalSpec::real([4, 6])),
+            convolution_of_complex => $crate::catalog::operators::complex_kernel(),
+            multi_channel_convolution => $crate::catalog::operators::multi_channel(3, 2),
+            multi_channel_convolution_tall => $crate::catalog::operators::multi_channel(2, 3),
+            gradient => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::real([8]), $crate::operator::Boundary::Periodic),
+            gradient_of_image => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::real([4, 5]), $crate::operator::Boundary::Periodic),
+            gradient_of_complex => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::complex([3, 4]), $crate::operator::Boundary::Periodic),
+            gradient_neumann => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::real([4, 5]), $crate::operator::Boundary::Neumann),
+            gradient_zero => $crate::catalog::operators::gradient(&$crate::belief::SignalSpec::complex([3, 4]), $crate::operator::Boundary::Zero),
+            sub_sampling => $crate::catalog::operators::mask(&$crate::belief::SignalSpec::real([3, 4])),
+            sub_sampling_of_complex => $crate::catalog::operators::mask(&$crate::belief::SignalSpec::complex([7])),
+            sub_sampled_dft => $crate::catalog::operators::masked_dft(&$crate::belief::SignalSpec::complex([9])),
+            sub_sampled_dft_of_real => $crate::catalog::operators::masked_dft(&$crate::belief::SignalSpec::real([4, 6])),
+            sub_sampled_dft_of_odd => $crate::catalog::operators::masked_dft(&$crate::belief::SignalSpec::real([5, 7])),
+            sparse => $crate::catalog::operators::sparse(),
+            block_diagonal => $crate::catalog::operators::block_diagonal(),
+            block_diagonal_with_sparse => $crate::catalog::operators::block_diagonal_with_sparse(),
+            composition => $crate::catalog::operators::composition(),
+            stack => $crate::catalog::operators::stack(),
+            matrix_free => $crate::catalog::operators::matrix_free(),
+        }
+    };
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::likelihood::check_all;
+use super::output::one_output;
 use super::{ObservedLaw, chunked_sum};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, SymMatrix};
 use crate::error::{FactorError, ShapeError};
@@ -36,18 +37,7 @@ impl<C: ScalarChannel> Factor for C {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        let z = &inputs[0];
-        if z.element != C::In::ELEMENT {
-            return Err(ShapeError {
-                port: Z,
-                expected: format!("a {} signal", C::In::ELEMENT),
-                got: format!("a {} one of shape {z}", z.element),
-            });
-        }
-        Ok(vec![SignalSpec {
-            element: C::Out::ELEMENT,
-            ..z.clone()
-        }])
+        one_output::<C::In, C::Out>(&inputs[0])
     }
 
     fn observe(&self, y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {

@@ -12,6 +12,7 @@ mod components;
 mod disorder;
 mod likelihood;
 mod one_port;
+mod output;
 mod parts;
 mod penalised;
 mod penalty;
@@ -23,6 +24,7 @@ mod view;
 
 pub use channel::channel_observed;
 pub use likelihood::{ObservedLaw, SeparableLikelihood};
+pub use output::OutputChannel;
 pub use parts::{PartsLikelihood, PartsPrior};
 pub use penalised::Penalised;
 pub use penalty::{Penalty, PenaltyLaw};

@@ -241,7 +241,7 @@ fn mismatched_likelihoods() {
 fn mismatched_priors() {
     let (mut students, mut teachers) = (Vec::new(), Vec::new());
     macro_rules! each {
-        ($($name:ident => $law:expr,)*) => { $({
+        ($($name:ident $(($module:path))? => $law:expr;)*) => { $({
             for side in [&mut students, &mut teachers] {
                 let law = Counting::new($law.unwrap());
                 side.push((law.counter(), Box::new(law.iid(3)) as Box<dyn Factor>));

@@ -38,7 +38,7 @@ type Dyn = Box<dyn Factor>;
 fn priors() -> Vec<Dyn> {
     let mut list: Vec<Dyn> = Vec::new();
     macro_rules! push {
-        ($($name:ident => $law:expr,)*) => { $(list.push(Box::new($law.unwrap().iid(3)));)* };
+        ($($name:ident $(($module:path))? => $law:expr;)*) => { $(list.push(Box::new($law.unwrap().iid(3)));)* };
     }
     for_each_prior!(push);
     list
@@ -390,7 +390,7 @@ fn evaluations_of_priors_and_likelihoods() {
         }
     };
     macro_rules! each {
-        ($($name:ident => $law:expr,)*) => { $({
+        ($($name:ident $(($module:path))? => $law:expr;)*) => { $({
             let law = Counting::new($law.unwrap());
             let counter = law.counter();
             count(&law.iid(3), &counter, 0.0, 2000);
@@ -412,7 +412,7 @@ fn every_channel_has_a_theory() {
         law.unwrap()
     }
     macro_rules! each {
-        ($($name:ident => $law:expr, $y:expr;)*) => { $({
+        ($($name:ident $(($module:path))? => $law:expr, $y:expr;)*) => { $({
             let f = valid($law);
             assert!(rule(&f).pairs_with(&f), stringify!($name));
             assert!(Factor::scalar(&f).is_some());

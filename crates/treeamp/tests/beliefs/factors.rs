@@ -51,7 +51,7 @@ fn laws_conform_with_diagonal_beliefs() {
     let mut spec = SignalSpec::real([4]);
     spec.structure = Structure::Diagonal;
     macro_rules! priors {
-        ($($name:ident => $law:expr,)*) => {$(
+        ($($name:ident $(($module:path))? => $law:expr;)*) => {$(
             let law = $law.unwrap();
             let factor = law.clone().iid(4);
             check_structures(&factor, &[], &[Structure::Diagonal]);
@@ -71,7 +71,7 @@ fn laws_conform_with_diagonal_beliefs() {
     }
     treeamp::for_each_prior!(priors);
     macro_rules! likelihoods {
-        ($($name:ident => $law:expr, [$($y:expr),*];)*) => {$(
+        ($($name:ident $(($module:path))? => $law:expr, [$($y:expr),*];)*) => {$(
             let y = [$($y),*];
             let factor = $law.unwrap().observed(y.to_vec()).unwrap();
             // an output that pins its input has no derivatives
@@ -82,7 +82,7 @@ fn laws_conform_with_diagonal_beliefs() {
     }
     treeamp::for_each_likelihood!(likelihoods);
     macro_rules! channels {
-        ($($name:ident => $law:expr, [$($y:expr),*];)*) => {$(
+        ($($name:ident $(($module:path))? => $law:expr, [$($y:expr),*];)*) => {$(
             let made: Result<_, ModelError> = $law;
             let channel = made.unwrap();
             for ends in [[Structure::Diagonal; 2], [Structure::Diagonal, Structure::Isotropic]] {

@@ -3,7 +3,7 @@
 use treeamp::testing::laws::{Outcome, check_channel, check_likelihood, check_prior};
 
 macro_rules! test_priors {
-    ($($name:ident => $law:expr,)*) => {
+    ($($name:ident $(($module:path))? => $law:expr;)*) => {
         mod prior {
             $(#[test]
             fn $name() -> super::Outcome {
@@ -14,7 +14,7 @@ macro_rules! test_priors {
 }
 
 macro_rules! test_likelihoods {
-    ($($name:ident => $law:expr, $ys:expr;)*) => {
+    ($($name:ident $(($module:path))? => $law:expr, $ys:expr;)*) => {
         mod likelihood {
             $(#[test]
             fn $name() -> super::Outcome {
@@ -25,7 +25,7 @@ macro_rules! test_likelihoods {
 }
 
 macro_rules! test_channels {
-    ($($name:ident => $law:expr, $ys:expr;)*) => {
+    ($($name:ident $(($module:path))? => $law:expr, $ys:expr;)*) => {
         mod channel {
             $(#[test]
             fn $name() -> super::Outcome {

@@ -10,7 +10,7 @@ use treeamp::testing::complex_laws::{
 use treeamp::testing::laws::Outcome;
 
 macro_rules! test_priors {
-    ($($name:ident => $law:expr,)*) => {
+    ($($name:ident $(($module:path))? => $law:expr;)*) => {
         mod prior {
             $(#[test]
             fn $name() -> super::Outcome {
@@ -23,7 +23,7 @@ macro_rules! test_priors {
 }
 
 macro_rules! test_likelihoods {
-    ($($name:ident => $law:expr, $ys:expr;)*) => {
+    ($($name:ident $(($module:path))? => $law:expr, $ys:expr;)*) => {
         mod likelihood {
             $(#[test]
             fn $name() -> super::Outcome {
@@ -37,7 +37,7 @@ macro_rules! test_likelihoods {
 }
 
 macro_rules! test_channels {
-    ($($name:ident => $law:expr, $ys:expr;)*) => {
+    ($($name:ident $(($module:path))? => $law:expr, $ys:expr;)*) => {
         mod channel {
             $(#[test]
             fn $name() -> super::Outcome {

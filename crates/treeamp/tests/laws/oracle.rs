@@ -5,107 +5,84 @@ use std::collections::BTreeMap;
 
 use crate::common::oracle;
 use serde_json::Value;
-use treeamp::catalog::channels::{Activation, PiecewiseLinear};
-use treeamp::catalog::likelihoods::GaussianLikelihood;
-use treeamp::catalog::priors::{
-    Binary, Exponential, GaussBernoulli, GaussianMixture, GaussianPrior, Interval, Positive,
-};
-use treeamp::scalar::{ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt};
+use treeamp::catalog::{Argument, Arguments, ParameterKind, module};
+use treeamp::factor::Factor;
+use treeamp::scalar::Tilt;
 
 /// Largest error relative to max(|A|, 1), max(|r|, sqrt v) and v.
 const TOLERANCE: f64 = 1e-9;
 
-type Params<'a> = &'a dyn Fn(&[&str], f64) -> f64;
+/// Names of tramp, in records, and those of the catalogue.
+const RENAMED: [(&str, &str); 10] = [
+    ("sgn", "sign"),
+    ("gaussian_likelihood", "gaussian_noise"),
+    ("var", "variance"),
+    ("p_pos", "p_plus"),
+    ("probs", "weights"),
+    ("vars", "variances"),
+    ("xmin", "lower"),
+    ("xmax", "upper"),
+    ("l", "knee"),
+    ("L", "knee"),
+];
 
-fn prior(
-    cls: &str,
-    p: Params<'_>,
-    lists: &dyn Fn(&str) -> Vec<f64>,
-    a: f64,
-    b: f64,
-) -> Option<[f64; 3]> {
-    let t = match cls {
-        "GaussianPrior" => GaussianPrior::new(p(&["mean"], 0.0), p(&["var"], 1.0))
-            .unwrap()
-            .tilted(a, b),
-        "GaussBernoulliPrior" => {
-            GaussBernoulli::new(p(&["rho"], 0.5), p(&["mean"], 0.0), p(&["var"], 1.0))
-                .unwrap()
-                .tilted(a, b)
-        }
-        "BinaryPrior" => Binary::new(p(&["p_pos"], 0.5)).unwrap().tilted(a, b),
-        "ExponentialPrior" => Exponential::new(p(&["mean"], 1.0)).unwrap().tilted(a, b),
-        "PositivePrior" => Positive::new(p(&["mean"], 0.0), p(&["var"], 1.0))
-            .unwrap()
-            .tilted(a, b),
-        "GaussianMixturePrior" => {
-            GaussianMixture::new(&lists("probs"), &lists("means"), &lists("vars"))
-                .unwrap()
-                .tilted(a, b)
-        }
-        "IntervalPrior" => {
-            let (low, high) = (p(&["xmin"], f64::NEG_INFINITY), p(&["xmax"], f64::INFINITY));
-            Interval::new(low, high, p(&["mean"], 0.0), p(&["var"], 1.0))
-                .unwrap()
-                .tilted(a, b)
-        }
-        _ => return None,
-    };
-    Some([t.log_z, t.mean, t.variance])
+fn renamed(name: &str) -> &str {
+    let found = RENAMED.iter().find(|(old, _)| *old == name);
+    found.map_or(name, |(_, new)| new)
 }
 
-fn piecewise(cls: &str, p: Params<'_>) -> Option<PiecewiseLinear> {
-    Some(
-        match cls
-            .trim_end_matches("Likelihood")
-            .trim_end_matches("Channel")
-        {
-            "Sgn" => PiecewiseLinear::sign(),
-            "Abs" => PiecewiseLinear::abs(),
-            "AsymmetricAbs" => PiecewiseLinear::asymmetric_abs(p(&["shift"], 0.0)).unwrap(),
-            "Relu" => PiecewiseLinear::relu(),
-            "LeakyRelu" => PiecewiseLinear::leaky_relu(p(&["slope"], 0.1)).unwrap(),
-            "HardTanh" => PiecewiseLinear::hard_tanh(),
-            "HardSigmoid" => PiecewiseLinear::hard_sigmoid(p(&["l", "L"], 2.5)).unwrap(),
-            "SymmetricDoor" => PiecewiseLinear::symmetric_door(p(&["width"], 1.0)).unwrap(),
+/// The name in the catalogue of a class: `GaussBernoulliPrior` is `gauss_bernoulli`, and what is no class is a name.
+fn catalogue_name(cls: &str) -> String {
+    let mut name = String::new();
+    for c in cls.chars() {
+        if c.is_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.extend(c.to_lowercase());
+    }
+    let stem = ["_prior", "_likelihood", "_channel"]
+        .iter()
+        .fold(renamed(&name), |name, end| name.trim_end_matches(end));
+    renamed(stem).to_owned()
+}
+
+/// The module of a record with its parameters, or `None` if it is not here.
+fn made(record: &Value) -> Option<std::sync::Arc<dyn Factor>> {
+    let cls = record["cls"].as_str().unwrap().split('(').next().unwrap();
+    let module = module(&catalogue_name(cls))?;
+    let mut arguments = Arguments::new();
+    if module.parameter("size").is_some() {
+        arguments = arguments.sized([1]);
+    }
+    // an interval whose ends are not told has none
+    if module.name == "interval" {
+        let ends = [
+            ("xmin", "lower", f64::NEG_INFINITY),
+            ("xmax", "upper", f64::INFINITY),
+        ];
+        for (key, name, end) in ends {
+            if record["params"].get(key).is_none() {
+                arguments = arguments.with(name, end);
+            }
+        }
+    }
+    for (name, value) in record["params"].as_object().into_iter().flatten() {
+        let parameter = module.parameter(renamed(name))?;
+        let value = match (parameter.kind, value) {
+            (ParameterKind::Number, x) => Argument::Number(x.as_f64()?),
+            (ParameterKind::Numbers, list) => {
+                let list = list.as_array()?.iter();
+                Argument::Numbers(list.map(|x| x.as_f64().unwrap()).collect())
+            }
             _ => return None,
-        },
-    )
-}
-
-fn activation(cls: &str) -> Option<Activation> {
+        };
+        arguments = arguments.with(parameter.name, value);
+    }
     Some(
-        match cls
-            .trim_end_matches("Likelihood")
-            .trim_end_matches("Channel")
-        {
-            "Tanh" => Activation::tanh(),
-            "Sigmoid" => Activation::sigmoid(),
-            "Softplus" => Activation::softplus(),
-            _ => return None,
-        },
+        module
+            .make(&arguments)
+            .unwrap_or_else(|e| panic!("{record}: {e}")),
     )
-}
-
-fn likelihood(cls: &str, p: Params<'_>, y: f64, a: f64, b: f64) -> Option<[f64; 3]> {
-    let t = if cls == "GaussianLikelihood" {
-        GaussianLikelihood::new(p(&["var"], 1.0))
-            .unwrap()
-            .tilted(y, a, b)
-    } else if let Some(law) = piecewise(cls, p) {
-        law.likelihood()?.tilted(y, a, b)
-    } else {
-        activation(cls)?.likelihood()?.tilted(y, a, b)
-    };
-    Some([t.log_z, t.mean, t.variance])
-}
-
-fn channel(cls: &str, p: Params<'_>, z: Tilt, x: Tilt) -> Option<[f64; 5]> {
-    let t = match piecewise(cls, p) {
-        Some(law) => law.tilted(z, x),
-        None => activation(cls)?.tilted(z, x),
-    };
-    Some([t.log_z, t.mean_z, t.variance_z, t.mean_x, t.variance_x])
 }
 
 /// Error of a variance, or zero where the truth is too small to represent.
@@ -130,47 +107,33 @@ fn mean_error(got: f64, truth: f64, variance: f64) -> f64 {
 fn check(record: &Value) -> Option<f64> {
     let cls = record["cls"].as_str().unwrap().split('(').next().unwrap();
     let params = &record["params"];
-    let p = |names: &[&str], default: f64| {
-        names
-            .iter()
-            .find_map(|n| params[*n].as_f64())
-            .unwrap_or(default)
-    };
-    let lists = |name: &str| -> Vec<f64> {
-        params[name]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|v| v.as_f64().unwrap())
-            .collect()
-    };
+    let factor = made(record)?;
     let at = |name: &str| record["point"][name].as_f64().unwrap();
+    let tilt = |a: &str, b: &str| Tilt { a: at(a), b: at(b) };
     let truth = |name: &str| record["truth"][name].as_f64().unwrap();
     let log_error = |got: f64| (got - truth("A")).abs() / truth("A").abs().max(1.0);
     let pair = |r: &str, v: &str, mean: f64, variance: f64| {
         mean_error(mean, truth(r), truth(v)).max(variance_error(variance, truth(v)))
     };
     let got = match record["group"].as_str().unwrap() {
-        "prior" => prior(cls, &p, &lists, at("a"), at("b"))?.to_vec(),
+        "prior" => {
+            let t = factor.scalar()?.prior(tilt("a", "b"))?;
+            vec![t.log_z, t.mean, t.variance]
+        }
         "likelihood"
             if record["point"].get("y").is_some_and(Value::is_number)
                 && record["point"].get("a").is_some()
                 && record["point"].get("b").is_some() =>
         {
-            likelihood(cls, &p, at("y"), at("a"), at("b"))?.to_vec()
+            let law = factor.observe_unspecified().unwrap()?;
+            let t = law.scalar()?.likelihood(at("y"), tilt("a", "b"))?;
+            vec![t.log_z, t.mean, t.variance]
         }
         "channel" => {
-            let (z, x) = (
-                Tilt {
-                    a: at("az"),
-                    b: at("bz"),
-                },
-                Tilt {
-                    a: at("ax"),
-                    b: at("bx"),
-                },
-            );
-            channel(cls, &p, z, x)?.to_vec()
+            let t = factor
+                .scalar()?
+                .channel(tilt("az", "bz"), tilt("ax", "bx"))?;
+            vec![t.log_z, t.mean_z, t.variance_z, t.mean_x, t.variance_x]
         }
         _ => return None,
     };

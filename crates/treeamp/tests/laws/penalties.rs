@@ -87,7 +87,7 @@ fn check_factor<P: Penalty>(law: &P, shape: &[usize], a: f64, b: &[f64]) {
 }
 
 macro_rules! conformance {
-    ($($name:ident => $law:expr, $shape:expr;)*) => {
+    ($($name:ident $(($module:path))? => $law:expr, $shape:expr;)*) => {
         $(
             #[test]
             fn $name() {

@@ -45,6 +45,13 @@ fn outgoing(factor: &dyn Factor, messages: &[Gaussian], port: usize) -> Gaussian
         .unwrap()
 }
 
+/// $A$ is quadratic: central differences are exact up to rounding.
+fn has_derivatives(factor: &dyn Factor, specs: &[SignalSpec]) {
+    for (seed, scale) in [(1, 1.0), (5, 40.0), (9, 0.03)] {
+        check_factor(factor, specs, &incoming(specs, scale, seed), 1e-6).unwrap();
+    }
+}
+
 /// A pin is the limit of high precision, from every port to every port.
 fn has_limits(name: &str, factor: &dyn Factor, specs: &[SignalSpec]) {
     for pinned in 0..specs.len() {
@@ -74,15 +81,12 @@ fn has_limits(name: &str, factor: &dyn Factor, specs: &[SignalSpec]) {
 }
 
 macro_rules! conformance {
-    ($($name:ident => $instance:expr, [$($input:expr),*];)*) => {
+    ($($name:ident $(($module:path))? => $instance:expr, [$($input:expr),*];)*) => {
         $(#[test]
         fn $name() {
             let made: Result<_, ModelError> = $instance;
             let (factor, specs) = bound(made.unwrap(), &[$($input),*]);
-            for (seed, scale) in [(1, 1.0), (5, 40.0), (9, 0.03)] {
-                // A is quadratic: central differences are exact up to rounding
-                check_factor(&*factor, &specs, &incoming(&specs, scale, seed), 1e-6).unwrap();
-            }
+            has_derivatives(&*factor, &specs);
             has_limits(stringify!($name), &*factor, &specs);
             let ensemble = factor.ensemble().unwrap();
             assert!(ensemble.pairs_with(&*factor));
@@ -94,6 +98,24 @@ macro_rules! conformance {
 }
 
 treeamp::for_each_shape!(conformance);
+
+/// Linear channels, noise and sums: derivatives, as the tree holds them.
+mod linear {
+    use super::*;
+
+    macro_rules! conformance {
+        ($($name:ident $(($module:path))? => $instance:expr, [$($input:expr),*];)*) => {
+            $(#[test]
+            fn $name() {
+                let made: Result<_, ModelError> = $instance;
+                let (factor, specs) = bound(made.unwrap(), &[$($input),*]);
+                has_derivatives(&*factor, &specs);
+            })*
+        };
+    }
+
+    treeamp::for_each_linear!(conformance);
+}
 
 /// $z = (x_1; x_2)$ seen through noise: with equal priors the beliefs are exact, and so is the evidence.
 #[test]

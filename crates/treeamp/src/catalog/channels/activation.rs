@@ -19,6 +19,7 @@ use rand::Rng;
 use super::activation_integral::{ActivationIntegral, Function};
 use super::activation_table::ActivationTable;
 use crate::catalog::likelihoods::ActivationLikelihood;
+use crate::catalog::module::Module;
 use crate::error::{ModelError, parameter};
 use crate::math::special::{sigmoid, softplus};
 use crate::scalar::{ScalarChannel, ScalarView, Tilt, TiltedPair};
@@ -135,6 +136,39 @@ impl Activation {
     pub fn value(&self, z: f64) -> f64 {
         (self.map)(z)
     }
+
+    /// The entry of the hyperbolic tangent in the catalogue.
+    pub const TANH: Module = Module {
+        name: "tanh",
+        summary: "hyperbolic tangent",
+        formula: "x = tanh z",
+        tex: r"x = \tanh z",
+        notes: r"By quadrature.",
+        constructor: |a| a.channel(Self::tanh()),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the logistic function in the catalogue.
+    pub const SIGMOID: Module = Module {
+        name: "sigmoid",
+        summary: "logistic function",
+        formula: "x = 1 / (1 + e^(-z))",
+        tex: r"x = 1/(1 + e^{-z})",
+        notes: r"By quadrature.",
+        constructor: |a| a.channel(Self::sigmoid()),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the smooth rectifier in the catalogue.
+    pub const SOFTPLUS: Module = Module {
+        name: "softplus",
+        summary: "smooth rectifier",
+        formula: "x = ln(1 + e^z)",
+        tex: r"x = \ln(1 + e^z)",
+        notes: r"By quadrature.",
+        constructor: |a| a.channel(Self::softplus()),
+        ..Module::CHANNEL
+    };
 }
 
 /// The same function: one of the library's own by name, another by its code.

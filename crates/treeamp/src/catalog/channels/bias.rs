@@ -8,6 +8,7 @@ use rand::Rng;
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::Theory;
 use crate::belief::{Gaussian, Message as _, Overlaps, SignalSpec, mean_square, product_excess};
+use crate::catalog::module::{Domain, Module, numbers};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Averaged, EnsembleRule, Factor, Incoming, downcast};
 
@@ -42,6 +43,29 @@ impl Bias {
         let kernel = Shift { bias: bias.into() };
         Ok(Self { kernel })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "a known shift",
+        formula: "x = z + bias",
+        tex: r"x = z + c",
+        parameters: &[numbers(
+            "bias",
+            &[0.0],
+            Domain::Real,
+            "one per component, or one for all",
+        )
+        .called("c")],
+        constructor: |a| {
+            let bias = a.numbers("bias")?;
+            a.channel(match (bias, a.components()) {
+                ([shift], Some(n)) => Self::new(vec![*shift; n])?,
+                _ => Self::new(bias)?,
+            })
+        },
+        ..Module::CHANNEL
+    };
 }
 
 impl Kernel for Shift {

@@ -9,6 +9,7 @@ use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::Theory;
 use super::pieces::{Pieces, together};
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
+use crate::catalog::module::{Module, Parameter, ParameterKind, axis, count};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Averaged, EnsembleRule, Factor, GaussianFactor, Incoming, downcast};
 
@@ -54,6 +55,20 @@ impl Concatenate {
         }
         Ok(Self::of(Inputs(inputs), axis))
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "several inputs end to end",
+        formula: "x = (z_1, z_2, ...)",
+        tex: r"x = (z_1; \dots; z_n)",
+        parameters: &[
+            count("inputs_count", "number of inputs").called("n"),
+            axis("the axis along which they are put end to end"),
+        ],
+        constructor: |a| a.channel(Self::along(a.count("axis")?, a.count("inputs_count")?)?),
+        ..Module::OPERATOR
+    };
 }
 
 impl Split {
@@ -81,6 +96,24 @@ impl Split {
         }
         Ok(Self::of(Sizes(sizes), axis))
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "several pieces of the input",
+        formula: "(x_1, x_2, ...) = z",
+        tex: r"(x_1; \dots; x_n) = z",
+        parameters: &[
+            Parameter::required(
+                "sizes",
+                ParameterKind::Shape,
+                "a list: the size of every piece",
+            ),
+            axis("the axis along which it is cut"),
+        ],
+        constructor: |a| a.channel(Self::along(a.count("axis")?, a.shape("sizes")?.to_vec())?),
+        ..Module::OPERATOR
+    };
 }
 
 impl<W> GaussianChannel<Partition<W>> {

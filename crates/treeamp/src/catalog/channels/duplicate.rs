@@ -5,6 +5,7 @@ use rand::Rng;
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
 use crate::belief::{Gaussian, Message as _, SignalSpec, product_excess, product_log_partition};
+use crate::catalog::module::{Module, Signals, count};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, GaussianFactor, Incoming};
 
@@ -29,6 +30,18 @@ impl Duplicate {
         let kernel = Copies { copies };
         Ok(Self { kernel })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "several copies of the input",
+        formula: "x_k = z for every k",
+        tex: r"x_1 = \dots = x_n = z",
+        parameters: &[count("copies", "number of outputs").called("n")],
+        signals: Signals::Any,
+        constructor: |a| a.channel(Self::new(a.count("copies")?)?),
+        ..Module::CHANNEL
+    };
 }
 
 impl Kernel for Copies {

@@ -13,6 +13,7 @@ use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
 use crate::belief::{Gaussian, Message as _, SignalSpec, noise_excess, noise_log_partition};
 use crate::catalog::likelihoods::GaussianLikelihood;
+use crate::catalog::module::{Domain, Module, Signals, number};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor, GaussianFactor, Incoming, quadratic_energy};
 use crate::separable::ObservedLaw;
@@ -55,6 +56,26 @@ impl GaussianNoise {
     pub fn second_moment(&self, tau_z: f64) -> f64 {
         tau_z + self.kernel.noise_variance
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "additive Gaussian noise",
+        formula: "p(x|z) = N(x; z, variance)",
+        tex: r"p(x|z) = N(x; z, \Delta)",
+        notes: r"Observed, $r = \frac{y + \Delta b}{1 + \Delta a}$, $v = \frac\Delta{1 + \Delta a}$: the message is constant, $(1/\Delta, y/\Delta)$. A variance of zero is a noiseless observation.",
+        parameters: &[number(
+            "variance",
+            1.0,
+            Domain::NotNegative,
+            "variance of the noise",
+        )
+        .called(r"\Delta")
+        .learned()],
+        signals: Signals::Any,
+        constructor: |a| a.channel(Self::new(a.number("variance")?)?),
+        ..Module::CHANNEL
+    };
 }
 
 impl Kernel for Noise {

@@ -15,6 +15,7 @@ use num_complex::Complex;
 use rand::Rng;
 
 use crate::catalog::likelihoods::ModulusLikelihood;
+use crate::catalog::module::{Module, Signals};
 use crate::math::bessel::circle;
 use crate::math::quadrature::rule16;
 use crate::scalar::{Elem, ScalarChannel, Symmetry, Tilt, TiltedPair};
@@ -166,6 +167,18 @@ impl Modulus {
         };
         Some((pair, m.log_mass))
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: "modulus",
+        summary: "modulus of a complex signal",
+        formula: "x = |z|",
+        tex: r"x = |z|",
+        notes: r"Observed, $z = x e^{i\theta}$ with a von Mises law of the phase: $r = x\,\frac{I_1(|b| x)}{I_0(|b| x)}\,\frac b{|b|}$, $v = \frac12(x^2 - |r|^2)$ per real component.",
+        signals: Signals::ComplexToReal,
+        constructor: |a| a.channel(Self),
+        ..Module::CHANNEL
+    };
 }
 
 impl ScalarChannel for Modulus {

@@ -14,6 +14,7 @@ use rand::Rng;
 
 use super::regions::{Region, Regions};
 use crate::catalog::likelihoods::PiecewiseLikelihood;
+use crate::catalog::module::{Domain, Module, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump};
 use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
@@ -156,6 +157,96 @@ impl PiecewiseLinear {
     pub fn value(&self, z: f64) -> f64 {
         self.regions.value(z)
     }
+
+    /// The entry of the sign in the catalogue.
+    pub const SIGN: Module = Module {
+        name: "sign",
+        summary: "sign",
+        formula: "x = sign z",
+        tex: r"x = \operatorname{sign}(z)",
+        notes: r"Observed, $x = \pm1$ and $z$ is a normal truncated to the side of $x$.",
+        constructor: |a| a.channel(Self::sign()),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the absolute value in the catalogue.
+    pub const ABS: Module = Module {
+        name: "abs",
+        summary: "absolute value",
+        formula: "x = |z|",
+        tex: r"x = |z|",
+        notes: r"Observed, $z = \pm x$: $r = x\tanh(b x)$, $v = x^2 - r^2$.",
+        constructor: |a| a.channel(Self::abs()),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the absolute value with a jump in the catalogue.
+    pub const ASYMMETRIC_ABS: Module = Module {
+        name: "asymmetric_abs",
+        summary: "absolute value with a jump",
+        formula: "x = -z below shift, z from there on",
+        tex: r"x = -z\ \text{below}\ s,\ x = z\ \text{from there on}",
+        parameters: &[number("shift", 1e-4, Domain::Real, "where the sign changes").called("s")],
+        constructor: |a| a.channel(Self::asymmetric_abs(a.number("shift")?)?),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the rectifier in the catalogue.
+    pub const RELU: Module = Module {
+        name: "relu",
+        summary: "rectifier",
+        formula: "x = max(0, z)",
+        tex: r"x = \max(0, z)",
+        notes: r"Observed, $z = x$ where $x > 0$, else a normal truncated to $z \le 0$.",
+        constructor: |a| a.channel(Self::relu()),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the leaky rectifier in the catalogue.
+    pub const LEAKY_RELU: Module = Module {
+        name: "leaky_relu",
+        summary: "leaky rectifier",
+        formula: "x = z for z > 0, slope z else",
+        tex: r"x = z\ \text{for}\ z \ge 0,\ x = \gamma z\ \text{else}",
+        parameters: &[
+            number("slope", 0.1, Domain::Real, "slope of the negative side").called(r"\gamma"),
+        ],
+        constructor: |a| a.channel(Self::leaky_relu(a.number("slope")?)?),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the clipped identity in the catalogue.
+    pub const HARD_TANH: Module = Module {
+        name: "hard_tanh",
+        summary: "clipped identity",
+        formula: "x = min(1, max(-1, z))",
+        tex: r"x = \max(-1, \min(1, z))",
+        constructor: |a| a.channel(Self::hard_tanh()),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the clipped line in the catalogue.
+    pub const HARD_SIGMOID: Module = Module {
+        name: "hard_sigmoid",
+        summary: "clipped line from 0 to 1",
+        formula: "x = min(1, max(0, 1/2 + z / (2 knee)))",
+        tex: r"x = \max(0, \min(1, \frac12 + \frac z{2L}))",
+        parameters: &[number("knee", 2.5, Domain::Positive, "where it is clipped").called("L")],
+        constructor: |a| a.channel(Self::hard_sigmoid(a.number("knee")?)?),
+        ..Module::CHANNEL
+    };
+
+    /// The entry of the symmetric door in the catalogue.
+    pub const SYMMETRIC_DOOR: Module = Module {
+        name: "symmetric_door",
+        aliases: &["door"],
+        summary: "symmetric door",
+        formula: "x = sign(|z| - width)",
+        tex: r"x = \operatorname{sign}(|z| - K)",
+        parameters: &[number("width", 1.0, Domain::Positive, "half-width of the door").called("K")],
+        constructor: |a| a.channel(Self::symmetric_door(a.number("width")?)?),
+        ..Module::CHANNEL
+    };
 }
 
 impl PiecewiseLinear {

@@ -6,6 +6,7 @@ use super::duplicate::Copies;
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
 use crate::belief::{Element, Gaussian, SignalSpec};
+use crate::catalog::module::{Module, Parameter, ParameterKind};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{Arity, GaussianFactor, Incoming};
 
@@ -52,6 +53,21 @@ impl Reshape {
     pub fn complex() -> Self {
         Self::towards(Target::Complex)
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "another shape",
+        formula: "x = z, entries in the same order",
+        tex: r"x = z",
+        parameters: &[Parameter::required(
+            "shape",
+            ParameterKind::Shape,
+            "as many entries as before",
+        )],
+        constructor: |a| a.channel(Self::to(a.shape("shape")?)),
+        ..Module::OPERATOR
+    };
 }
 
 impl Kernel for Shape {

@@ -8,6 +8,8 @@ use rand::Rng;
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
 use crate::belief::{Gaussian, SignalSpec, Structure, product_excess, product_log_partition};
+use crate::catalog::arguments::MatrixArgument;
+use crate::catalog::module::{Domain, Module, Parameter, ParameterKind};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, GaussianFactor, Incoming};
 use crate::math::matrix::Matrix;
@@ -67,6 +69,29 @@ impl Rotation {
     pub fn second_moment(&self, tau_z: f64) -> f64 {
         tau_z
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "an orthogonal matrix",
+        formula: "x = R z, RᵀR = 1",
+        tex: r"x = R z,\ R^T R = 1",
+        parameters: &[Parameter::required(
+            "matrix",
+            ParameterKind::Matrix,
+            "R: a data file, or the ensemble `orthogonal` with alpha = 1",
+        )
+        .within(Domain::Orthogonal)
+        .called("R")],
+        constructor: |a| match a.matrix("matrix")? {
+            MatrixArgument::Real(w) => a.channel(Self::new(w.clone())?),
+            MatrixArgument::Complex(_) => {
+                Err(parameter(Self::NAME, "matrix", "real", "a complex one"))
+            }
+            MatrixArgument::Limit(ensemble) => a.channel(ensemble.clone()),
+        },
+        ..Module::CHANNEL
+    };
 }
 
 impl Kernel for Turn {

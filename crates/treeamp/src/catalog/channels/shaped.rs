@@ -3,14 +3,18 @@
 
 use std::sync::Arc;
 
+use num_complex::Complex;
+
 use super::Linear;
 use crate::belief::SignalSpec;
+use crate::catalog::module::{Domain, Module, Parameter, ParameterKind, Preset, Signals, numbers};
 use crate::error::{ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Factor};
 use crate::operator::{
     Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, OrthogonalDft,
     SubSampledDft, SubSampling, UnitaryDft, check_shape,
 };
+use crate::scalar::Elem as _;
 
 /// Implements [`Factor`] for a channel with `operator(&SignalSpec)`.
 macro_rules! shaped_channel {
@@ -93,6 +97,33 @@ impl Gradient {
     fn operator(self, input: &SignalSpec) -> Result<FiniteDifference, ModelError> {
         FiniteDifference::new(input, self.boundary)
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "finite differences along every axis, d x shape",
+        formula: "x_(a,n) = z_(n+e_a) - z_n",
+        tex: r"x_{k,n} = z_{n + e_k} - z_n",
+        parameters: &[Parameter::required(
+            "boundary",
+            ParameterKind::Choice(&["periodic", "neumann", "zero"]),
+            "what follows the last entry: the first, the last again, or zero",
+        )
+        .or(Preset::Word("periodic"))],
+        constructor: |a| {
+            let boundary = match a.word("boundary")? {
+                "periodic" => Boundary::Periodic,
+                "neumann" => Boundary::Neumann,
+                "zero" => Boundary::Zero,
+                other => {
+                    let expected = "periodic, neumann or zero";
+                    return Err(parameter(Self::NAME, "boundary", expected, other));
+                }
+            };
+            a.channel(Self::with_boundary(boundary))
+        },
+        ..Module::OPERATOR
+    };
 }
 
 shaped_channel!(Gradient, FiniteDifference);
@@ -109,6 +140,17 @@ impl Dft {
     fn operator(self, input: &SignalSpec) -> Result<UnitaryDft, ModelError> {
         UnitaryDft::new(input)
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "unitary Fourier transform of an array, complex output",
+        formula: "x_k = Σ_n z_n e^(-2πi k·n) / √N",
+        tex: r"x_k = \frac1{\sqrt N}\sum_n z_n e^{-2\pi i\,k\cdot n}",
+        signals: Signals::ToComplex,
+        constructor: |a| a.channel(Self),
+        ..Module::OPERATOR
+    };
 }
 
 shaped_channel!(Dft, UnitaryDft);
@@ -123,6 +165,17 @@ impl RealDft {
     fn operator(self, input: &SignalSpec) -> Result<OrthogonalDft, ModelError> {
         OrthogonalDft::new(input)
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "orthogonal Fourier transform of a real array, real output",
+        formula: "x = √2 Re and √2 Im of every pair of frequencies",
+        tex: r"x = \sqrt2\,\mathrm{Re}\,c_k,\ \sqrt2\,\mathrm{Im}\,c_k",
+        signals: Signals::Real,
+        constructor: |a| a.channel(Self),
+        ..Module::OPERATOR
+    };
 }
 
 shaped_channel!(RealDft, OrthogonalDft);
@@ -167,6 +220,64 @@ impl Convolution {
     fn operator(&self, input: &SignalSpec) -> Result<CircularConvolution, ModelError> {
         CircularConvolution::new(input, &self.filter)
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: "convolution",
+        summary: "circular convolution with a kernel",
+        formula: "x_n = Σ_m kernel_m z_(n-m)",
+        tex: r"x_n = \sum_m h_m z_{n-m}",
+        parameters: &[Parameter::required(
+            "kernel",
+            ParameterKind::Data,
+            "its origin at index 0 of every axis",
+        )
+        .called("h")],
+        constructor: |a| {
+            let kernel = a.array("kernel")?;
+            let shape = kernel.shape.clone();
+            a.channel(Self::new(if kernel.complex {
+                let entries = Complex::view(&kernel.values).to_vec();
+                Filter::ComplexKernel { shape, entries }
+            } else {
+                let entries = kernel.values.clone();
+                Filter::Kernel { shape, entries }
+            }))
+        },
+        ..Module::OPERATOR
+    };
+
+    /// The entry of the Gaussian blur in the catalogue.
+    pub const GAUSSIAN_BLUR: Module = Module {
+        name: "gaussian_blur",
+        summary: "circular Gaussian blur of an array",
+        formula: "x = h * z, h(f) = e^(-2π² sigma² f²)",
+        tex: r"\hat x_f = e^{-2\pi^2\sigma^2 f^2}\,\hat z_f",
+        parameters: &[numbers(
+            "sigma",
+            &[1.0],
+            Domain::NotNegative,
+            "width in samples, one for all axes or one for each",
+        )
+        .called(r"\sigma")],
+        constructor: |a| {
+            a.channel(match a.numbers("sigma")? {
+                [sigma] => Self::gaussian_blur(*sigma)?,
+                widths => Self::new(Filter::GaussianBlur(widths.to_vec())),
+            })
+        },
+        ..Module::OPERATOR
+    };
+
+    /// The entry of the Laplacian in the catalogue.
+    pub const LAPLACIAN: Module = Module {
+        name: "laplacian",
+        summary: "periodic Laplacian of an array",
+        formula: "x_n = Σ_a (z_(n+e_a) - 2 z_n + z_(n-e_a))",
+        tex: r"x_n = \sum_k (z_{n+e_k} - 2 z_n + z_{n-e_k})",
+        constructor: |a| a.channel(Self::laplacian()),
+        ..Module::OPERATOR
+    };
 }
 
 shaped_channel!(Convolution, CircularConvolution);
@@ -197,6 +308,25 @@ impl Mask {
         check_shape(Self::NAME, input, self.shape.as_deref())?;
         SubSampling::new(input, &self.observed)
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: "mask",
+        summary: "the entries where a mask is not zero",
+        formula: "x = z where observed",
+        tex: r"x_i = z_{n_i}",
+        parameters: &[Parameter::required(
+            "observed",
+            ParameterKind::Mask,
+            "zeros and ones, one per entry",
+        )],
+        constructor: |a| {
+            let (observed, shape) = a.mask("observed")?;
+            let (observed, shape) = (observed.to_vec(), shape.map(<[usize]>::to_vec));
+            a.channel(Self { observed, shape })
+        },
+        ..Module::OPERATOR
+    };
 }
 
 shaped_channel!(Mask, SubSampling);
@@ -227,6 +357,26 @@ impl MaskedDft {
         check_shape(Self::NAME, input, self.shape.as_deref())?;
         SubSampledDft::new(input, &self.observed)
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: "masked_dft",
+        summary: "the Fourier transform where a mask is not zero",
+        formula: "x = (unitary DFT of z) where observed",
+        tex: r"x_i = c_{k_i}",
+        parameters: &[Parameter::required(
+            "observed",
+            ParameterKind::Mask,
+            "zeros and ones, one per frequency",
+        )],
+        signals: Signals::ToComplex,
+        constructor: |a| {
+            let (observed, shape) = a.mask("observed")?;
+            let (observed, shape) = (observed.to_vec(), shape.map(<[usize]>::to_vec));
+            a.channel(Self { observed, shape })
+        },
+        ..Module::OPERATOR
+    };
 }
 
 shaped_channel!(MaskedDft, SubSampledDft);

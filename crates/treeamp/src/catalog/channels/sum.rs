@@ -12,6 +12,7 @@ use super::dense_sum;
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
 use crate::belief::{Gaussian, SignalSpec, Structure, log_normal_sum};
+use crate::catalog::module::{Module, Signals, count};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, GaussianFactor, Incoming};
 
@@ -36,6 +37,18 @@ impl Sum {
         let kernel = Terms { terms };
         Ok(Self { kernel })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "the sum of several inputs",
+        formula: "x = Σ_i z_i",
+        tex: r"x = z_1 + \dots + z_n",
+        parameters: &[count("terms", "number of inputs").called("n")],
+        signals: Signals::Any,
+        constructor: |a| a.channel(Self::new(a.count("terms")?)?),
+        ..Module::CHANNEL
+    };
 }
 
 impl Kernel for Terms {

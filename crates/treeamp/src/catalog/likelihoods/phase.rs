@@ -15,6 +15,7 @@ use num_complex::Complex;
 use rand::Rng;
 
 use super::log_dirac;
+use crate::catalog::module::{Module, Signals};
 use crate::math::rayleigh::radius;
 use crate::scalar::{Elem, OutputMeasure, ScalarLikelihood, Symmetry, Tilted};
 
@@ -24,6 +25,20 @@ const ROUNDING: f64 = 1e-6;
 /// $y = z/|z|$, observed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PhaseLikelihood;
+
+impl PhaseLikelihood {
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: "phase",
+        summary: "phase of a complex signal, to be observed",
+        formula: "x = z / |z|",
+        tex: r"x = z/|z|",
+        notes: r"$z = \rho x$ with the weight $\rho\,e^{-\frac12 a\rho^2 + \beta\rho}$ of the radius, $\beta = \mathrm{Re}(\bar x b)$: $r = x\,E\rho$, $v = \frac12\mathrm{Var}\rho$ per real component.",
+        signals: Signals::Complex,
+        constructor: |a| a.likelihood(Self),
+        ..Module::LIKELIHOOD
+    };
+}
 
 impl ScalarLikelihood<Complex<f64>> for PhaseLikelihood {
     const NAME: &'static str = "phase_likelihood";

@@ -6,6 +6,7 @@
 //! # Limits
 //! Infinite ends are allowed; a mode exists for $a > 0$.
 
+use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::{ModelError, parameter};
 use crate::scalar::{ScalarPenalty, Tilt, Tilted};
 
@@ -31,6 +32,27 @@ impl BoxConstraint {
         }
         Ok(Self { lower, upper })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "constraint to an interval, at its mode",
+        formula: "E(x) = 0 for lower <= x <= upper, infinite else",
+        tex: r"l \le x \le h",
+        parameters: &[
+            SIZE,
+            number("lower", -1.0, Domain::Extended, "the lower end").called("l"),
+            number(
+                "upper",
+                1.0,
+                Domain::Extended,
+                "the upper end, above the lower",
+            )
+            .called("h"),
+        ],
+        constructor: |a| a.penalty(Self::new(a.number("lower")?, a.number("upper")?)?),
+        ..Module::PENALTY
+    };
 }
 
 impl ScalarPenalty for BoxConstraint {

@@ -11,6 +11,7 @@
 //! Baker et al., JMLR 24 (2023), section 2.8, MAP modules.
 
 use super::check_strength;
+use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::ModelError;
 use crate::scalar::{ScalarPenalty, Tilt, Tilted};
 
@@ -32,6 +33,23 @@ impl L1 {
         let strength = check_strength(Self::NAME, strength)?;
         Ok(Self { strength })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "penalty of a sparse signal, at its mode",
+        formula: "E(x) = strength Σ_n |x_n|",
+        tex: r"E(x) = \gamma\|x\|_1",
+        notes: r"Soft thresholding: $r = \operatorname{sign}(b)\,(|b| - \gamma)_+/a$, $v = 1/a$ where $|b| > \gamma$ and zero elsewhere.",
+        parameters: &[
+            SIZE,
+            number("strength", 1.0, Domain::NotNegative, "the strength")
+                .called(r"\gamma")
+                .learned(),
+        ],
+        constructor: |a| a.penalty(Self::new(a.number("strength")?)?),
+        ..Module::PENALTY
+    };
 }
 
 impl ScalarPenalty for L1 {

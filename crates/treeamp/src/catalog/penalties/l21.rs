@@ -13,6 +13,7 @@
 //! Baker et al., JMLR 24 (2023), section 2.8, MAP modules.
 
 use super::check_strength;
+use crate::catalog::module::{Domain, Module, SIZE, axis, number};
 use crate::error::ModelError;
 use crate::scalar::Tilt;
 use crate::separable::Penalty;
@@ -52,6 +53,25 @@ impl L21 {
             step: shape[self.axis + 1..].iter().product(),
         }
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "penalty of sparse groups along an axis, at its mode",
+        formula: "E(x) = strength Σ_n (Σ_a x_(a,n)²)^(1/2)",
+        tex: r"E(x) = \gamma\sum_n\|x_n\|_2",
+        notes: r"Group soft thresholding, $r_n = \frac{b_n}{a}(1 - \gamma/\|b_n\|)_+$.",
+        parameters: &[
+            SIZE,
+            number("strength", 1.0, Domain::NotNegative, "the strength")
+                .called(r"\gamma")
+                .learned(),
+            axis("the axis along which the members of a group lie"),
+        ],
+        limit: false,
+        constructor: |a| a.penalty(Self::along(a.count("axis")?, a.number("strength")?)?),
+        ..Module::PENALTY
+    };
 }
 
 /// Where the groups of an array lie: `members` entries each, `step` apart.

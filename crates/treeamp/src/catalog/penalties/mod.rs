@@ -1,5 +1,5 @@
-//! Penalties and constraints $E(x)$ of maximum a posteriori estimation: one per file, the list with an instance of
-//! each is `for_each_penalty!`.
+//! Penalties and constraints $E(x)$ of maximum a posteriori estimation: one per file, and one line of
+//! [`for_each_penalty!`](crate::for_each_penalty) each.
 
 mod box_constraint;
 mod custom;
@@ -24,4 +24,19 @@ fn check_strength(module: &str, strength: f64) -> Result<f64, ModelError> {
     }
     let expected = "not negative and finite";
     Err(parameter(module, "strength", expected, strength))
+}
+
+/// Calls `$callback!` with `name(MODULE) => instance, [shape];` for every penalty: its entry in the catalogue, and what
+/// conformance tests check.
+#[macro_export]
+macro_rules! for_each_penalty {
+    ($callback:ident) => {
+        $callback! {
+            l1($crate::catalog::penalties::L1::MODULE) => $crate::catalog::penalties::L1::new(0.7), [6];
+            l21($crate::catalog::penalties::L21::MODULE) => $crate::catalog::penalties::L21::new(0.7), [2, 3];
+            non_negative($crate::catalog::penalties::NonNegative::MODULE) => $crate::catalog::penalties::NonNegative::new(), [6];
+            box_constraint($crate::catalog::penalties::BoxConstraint::MODULE) => $crate::catalog::penalties::BoxConstraint::new(-0.4, 0.9), [6];
+            quadratic($crate::catalog::penalties::Quadratic::MODULE) => $crate::catalog::penalties::Quadratic::new(1.3, 0.4), [6];
+        }
+    };
 }

@@ -4,6 +4,7 @@
 //! $r = (b/a)_+$, with $v = 1/a$ where $b > 0$ and zero elsewhere: that of [`BoxConstraint`] on $[0, \infty)$.
 
 use super::BoxConstraint;
+use crate::catalog::module::{Module, SIZE};
 use crate::scalar::{ScalarPenalty, Tilted};
 
 /// $x \ge 0$.
@@ -21,6 +22,17 @@ impl NonNegative {
     pub fn new() -> Result<Self, crate::ModelError> {
         BoxConstraint::new(0.0, f64::INFINITY).map(Self)
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "constraint to positive values, at its mode",
+        formula: "E(x) = 0 for x >= 0, infinite else",
+        tex: r"x \ge 0",
+        parameters: &[SIZE],
+        constructor: |a| a.penalty(Self::new()?),
+        ..Module::PENALTY
+    };
 }
 
 impl ScalarPenalty for NonNegative {

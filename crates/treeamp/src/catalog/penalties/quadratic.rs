@@ -7,6 +7,7 @@
 //! $\lambda = 0$ leaves the variable free, and says nothing.
 
 use super::check_strength;
+use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::{ModelError, parameter};
 use crate::scalar::{ScalarPenalty, Tilt, Tilted};
 
@@ -39,6 +40,24 @@ impl Quadratic {
         let (strength, centre) = (0.0, 0.0);
         Self { strength, centre }
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        aliases: &["l2"],
+        summary: "quadratic penalty; of strength 0, a variable without a prior",
+        formula: "E(x) = strength/2 Σ_n (x_n - centre)²",
+        tex: r"E(x) = \frac\gamma2\|x - m\|^2",
+        parameters: &[
+            SIZE,
+            number("strength", 0.0, Domain::NotNegative, "the strength")
+                .called(r"\gamma")
+                .learned(),
+            number("centre", 0.0, Domain::Real, "the centre").called("m"),
+        ],
+        constructor: |a| a.penalty(Self::new(a.number("strength")?, a.number("centre")?)?),
+        ..Module::PENALTY
+    };
 }
 
 impl ScalarPenalty for Quadratic {

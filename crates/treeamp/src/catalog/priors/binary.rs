@@ -12,6 +12,7 @@
 
 use rand::{Rng, RngExt};
 
+use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::log_normal;
 use crate::math::special::log_add_exp;
@@ -65,6 +66,23 @@ impl Binary {
             offset: -field.abs() - e.ln_1p(),
         })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "signs",
+        formula: "p(x) = p_plus δ(x - 1) + (1 - p_plus) δ(x + 1)",
+        tex: r"p(x) = p_+\,\delta(x - 1) + (1 - p_+)\,\delta(x + 1)",
+        notes: r"$r = \tanh(b + \frac12\ln\frac{p_+}{1-p_+})$, $v = 1 - r^2$, without the cancellation.",
+        parameters: &[
+            SIZE,
+            number("p_plus", 0.5, Domain::Unit, "probability of +1")
+                .called("p_+")
+                .learned(),
+        ],
+        constructor: |a| a.prior(Self::new(a.number("p_plus")?)?),
+        ..Module::PRIOR
+    };
 }
 
 impl ScalarPrior for Binary {

@@ -17,6 +17,7 @@ use rand::{Rng, RngExt};
 
 use super::circular_gaussian::{log_density, normal};
 use crate::catalog::gaussian_tilt::{gain, log_one_plus};
+use crate::catalog::module::{Domain, Module, SIZE, Signals, number, variance};
 use crate::error::{ModelError, parameter};
 use crate::math::special::log_add_exp;
 use crate::scalar::{Elem, Landmark, ScalarPrior, Symmetry, Tilted};
@@ -64,6 +65,24 @@ impl CircularGaussBernoulli {
     fn diverges(&self, a: f64) -> bool {
         self.rho > 0.0 && a.mul_add(self.variance, 1.0) <= 0.0
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "sparse complex Gaussian components",
+        formula: "p(x) = (1 - rho) δ(x) + rho CN(x; 0, variance per real component)",
+        tex: r"p(x) = (1 - \rho)\,\delta(x) + \rho\,CN(x; 0, \sigma^2)",
+        parameters: &[
+            SIZE,
+            number("rho", 0.5, Domain::Unit, "fraction that is not zero")
+                .called(r"\rho")
+                .learned(),
+            variance("variance per real component"),
+        ],
+        signals: Signals::Complex,
+        constructor: |a| a.complex_prior(Self::new(a.number("rho")?, a.number("variance")?)?),
+        ..Module::PRIOR
+    };
 }
 
 impl ScalarPrior<Complex<f64>> for CircularGaussBernoulli {

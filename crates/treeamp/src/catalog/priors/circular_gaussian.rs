@@ -15,6 +15,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gain, log_normal_density, log_one_plus};
+use crate::catalog::module::{Module, SIZE, Signals, variance};
 use crate::error::{ModelError, parameter};
 use crate::scalar::{Elem, ScalarPrior, Symmetry, Tilt, Tilted};
 
@@ -40,6 +41,18 @@ impl CircularGaussian {
             variance,
         ))
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "complex Gaussian components",
+        formula: "p(x) = CN(x; 0, variance per real component)",
+        tex: r"p(x) = CN(x; 0, \sigma^2)",
+        parameters: &[SIZE, variance("variance per real component")],
+        signals: Signals::Complex,
+        constructor: |a| a.complex_prior(Self::new(a.number("variance")?)?),
+        ..Module::PRIOR
+    };
 }
 
 impl ScalarPrior<Complex<f64>> for CircularGaussian {

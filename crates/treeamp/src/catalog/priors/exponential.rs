@@ -12,6 +12,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, Exp1};
 
+use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{height, log_normal, or_overflow};
 use crate::math::truncated_normal::truncated;
@@ -34,6 +35,22 @@ impl Exponential {
         }
         Ok(Self { mean })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "exponential components",
+        formula: "p(x) = e^(-x / mean) / mean on x > 0",
+        tex: r"p(x) = \frac1m e^{-x/m}\ \text{on}\ x \ge 0",
+        parameters: &[
+            SIZE,
+            number("mean", 1.0, Domain::Positive, "the mean")
+                .called("m")
+                .learned(),
+        ],
+        constructor: |a| a.prior(Self::new(a.number("mean")?)?),
+        ..Module::PRIOR
+    };
 }
 
 impl ScalarPrior for Exponential {

@@ -15,6 +15,7 @@ use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gain, log_normal_density, log_one_plus};
+use crate::catalog::module::{Domain, Module, SIZE, mean, number, variance};
 use crate::error::{ModelError, parameter};
 use crate::math::special::{log_add_exp, sigmoid};
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
@@ -100,6 +101,28 @@ impl GaussBernoulli {
     fn diverges(&self, a: f64) -> bool {
         self.log_odds > f64::NEG_INFINITY && a.mul_add(self.variance, 1.0) <= 0.0
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "sparse Gaussian components",
+        formula: "p(x) = (1 - rho) δ(x) + rho N(x; mean, variance)",
+        tex: r"p(x) = (1 - \rho)\,\delta(x) + \rho\,N(x; m, \sigma^2)",
+        notes: r"With $u = 1/(1 + a\sigma^2)$ the slab has mean $r_1 = u(m + b\sigma^2)$ and variance $u\sigma^2$; it has probability $p = 1/(1 + e^{-\xi})$, $\xi = \ln\frac\rho{1-\rho} + \frac u2[\sigma^2 b^2 + m(2b - am)] + \frac12\ln u$. Then $r = p r_1$, $v = p u\sigma^2 + p(1 - p) r_1^2$.",
+        parameters: &[
+            SIZE,
+            number("rho", 0.5, Domain::Unit, "fraction that is not zero")
+                .called(r"\rho")
+                .learned(),
+            mean("mean of those that are not zero"),
+            variance("variance of those that are not zero"),
+        ],
+        constructor: |a| {
+            let (rho, mean) = (a.number("rho")?, a.number("mean")?);
+            a.prior(Self::new(rho, mean, a.number("variance")?)?)
+        },
+        ..Module::PRIOR
+    };
 }
 
 impl ScalarPrior for GaussBernoulli {

@@ -14,6 +14,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gaussian_tilt, log_normal_density};
+use crate::catalog::module::{Module, SIZE, mean, variance};
 use crate::error::{ModelError, parameter};
 use crate::scalar::{ScalarPrior, Tilt, Tilted};
 
@@ -43,6 +44,18 @@ impl GaussianPrior {
         }
         Ok(Self { mean, variance })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "Gaussian components",
+        formula: "p(x) = N(x; mean, variance)",
+        tex: r"p(x) = N(x; m, \sigma^2)",
+        notes: r"$r = \frac{m + b\sigma^2}{1 + a\sigma^2}$, $v = \frac{\sigma^2}{1 + a\sigma^2}$.",
+        parameters: &[SIZE, mean("the mean"), variance("the variance")],
+        constructor: |a| a.prior(Self::new(a.number("mean")?, a.number("variance")?)?),
+        ..Module::PRIOR
+    };
 }
 
 impl ScalarPrior for GaussianPrior {

@@ -15,6 +15,7 @@ use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::catalog::gaussian_tilt::{gain, log_normal_density};
+use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::Bump;
 use crate::math::special::log_add_exp;
@@ -87,6 +88,37 @@ impl GaussianMixture {
         let widest = variances.iter().copied().fold(0.0, f64::max);
         Ok(Self { components, widest })
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        aliases: &["mixture"],
+        summary: "a mixture of Gaussians; a variance of zero is a point mass",
+        formula: "p(x) = Σ_k weights_k N(x; means_k, variances_k)",
+        tex: r"p(x) = \sum_k p_k\,N(x; m_k, \sigma_k^2)",
+        parameters: &[
+            SIZE,
+            numbers("weights", &[0.5, 0.5], Domain::Probabilities, "the weights")
+                .called("p_k")
+                .learned(),
+            numbers("means", &[-1.0, 1.0], Domain::Real, "one mean per weight")
+                .called("m_k")
+                .learned(),
+            numbers(
+                "variances",
+                &[1.0, 1.0],
+                Domain::NotNegative,
+                "one variance per weight",
+            )
+            .called(r"\sigma_k^2")
+            .learned(),
+        ],
+        constructor: |a| {
+            let (weights, means) = (a.numbers("weights")?, a.numbers("means")?);
+            a.prior(Self::new(weights, means, a.numbers("variances")?)?)
+        },
+        ..Module::PRIOR
+    };
 }
 
 impl ScalarPrior for GaussianMixture {

@@ -13,6 +13,7 @@
 
 use rand::Rng;
 
+use crate::catalog::module::{Domain, Module, SIZE, mean, number, variance};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{height, log_normal, or_overflow};
 use crate::math::truncated_normal::{End, Quadratic, Truncated, sample, truncated_quadratic};
@@ -73,6 +74,37 @@ impl Interval {
         let (d, d0) = (x - self.mean, self.free.anchor - self.mean);
         0.5 * (self.free.anchor - x) * (d + d0) / self.variance
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "Gaussian components, given that they lie in an interval",
+        formula: "p(x) ∝ N(x; mean, variance) on lower < x < upper",
+        tex: r"p(x) \propto 1_{l \le x \le h}\,N(x; m, \sigma^2)",
+        parameters: &[
+            SIZE,
+            number("lower", -1.0, Domain::Extended, "lower end of the interval").called("l"),
+            number(
+                "upper",
+                1.0,
+                Domain::Extended,
+                "upper end of the interval, above the lower",
+            )
+            .called("h"),
+            mean("mean of the Gaussian that is cut"),
+            variance("variance of the Gaussian that is cut"),
+        ],
+        constructor: |a| {
+            let (lower, upper) = (a.number("lower")?, a.number("upper")?);
+            a.prior(Self::new(
+                lower,
+                upper,
+                a.number("mean")?,
+                a.number("variance")?,
+            )?)
+        },
+        ..Module::PRIOR
+    };
 }
 
 /// Ends beyond this overflow when squared.

@@ -1,4 +1,4 @@
-//! Priors: one law per file. The list with an instance of each is `for_each_prior!`.
+//! Priors: one law per file, and one line of [`for_each_prior!`](crate::for_each_prior) each.
 
 mod binary;
 mod circular_gauss_bernoulli;
@@ -23,3 +23,33 @@ pub use interval::Interval;
 pub use mixture_row::MixtureRow;
 pub use natural::NaturalPrior;
 pub use positive::Positive;
+
+/// Calls `$callback!` with `name(MODULE) => instance;` for every prior: its entry in the catalogue, and the law that
+/// conformance tests check.
+#[macro_export]
+macro_rules! for_each_prior {
+    ($callback:ident) => {
+        $callback! {
+            gaussian($crate::catalog::priors::GaussianPrior::MODULE) => $crate::catalog::priors::GaussianPrior::new(0.4, 1.7);
+            gauss_bernoulli($crate::catalog::priors::GaussBernoulli::MODULE) => $crate::catalog::priors::GaussBernoulli::new(0.3, 0.2, 1.5);
+            binary($crate::catalog::priors::Binary::MODULE) => $crate::catalog::priors::Binary::new(0.3);
+            gaussian_mixture($crate::catalog::priors::GaussianMixture::MODULE) => $crate::catalog::priors::GaussianMixture::new(&[0.2, 0.5, 0.3], &[-1.5, 0.0, 1.0], &[0.3, 0.0, 0.8]);
+            positive($crate::catalog::priors::Positive::MODULE) => $crate::catalog::priors::Positive::new(0.5, 2.0);
+            interval($crate::catalog::priors::Interval::MODULE) => $crate::catalog::priors::Interval::new(-1.0, 2.0, 0.3, 0.6);
+            exponential($crate::catalog::priors::Exponential::MODULE) => $crate::catalog::priors::Exponential::new(0.8);
+        }
+    };
+}
+
+/// The same for complex priors; a line without an entry is one more instance for the tests.
+#[macro_export]
+macro_rules! for_each_complex_prior {
+    ($callback:ident) => {
+        $callback! {
+            circular_gaussian($crate::catalog::priors::CircularGaussian::MODULE) => $crate::catalog::priors::CircularGaussian::new(1.7);
+            circular_gauss_bernoulli($crate::catalog::priors::CircularGaussBernoulli::MODULE) => $crate::catalog::priors::CircularGaussBernoulli::new(0.3, 1.5);
+            gaussian_parts => $crate::catalog::priors::GaussianPrior::new(0.4, 1.7)
+                .map($crate::separable::PartsPrior::new);
+        }
+    };
+}

@@ -12,6 +12,7 @@
 use rand::Rng;
 
 use super::Interval;
+use crate::catalog::module::{Module, SIZE, mean, variance};
 use crate::error::{ModelError, parameter};
 use crate::scalar::{ScalarPrior, Tilted};
 
@@ -38,6 +39,21 @@ impl Positive {
             )),
         }
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "Gaussian components, given that they are positive",
+        formula: "p(x) ∝ N(x; mean, variance) on x > 0",
+        tex: r"p(x) \propto 1_{x \ge 0}\,N(x; m, \sigma^2)",
+        parameters: &[
+            SIZE,
+            mean("mean of the Gaussian that is cut"),
+            variance("variance of the Gaussian that is cut"),
+        ],
+        constructor: |a| a.prior(Self::new(a.number("mean")?, a.number("variance")?)?),
+        ..Module::PRIOR
+    };
 }
 
 impl ScalarPrior for Positive {

@@ -42,6 +42,8 @@ pub use self::ladder::IterativeOptions;
 use self::structured::{Structured, has_column_rank};
 use self::work::{IterativeWork, ModesWork};
 use crate::belief::{Gaussian, SignalSpec, Structure};
+use crate::catalog::arguments::MatrixArgument;
+use crate::catalog::module::{Module, Parameter, ParameterKind, Signals};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
     Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
@@ -50,7 +52,7 @@ use crate::factor::{
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
 use crate::math::spectrum::Spectrum;
-use crate::operator::{Dense, LinearOperator, applied, dot_test};
+use crate::operator::{ComplexDense, ComplexOnReal, Dense, LinearOperator, applied, dot_test};
 
 /// Any number would do; the test must say the same every time.
 const DOT_TEST_SEED: u64 = 0;
@@ -239,6 +241,30 @@ impl Linear {
     fn columns(&self, len: usize) -> usize {
         len / self.operator().input().len()
     }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "a matrix",
+        formula: "x = W z",
+        tex: r"x = W z",
+        parameters: &[Parameter::required(
+            "matrix",
+            ParameterKind::Matrix,
+            "W: a data file, or an ensemble with alpha rows per column",
+        )
+        .called("W")],
+        signals: Signals::Any,
+        constructor: |a| match a.matrix("matrix")? {
+            MatrixArgument::Real(w) => a.channel(Self::new(w.clone())?),
+            MatrixArgument::Complex(w) if a.is_complex() => {
+                a.channel(Self::of(ComplexDense::new(w.clone())))
+            }
+            MatrixArgument::Complex(w) => a.channel(Self::of(ComplexOnReal::new(w.clone())?)),
+            MatrixArgument::Limit(ensemble) => a.channel(ensemble.clone()),
+        },
+        ..Module::CHANNEL
+    };
 }
 
 impl Factor for Linear {
