@@ -24,9 +24,6 @@ STUDENT_ONLY = "a penalty is no law, and has no data of its own: it can be the s
 class Law(Factor):
     """The law of one variable. A subclass says which way its messages go, and how its moments are had."""
 
-    #: Catalogue name of the law, and the names of its parameters in the order of the native constructor.
-    _law: str = ""
-    _native_parameters: tuple[str, ...] = ()
     #: Which way its messages go, as in the names of its methods.
     _direction: str = ""
     #: Whether data can be drawn from it.
@@ -41,9 +38,6 @@ class Law(Factor):
     def _is_written(self) -> bool:
         """Whether this is a class of somebody's own, made of the methods it overrides."""
         return not self._law and getattr(type(self), "_make") is getattr(self._base, "_make")
-
-    def _values(self) -> list[list[float]]:
-        return [np.atleast_1d(getattr(self, name)).tolist() for name in self._native_parameters]
 
     # --- expectation propagation
 

@@ -208,12 +208,21 @@ class Factor(Piece, ReprMixin):
     #: The structure of beliefs that it asks of its variables; None if any will do.
     _belief: str | None = None
 
+    #: Its name in the catalogue, and its parameters, in the order of the catalogue.
+    _law: str = ""
+    _native_parameters: tuple[str, ...] = ()
+
     #: Whether inputs and outputs are complex; None where the factor follows its neighbours.
     _complex: tuple[bool | None, bool | None] = (None, None)
     #: Its output has not the shape of its input.
     _reduces: bool = False
 
     _native: _lib.Factor = _NativeTwin()  # type: ignore[assignment]
+
+    def _values(self) -> list[str | list[float]]:
+        """The parameters for the native twin: numbers, or a word."""
+        values = [getattr(self, name) for name in self._native_parameters]
+        return [value if isinstance(value, str) else np.ravel(value).tolist() for value in values]
 
     def _complex_native(self) -> _lib.Factor:
         """The native twin on complex signals, whose parts are on the first axis."""

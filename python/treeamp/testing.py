@@ -22,7 +22,7 @@ from ._arrays import Array, size_to_shape
 from .base import Factor
 from .errors import FactorError, ModelError
 from .priors import MAP_CustomPrior
-from .priors.penalties import _Penalty
+from .priors.base_penalty import Penalty
 
 __all__ = ["FactorCheckError", "check_factor"]
 
@@ -147,7 +147,7 @@ def _at(factor: Factor, a: float, b: Array, rng: Any, tolerance: float) -> list[
     except ValueError as error:
         none = not isinstance(error, FactorError) or "has no log-partition" in str(error)
         return problems if none else [*problems, str(error)]
-    problems += _potential(native, a, b, r, 0.0 if isinstance(factor, _Penalty) else v, rng, tolerance)
+    problems += _potential(native, a, b, r, 0.0 if isinstance(factor, Penalty) else v, rng, tolerance)
     return problems
 
 

@@ -1,10 +1,13 @@
-//! The modules by name: one line each.
+//! The modules by name, and those that take matrices and arrays.
 
 use numpy::{
     Complex64, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use treeamp::catalog::channels::Region;
+use treeamp::catalog::{
+    self, Argument, Arguments, Module, Parameter, ParameterKind, Role, Signals,
+};
 use treeamp::operator::{ComplexDense, Filter, Unitary};
 use treeamp::prelude::*;
 
@@ -13,135 +16,134 @@ use crate::error::{model_error, model_message};
 use crate::factor::Factor as PyFactor;
 use crate::paired::PairedDft;
 
-/// The parameters of a module, in the order of its constructor.
-struct Parameters<'a> {
-    module: &'a str,
-    values: Vec<Vec<f64>>,
+/// Name, role, names of parameters, what it supports.
+type Entry = (&'static str, String, Vec<&'static str>, Vec<&'static str>);
+
+/// An argument of a module: numbers, one or more, or a word.
+#[derive(FromPyObject)]
+pub enum Given {
+    Word(String),
+    Numbers(Vec<f64>),
 }
 
-impl Parameters<'_> {
-    fn list(&self, index: usize) -> PyResult<&[f64]> {
-        let missing = || model_message(format!("{}: parameter {index} is missing", self.module));
-        Ok(self.values.get(index).ok_or_else(missing)?)
-    }
-
-    fn number(&self, index: usize) -> PyResult<f64> {
-        let missing = || model_message(format!("{}: parameter {index} is empty", self.module));
-        self.list(index)?.first().copied().ok_or_else(missing)
-    }
-
-    /// A number of variables; what does not fit is refused by the module.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    fn count(&self, index: usize) -> PyResult<usize> {
-        Ok(self.number(index)?.max(0.0) as usize)
-    }
+/// A count or an axis; what does not fit is refused by the module.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(x: f64) -> usize {
+    x.max(0.0) as usize
 }
 
-/// A law on a shape, or in the limit of large sizes.
-fn placed<P: IidLaw>(
-    law: Result<P, ModelError>,
-    shape: Option<Vec<usize>>,
-    complex: bool,
-) -> PyResult<PyFactor> {
-    let law = law.map_err(|e| model_error(&e))?;
-    if complex {
-        let law = PartsPrior::new(law);
-        return Ok(match shape {
-            Some(shape) => PyFactor::complex(law.shaped(shape), &[true]),
-            None => PyFactor::complex(law.limit(), &[true]),
-        });
-    }
-    Ok(match shape {
-        Some(shape) => PyFactor::new(law.shaped(shape)),
-        None => PyFactor::new(law.limit()),
+/// The plain value of a parameter.
+fn argument(module: &Module, parameter: &Parameter, given: Given) -> PyResult<Argument> {
+    let wrong = |got: String| {
+        let (module, name, kind) = (module.name, parameter.name, parameter.kind);
+        model_message(format!("{module}: `{name}` must be a {kind}, got {got}"))
+    };
+    Ok(match (parameter.kind, given) {
+        (ParameterKind::Choice(_), Given::Word(word)) => Argument::Word(word),
+        (_, Given::Word(word)) => return Err(wrong(word)),
+        (ParameterKind::Numbers, Given::Numbers(x)) => Argument::Numbers(x),
+        (ParameterKind::Mask, Given::Numbers(x)) => {
+            Argument::Mask(x.iter().map(|x| *x != 0.0).collect(), None)
+        }
+        (ParameterKind::Shape, Given::Numbers(x)) => {
+            Argument::Shape(x.into_iter().map(whole).collect())
+        }
+        (kind, Given::Numbers(x)) => match (kind, x.as_slice()) {
+            (ParameterKind::Number, [x]) => Argument::Number(*x),
+            (ParameterKind::Count | ParameterKind::Axis, [x]) => Argument::Count(whole(*x)),
+            _ => return Err(wrong(format!("{x:?}"))),
+        },
     })
+}
+
+/// The module of a name and its arguments, in the order of its parameters, without the size.
+fn looked_up(
+    what: &str,
+    law: &str,
+    roles: &[Role],
+    given: Vec<Given>,
+) -> PyResult<(&'static Module, Arguments)> {
+    let found = catalog::module(law).filter(|m| roles.contains(&m.role));
+    let none = || model_message(format!("there is no {what} `{law}`"));
+    let module = found.ok_or_else(none)?;
+    let own = module.parameters.iter();
+    let own: Vec<&Parameter> = own.filter(|p| p.kind != ParameterKind::Size).collect();
+    if own.len() != given.len() {
+        let (expected, got) = (own.len(), given.len());
+        let text = format!("{law}: expected {expected} parameters, got {got}");
+        return Err(model_message(text));
+    }
+    let mut arguments = Arguments::new();
+    for (parameter, given) in own.into_iter().zip(given) {
+        arguments = arguments.with(parameter.name, argument(module, parameter, given)?);
+    }
+    Ok((module, arguments))
+}
+
+/// Makes a module; complex signals are told by the catalogue.
+fn made(module: &Module, arguments: &Arguments, complex: Vec<bool>) -> PyResult<PyFactor> {
+    let inner = module.make(arguments).map_err(|e| model_error(&e))?;
+    Ok(PyFactor { inner, complex })
 }
 
 fn checked<F: Factor>(factor: Result<F, ModelError>) -> PyResult<PyFactor> {
     factor.map(PyFactor::new).map_err(|e| model_error(&e))
 }
 
-/// A prior of the catalogue, on a shape or (`None`) in the limit; on both parts of complex components.
+/// A prior or a penalty of the catalogue, on a shape or (`None`) in the limit; a real law on both parts of complex
+/// components with `complex`.
 #[pyfunction]
 #[pyo3(signature = (law, shape, parameters, complex=false))]
 pub fn prior(
     law: &str,
     shape: Option<Vec<usize>>,
-    parameters: Vec<Vec<f64>>,
+    parameters: Vec<Given>,
     complex: bool,
 ) -> PyResult<PyFactor> {
-    let p = Parameters {
-        module: law,
-        values: parameters,
+    let roles = [Role::Prior, Role::Penalty];
+    let (module, arguments) = looked_up("prior", law, &roles, parameters)?;
+    let arguments = match shape {
+        Some(shape) => arguments.sized(shape),
+        None => arguments.in_the_limit(1.0),
     };
-    match law {
-        "gaussian" => placed(
-            GaussianPrior::new(p.number(0)?, p.number(1)?),
-            shape,
-            complex,
-        ),
-        "gauss_bernoulli" => placed(
-            GaussBernoulli::new(p.number(0)?, p.number(1)?, p.number(2)?),
-            shape,
-            complex,
-        ),
-        "gaussian_mixture" => placed(
-            GaussianMixture::new(p.list(0)?, p.list(1)?, p.list(2)?),
-            shape,
-            complex,
-        ),
-        "binary" => placed(Binary::new(p.number(0)?), shape, complex),
-        "exponential" => placed(Exponential::new(p.number(0)?), shape, complex),
-        "positive" => placed(Positive::new(p.number(0)?, p.number(1)?), shape, complex),
-        "interval" => placed(
-            Interval::new(p.number(0)?, p.number(1)?, p.number(2)?, p.number(3)?),
-            shape,
-            complex,
-        ),
-        other => Err(model_message(format!("there is no prior `{other}`"))),
+    if complex && module.signals == Signals::Real {
+        return made(module, &arguments.on_parts(), vec![true]);
     }
+    let is_complex = module.signals == Signals::Complex;
+    let ports = if is_complex { vec![true] } else { Vec::new() };
+    made(module, &arguments, ports)
 }
 
-/// A channel of the catalogue that takes numbers.
+/// A channel of the catalogue that takes numbers and words, or a law of outputs alone.
 #[pyfunction]
 #[pyo3(signature = (law, parameters))]
-pub fn channel(law: &str, parameters: Vec<Vec<f64>>) -> PyResult<PyFactor> {
-    let p = Parameters {
-        module: law,
-        values: parameters,
+pub fn channel(law: &str, parameters: Vec<Given>) -> PyResult<PyFactor> {
+    let roles = [Role::Channel, Role::Likelihood];
+    let (module, arguments) = looked_up("channel", law, &roles, parameters)?;
+    let ports = match module.signals {
+        Signals::Any | Signals::Real => Vec::new(),
+        Signals::Complex => vec![true, true],
+        Signals::ComplexToReal => vec![true, false],
+        Signals::ToComplex => vec![false, true],
     };
-    match law {
-        "gaussian_noise" => checked(GaussianNoise::new(p.number(0)?)),
-        "sign" => checked(Ok(PiecewiseLinear::sign())),
-        "abs" => checked(Ok(PiecewiseLinear::abs())),
-        "asymmetric_abs" => checked(PiecewiseLinear::asymmetric_abs(p.number(0)?)),
-        "relu" => checked(Ok(PiecewiseLinear::relu())),
-        "leaky_relu" => checked(PiecewiseLinear::leaky_relu(p.number(0)?)),
-        "hard_tanh" => checked(Ok(PiecewiseLinear::hard_tanh())),
-        "hard_sigmoid" => checked(PiecewiseLinear::hard_sigmoid(p.number(0)?)),
-        "symmetric_door" => checked(PiecewiseLinear::symmetric_door(p.number(0)?)),
-        "tanh" => checked(Ok(Activation::tanh())),
-        "sigmoid" => checked(Ok(Activation::sigmoid())),
-        "softplus" => checked(Ok(Activation::softplus())),
-        "bias" => checked(Bias::new(p.list(0)?)),
-        "sum" => checked(Sum::new(p.count(0)?)),
-        "duplicate" => checked(Duplicate::new(p.count(0)?)),
-        "modulus" => Ok(PyFactor::complex(Modulus, &[true, false])),
-        "dft" => Ok(PyFactor::complex(Dft, &[false, true])),
-        "paired_dft" => Ok(PyFactor::complex(PairedDft, &[false, true])),
-        "complex_dft" => Ok(PyFactor::complex(Dft, &[true, true])),
-        "laplacian" => checked(Ok(Convolution::laplacian())),
-        "gaussian_blur" => checked(Ok(Convolution::new(Filter::GaussianBlur(
-            p.list(0)?.to_vec(),
-        )))),
-        "real_dft" => checked(Ok(RealDft)),
-        "mask" => checked(Ok(Mask::new(
-            p.list(0)?.iter().map(|x| *x != 0.0).collect(),
-        ))),
-        "concatenate" => checked(Concatenate::along(p.count(0)?, p.count(1)?)),
-        "gradient" => checked(Ok(Gradient::periodic())),
-        other => Err(model_message(format!("there is no channel `{other}`"))),
-    }
+    made(module, &arguments, ports)
+}
+
+/// Name, role and parameters of every module of the catalogue, and what it supports.
+#[pyfunction]
+pub fn modules() -> PyResult<Vec<Entry>> {
+    let entry = |m: &Module| {
+        let parameters = m.parameters.iter().map(|p| p.name).collect();
+        let supports = m.supports().map_err(|e| model_error(&e))?;
+        Ok((m.name, m.role.to_string(), parameters, supports))
+    };
+    catalog::modules().map(entry).collect()
+}
+
+/// The Fourier transform of a real signal below a law on its coefficients.
+#[pyfunction]
+pub fn paired_dft() -> PyFactor {
+    PyFactor::complex(PairedDft, &[false, true])
 }
 
 /// A piecewise linear activation from `(start, end, offset, slope)` of its regions.

@@ -34,7 +34,8 @@ mod module {
     #[pymodule_export]
     use super::catalog::{
         channel, complex_convolution, complex_gaussian_likelihood, complex_linear, convolution,
-        linear, linear_ensemble, piecewise, prior, reshape, rotation, spectrum_ensemble,
+        linear, linear_ensemble, modules, paired_dft, piecewise, prior, reshape, rotation,
+        spectrum_ensemble,
     };
     #[pymodule_export]
     use super::custom::custom;
@@ -51,7 +52,7 @@ mod module {
     #[pymodule_export]
     use super::operator::matrix_free;
     #[pymodule_export]
-    use super::penalty::{check_penalty, custom_penalty, penalty};
+    use super::penalty::{check_penalty, custom_penalty};
     #[pymodule_export]
     use super::phases::{
         heuristics, l1_threshold, l1_transition, landscape, mutual_information,

@@ -1,4 +1,4 @@
-//! Penalties: those of the catalogue, and those written in Python, whole arrays at a time.
+//! Penalties written in Python, whole arrays at a time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,48 +7,12 @@ use numpy::PyReadonlyArrayDyn;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use treeamp::belief::SignalSpec;
-use treeamp::prelude::{
-    BoxConstraint, CustomPenalty, L1, L21, ModelError, NonNegative, PenaltyLaw, Quadratic, Tilted,
-};
+use treeamp::prelude::{CustomPenalty, PenaltyLaw, Tilted};
 use treeamp::separable::Penalty;
 
 use crate::array::{freeze, shaped};
-use crate::error::{keep, model_error, model_message, raised};
+use crate::error::{keep, model_error, raised};
 use crate::factor::Factor;
-
-/// A penalty on a shape, or in the limit of large sizes.
-fn placed<P: PenaltyLaw>(
-    law: Result<P, ModelError>,
-    shape: Option<Vec<usize>>,
-) -> PyResult<Factor> {
-    let law = law.map_err(|e| model_error(&e))?;
-    Ok(match shape {
-        Some(shape) => Factor::new(law.shaped(shape)),
-        None => Factor::new(law.limit()),
-    })
-}
-
-/// An axis; one that an array does not have is refused with its shape.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn index(x: f64) -> usize {
-    x.max(0.0) as usize
-}
-
-/// A penalty of the catalogue, on a shape or (`None`) in the limit.
-#[pyfunction]
-#[pyo3(signature = (law, shape, parameters))]
-pub fn penalty(law: &str, shape: Option<Vec<usize>>, parameters: Vec<f64>) -> PyResult<Factor> {
-    let missing = |k: usize| model_message(format!("{law}: parameter {k} is missing"));
-    let number = |k: usize| parameters.get(k).copied().ok_or_else(|| missing(k));
-    match law {
-        "l1" => placed(L1::new(number(0)?), shape),
-        "l21" => placed(L21::along(index(number(1)?), number(0)?), shape),
-        "box" => placed(BoxConstraint::new(number(0)?, number(1)?), shape),
-        "non_negative" => placed(NonNegative::new(), shape),
-        "quadratic" => placed(Quadratic::new(number(0)?, number(1)?), shape),
-        other => Err(model_message(format!("there is no penalty `{other}`"))),
-    }
-}
 
 /// A penalty by its functions of arrays: `proximal(t, u)`, `derivative(t, u)`, `energy(x)`.
 #[derive(Clone)]
@@ -155,7 +119,7 @@ pub fn custom_penalty(
     derivative: Py<PyAny>,
     energy: Py<PyAny>,
     convex: bool,
-) -> PyResult<Factor> {
+) -> Factor {
     let law = PythonPenalty {
         name: name.into(),
         proximal: Arc::new(proximal),
@@ -163,7 +127,10 @@ pub fn custom_penalty(
         energy: Arc::new(energy),
         convex,
     };
-    placed(Ok(law), shape)
+    match shape {
+        Some(shape) => Factor::new(law.shaped(shape)),
+        None => Factor::new(law.limit()),
+    }
 }
 
 /// Compares the derivative and the energy of a penalty, functions of numbers, with its proximal map.

@@ -12,27 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._arrays import choice
+from . import activations
 from .absent import LowRankFactorization, LowRankGramChannel
-from .activations import (
-    AbsChannel,
-    ActivationChannel,
-    AsymmetricAbsChannel,
-    GaussianChannel,
-    HardSigmoidChannel,
-    HardTanhChannel,
-    LeakyReluChannel,
-    PiecewiseLinearChannel,
-    ReluChannel,
-    SgnChannel,
-    SigmoidChannel,
-    SoftplusChannel,
-    SymmetricDoorChannel,
-    TanhChannel,
-)
-from .base_channel import (
-    Channel,
-)
-from .complex import ComplexLinearChannel, DFTChannel, ModulusChannel, UnitaryChannel
+from .activations import *  # noqa: F403
+from .base_channel import Channel
+from .complex import ComplexLinearChannel, DFTChannel, MaskedDFTChannel, ModulusChannel, PhaseChannel, UnitaryChannel
+from .functions import ActivationChannel, PiecewiseLinearChannel
 from .linear import (
     AnalyticalLinearChannel,
     BiasChannel,
@@ -54,13 +39,12 @@ from .operators import (
     MaskChannel,
     RealDFTChannel,
     ReshapeChannel,
+    SplitChannel,
 )
 
 __all__ = [
-    "AbsChannel",
     "ActivationChannel",
     "AnalyticalLinearChannel",
-    "AsymmetricAbsChannel",
     "BiasChannel",
     "Blur1DChannel",
     "Blur2DChannel",
@@ -71,36 +55,31 @@ __all__ = [
     "DFTChannel",
     "DifferentialChannel",
     "DuplicateChannel",
-    "GaussianChannel",
     "GradientChannel",
-    "HardSigmoidChannel",
-    "HardTanhChannel",
     "LaplacianChannel",
-    "LeakyReluChannel",
     "LinearChannel",
     "LinearOperatorChannel",
     "LowRankFactorization",
     "LowRankGramChannel",
     "MarchenkoPasturChannel",
     "MaskChannel",
+    "MaskedDFTChannel",
     "ModulusChannel",
+    "PhaseChannel",
     "PiecewiseLinearChannel",
     "RealDFTChannel",
-    "ReluChannel",
     "ReshapeChannel",
     "RotationChannel",
-    "SgnChannel",
-    "SigmoidChannel",
-    "SoftplusChannel",
+    "SplitChannel",
     "SumChannel",
-    "SymmetricDoorChannel",
-    "TanhChannel",
     "UnitaryChannel",
     "get_channel",
+    *activations.__all__,
 ]
 
 #: Channels by the names that ``get_channel`` takes.
 CHANNEL_CLASSES: dict[str, Callable[..., Channel]] = {
+    **activations.CLASSES,
     "linear": LinearChannel,
     "complex_linear": ComplexLinearChannel,
     "rotation": RotationChannel,
@@ -115,6 +94,7 @@ CHANNEL_CLASSES: dict[str, Callable[..., Channel]] = {
     "diff": DifferentialChannel,
     "real_dft": RealDFTChannel,
     "mask": MaskChannel,
+    "masked_dft": MaskedDFTChannel,
     "bias": BiasChannel,
     "sum": SumChannel,
     "analytical": AnalyticalLinearChannel,
@@ -122,20 +102,10 @@ CHANNEL_CLASSES: dict[str, Callable[..., Channel]] = {
     "duplicate": DuplicateChannel,
     "reshape": ReshapeChannel,
     "concat": ConcatChannel,
-    "gaussian": GaussianChannel,
-    "sgn": SgnChannel,
-    "abs": AbsChannel,
-    "a-abs": AsymmetricAbsChannel,
-    "relu": ReluChannel,
-    "l-relu": LeakyReluChannel,
-    "h-tanh": HardTanhChannel,
-    "h-sigm": HardSigmoidChannel,
-    "door": SymmetricDoorChannel,
-    "tanh": TanhChannel,
+    "split": SplitChannel,
     "activation": ActivationChannel,
-    "sigmoid": SigmoidChannel,
-    "softplus": SoftplusChannel,
     "modulus": ModulusChannel,
+    "phase": PhaseChannel,
     "low_rank_gram": LowRankGramChannel,
     "low_rank": LowRankFactorization,
 }

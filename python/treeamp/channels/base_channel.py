@@ -27,9 +27,6 @@ class Channel(Factor):
 
     #: The only shape that its input may have, where it knows one.
     _input_shape: tuple[int, ...] | None = None
-    #: Catalogue name of the channel, and its parameters.
-    _law: str = ""
-    _native_parameters: tuple[str, ...] = ()
 
     def _start(self) -> None:
         self._native = self._make()
@@ -40,8 +37,7 @@ class Channel(Factor):
                 f"{type(self).__name__}: channels written in Python are not available; LinearOperatorChannel makes one of a "
                 "linear map, PiecewiseLinearChannel of an activation, and a teacher may be any object with a method sample"
             )
-        values = [np.ravel(getattr(self, name)).tolist() for name in self._native_parameters]
-        return _lib.channel(self._law, values)
+        return _lib.channel(self._law, self._values())
 
     # --- expectation propagation
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import complex_matrix
+from .._arrays import array, complex_matrix, owned
 from ..errors import ModelError
 from .base_channel import Channel
 from .operators import _Shaped
@@ -16,7 +16,9 @@ from .operators import _Shaped
 __all__ = [
     "ComplexLinearChannel",
     "DFTChannel",
+    "MaskedDFTChannel",
     "ModulusChannel",
+    "PhaseChannel",
     "UnitaryChannel",
 ]
 
@@ -96,6 +98,16 @@ class ModulusChannel(Channel):
         return shape[1:]
 
 
+class PhaseChannel(Channel):
+    r"""Phase :math:`x = z/|z|` of a complex signal. Its output must be observed."""
+
+    _law = "phase"
+    _complex = (True, True)
+
+    def __init__(self) -> None:
+        self._start()
+
+
 class DFTChannel(_Shaped):
     r"""Unitary discrete Fourier transform, of a real signal (``real=True``) or a complex one; the coefficients are complex.
 
@@ -116,16 +128,18 @@ class DFTChannel(_Shaped):
     """
 
     repr_parameters = ("real",)
+    _law = "dft"
 
     def __init__(self, real: bool = True) -> None:
         self._on(None, real)
         self._complex = (not self.real, True)
 
     def _unbound(self) -> _lib.Factor:
-        return _lib.channel("dft" if self.real else "complex_dft", [])
+        native = super()._unbound()
+        return native if self.real else native.on_complex()
 
     def _native_below_a_prior(self) -> _lib.Factor:
-        return _lib.channel("paired_dft", []) if self.real else self._native
+        return _lib.paired_dft() if self.real else self._native
 
     def _averaging(self) -> _lib.Factor:
         return self._unbound().bind([[4] if self.real else [2, 4]])
@@ -138,3 +152,34 @@ class DFTChannel(_Shaped):
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (2, *shape) if self.real else shape
+
+
+class MaskedDFTChannel(_Shaped):
+    r"""The coefficients :math:`x_i = c_{k_i}` of the unitary Fourier transform where ``mask`` is true, in their order, as a complex
+    vector: an array of shape ``(2, M)``.
+
+    Parameters
+    ----------
+    mask : array of bool
+        Of the shape of the signal, one per frequency.
+    real : bool
+        Whether the signal is; a complex one has its parts on the first axis.
+
+    Examples
+    --------
+    >>> MaskedDFTChannel([True, False]).sample([1.0, 1.0]).round(6)
+    array([[1.414214],
+           [0.      ]])
+    """
+
+    repr_parameters = ("mask", "real")
+    _law, _native_parameters = "masked_dft", ("mask",)
+
+    def __init__(self, mask: Any, real: bool = True) -> None:
+        self.mask = owned(array(mask, "mask"))
+        self._input_shape = self.mask.shape if real else (2, *self.mask.shape)
+        self._on(self.mask.shape, real)
+        self._complex = (not self.real, True)
+
+    def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return 2, int(np.count_nonzero(self.mask))

@@ -52,6 +52,7 @@ class LinearChannel(Channel):
     """
 
     repr_parameters = ("W", "name")
+    _law = "linear"
 
     def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W") -> None:
         self.W = owned(matrix(W, "W"))
@@ -156,6 +157,7 @@ class RotationChannel(Channel):
     """
 
     repr_parameters = ("R", "name")
+    _law = "rotation"
 
     def __init__(self, R: Any, name: str = "R") -> None:
         self.R = owned(matrix(R, "R"))

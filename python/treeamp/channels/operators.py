@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, complex_array, count, number, owned, size_to_shape
+from .._arrays import Array, array, check_seed, choice, complex_array, count, number, owned, size_to_shape
 from ..errors import ModelError
 from .base_channel import Channel
 
@@ -22,6 +22,7 @@ __all__ = [
     "MaskChannel",
     "RealDFTChannel",
     "ReshapeChannel",
+    "SplitChannel",
 ]
 
 
@@ -53,7 +54,7 @@ class _Shaped(Channel):
 
 
 class GradientChannel(_Shaped):
-    r"""Forward difference :math:`x_{k,n} = z_{n + e_k} - z_n` along every axis, periodic, of shape ``(d, *shape)``.
+    r"""Forward difference :math:`x_{k,n} = z_{n + e_k} - z_n` along every axis, of shape ``(d, *shape)``.
 
     Parameters
     ----------
@@ -61,17 +62,22 @@ class GradientChannel(_Shaped):
         Shape of the signal; what the model gives by default.
     real : bool
         Whether the signal is; a complex one has its parts on the first axis.
+    boundary : str
+        What follows the last entry: the first (``"periodic"``), the last again (``"neumann"``), or zero (``"zero"``).
 
     Examples
     --------
     >>> GradientChannel(shape=(3,)).sample([1.0, 2.0, 4.0])
     array([[ 1.,  2., -3.]])
+    >>> GradientChannel(shape=(3,), boundary="neumann").sample([1.0, 2.0, 4.0])
+    array([[1., 2., 0.]])
     """
 
     repr_parameters = ("shape",)
-    _law = "gradient"
+    _law, _native_parameters = "gradient", ("boundary",)
 
-    def __init__(self, shape: Any = None, real: bool = True) -> None:
+    def __init__(self, shape: Any = None, real: bool = True, boundary: str = "periodic") -> None:
+        self.boundary = choice(boundary, ("periodic", "neumann", "zero"), "boundary")
         self._on(shape, real)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -166,6 +172,7 @@ class ConvChannel(_Shaped):
     """
 
     repr_parameters = ("filter",)
+    _law = "convolution"
 
     def __init__(self, filter: Any, real: bool = True) -> None:
         self.filter = owned(array(filter, "filter")) if real else complex_array(filter, "filter")
@@ -274,6 +281,7 @@ class ReshapeChannel(_Shaped):
     """
 
     repr_parameters = ("prev_shape", "next_shape")
+    _law = "reshape"
 
     def __init__(self, prev_shape: Any, next_shape: Any) -> None:
         self.prev_shape, self.next_shape = tuple(size_to_shape(prev_shape) or ()), tuple(size_to_shape(next_shape) or ())
@@ -305,7 +313,7 @@ class ConcatChannel(Channel):
     """
 
     repr_parameters = ("Ns", "axis")
-    _law, _native_parameters = "concatenate", ("axis", "n_prev")
+    _law, _native_parameters = "concatenate", ("n_prev", "axis")
 
     def __init__(self, Ns: Any, axis: int = 0) -> None:
         self.Ns = [count(n, "Ns") for n in Ns]
@@ -314,7 +322,7 @@ class ConcatChannel(Channel):
         self._start()
 
     def _averaging(self) -> _lib.Factor:
-        return _lib.channel(self._law, [[0.0], [float(self.n_prev)]]).bind([[n] for n in self.Ns])
+        return _lib.channel(self._law, [[float(self.n_prev)], [0.0]]).bind([[n] for n in self.Ns])
 
     def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`\bar A` per component of ``x``, Bayes-optimal: the mean over its pieces, weighted by their lengths."""
@@ -342,3 +350,43 @@ class ConcatChannel(Channel):
         shape = list(inputs[0].shape)
         shape[self.axis] = sum(self.Ns)
         return self._draw(self._native.bind([list(z.shape) for z in inputs]), inputs, tuple(shape), seed)
+
+
+class SplitChannel(Channel):
+    r"""Pieces of a signal, :math:`(x_1; \dots; x_n) = z`, along an axis; ``Ns`` gives their lengths there.
+
+    Parameters
+    ----------
+    Ns : list of int
+        Lengths of the pieces along the axis.
+    axis : int
+        Along which the signal is cut.
+
+    Examples
+    --------
+    >>> SplitChannel(Ns=[1, 2]).sample([3.0, 4.0, 5.0])
+    [array([3.]), array([4., 5.])]
+    """
+
+    repr_parameters = ("Ns", "axis")
+    _law, _native_parameters = "split", ("Ns", "axis")
+
+    def __init__(self, Ns: Any, axis: int = 0) -> None:
+        self.Ns = [count(n, "Ns") for n in Ns]
+        self.n_next = count(len(self.Ns), "Ns")
+        self.axis = count(axis, "axis", 0)
+        self._start()
+
+    def _averaging(self) -> _lib.Factor:
+        return _lib.channel(self._law, [[float(n) for n in self.Ns], [0.0]]).bind([[sum(self.Ns)]])
+
+    def sample(self, Z: Any, *more: Any, seed: Any = None) -> Any:
+        """The pieces of ``Z``, as a list."""
+        inputs, seed = self._inputs(Z, more, seed)
+        shape = inputs[0].shape
+        if len(shape) <= self.axis or shape[self.axis] != sum(self.Ns):
+            raise ValueError(f"expected {sum(self.Ns)} entries along axis {self.axis}, got shape {shape}")
+        shapes = [(*shape[: self.axis], n, *shape[self.axis + 1 :]) for n in self.Ns]
+        lengths = [int(np.prod(s)) for s in shapes]
+        drawn = self._native.bind([list(shape)]).sample([np.ravel(inputs[0])], lengths, check_seed(seed))
+        return [x.reshape(s) for x, s in zip(drawn, shapes)]

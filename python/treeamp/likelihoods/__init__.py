@@ -11,47 +11,18 @@ from collections.abc import Callable
 from typing import Any
 
 from .._arrays import choice
+from . import laws
 from .base_likelihood import Likelihood
-from .laws import (
-    AbsLikelihood,
-    AsymmetricAbsLikelihood,
-    GaussianLikelihood,
-    HardSigmoidLikelihood,
-    HardTanhLikelihood,
-    LeakyReluLikelihood,
-    ModulusLikelihood,
-    ReluLikelihood,
-    SgnLikelihood,
-    SymmetricDoorLikelihood,
-)
+from .complex import ModulusLikelihood, PhaseLikelihood
+from .laws import *  # noqa: F403
 
-__all__ = [
-    "AbsLikelihood",
-    "AsymmetricAbsLikelihood",
-    "GaussianLikelihood",
-    "HardSigmoidLikelihood",
-    "HardTanhLikelihood",
-    "LeakyReluLikelihood",
-    "Likelihood",
-    "ModulusLikelihood",
-    "ReluLikelihood",
-    "SgnLikelihood",
-    "SymmetricDoorLikelihood",
-    "get_likelihood",
-]
+__all__ = ["Likelihood", "ModulusLikelihood", "PhaseLikelihood", "get_likelihood", *laws.__all__]
 
 #: Likelihoods by the names that ``get_likelihood`` takes.
 LIKELIHOOD_CLASSES: dict[str, Callable[..., Likelihood]] = {
-    "gaussian": GaussianLikelihood,
-    "sgn": SgnLikelihood,
-    "abs": AbsLikelihood,
-    "a-abs": AsymmetricAbsLikelihood,
-    "relu": ReluLikelihood,
-    "l-relu": LeakyReluLikelihood,
-    "h-tanh": HardTanhLikelihood,
-    "h-sigm": HardSigmoidLikelihood,
-    "door": SymmetricDoorLikelihood,
+    **laws.CLASSES,
     "modulus": ModulusLikelihood,
+    "phase": PhaseLikelihood,
 }
 
 

@@ -26,6 +26,8 @@ class Likelihood(Law):
     n_prev = 1
     repr_parameters: tuple[str, ...] = ("y_name",)
     _direction = "backward"
+    #: Whether it treats the two parts of a complex component as two components.
+    _on_parts = False
 
     @property
     def _base(self) -> type:
@@ -40,6 +42,12 @@ class Likelihood(Law):
 
     def _channel(self) -> _lib.Factor:
         return _lib.channel(self._law, self._values())
+
+    def _complex_native(self) -> _lib.Factor:
+        if not self._on_parts:
+            return self._native
+        (variance,) = self._values()
+        return _lib.complex_gaussian_likelihood(float(variance[0]), None if self.y is None else np.ravel(self.y))
 
     @staticmethod
     def get_size(y: Any) -> Any:

@@ -1,14 +1,13 @@
-"""The likelihoods of the catalogue."""
+r"""Noise and functions of components, observed.
+
+Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.py``, not this file.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from .. import _lib
-from .._arrays import Array, array, belief, check_seed, number
-from ..errors import ModelError, NotAvailable
+from .._arrays import number
 from .base_likelihood import Likelihood
 
 __all__ = [
@@ -18,22 +17,22 @@ __all__ = [
     "HardSigmoidLikelihood",
     "HardTanhLikelihood",
     "LeakyReluLikelihood",
-    "ModulusLikelihood",
     "ReluLikelihood",
     "SgnLikelihood",
+    "SigmoidLikelihood",
+    "SoftplusLikelihood",
     "SymmetricDoorLikelihood",
+    "TanhLikelihood",
 ]
 
 
-class GaussianLikelihood(Likelihood):
-    r"""Gaussian noise :math:`p(y|z) = N(y; z, \Delta)`; a variance of zero is a noiseless observation.
+class SgnLikelihood(Likelihood):
+    r"""Sign: :math:`y = \operatorname{sign}(z)`.
 
     Parameters
     ----------
     y : array or None
         The observations; ``None`` for outputs that are observed and not told.
-    var : float
-        The noise :math:`\Delta`.
     y_name : str
         A name for them.
     isotropic : bool
@@ -41,37 +40,7 @@ class GaussianLikelihood(Likelihood):
 
     Notes
     -----
-    :math:`r = \frac{y + \Delta b}{1 + \Delta a}`, :math:`v = \frac\Delta{1 + \Delta a}`; the message is constant,
-    :math:`(1/\Delta, y/\Delta)`.
-
-    Examples
-    --------
-    >>> GaussianLikelihood(y=[1.0, 3.0], var=1.0).compute_backward_posterior(1.0, [0.0, 0.0])
-    (array([0.5, 1.5]), 0.5)
-    """
-
-    repr_parameters = ("y_name", "var")
-    _law, _native_parameters = "gaussian_noise", ("var",)
-
-    def __init__(self, y: Any, var: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
-        self.var = number(var, "var")
-        self._start(y, y_name, isotropic)
-
-    def _complex_native(self) -> _lib.Factor:
-        return _lib.complex_gaussian_likelihood(self.var, None if self.y is None else np.ravel(self.y))
-
-
-class SgnLikelihood(Likelihood):
-    r"""Sign :math:`y = \operatorname{sign}(z)`, :math:`y = \pm1`: a normal truncated to the side of :math:`y`.
-
-    Parameters
-    ----------
-    y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
-    y_name : str
-        A name for them.
-    isotropic : bool
-        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    :math:`y = \pm1` and :math:`z` is a normal truncated to the side of :math:`y`.
 
     Examples
     --------
@@ -86,7 +55,7 @@ class SgnLikelihood(Likelihood):
 
 
 class AbsLikelihood(Likelihood):
-    r"""Absolute value :math:`y = |z|`: :math:`z = \pm y`, :math:`r = y\tanh(b y)`, :math:`v = y^2 - r^2`.
+    r"""Absolute value: :math:`y = |z|`.
 
     Parameters
     ----------
@@ -96,6 +65,10 @@ class AbsLikelihood(Likelihood):
         A name for them.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`z = \pm y`: :math:`r = y\tanh(b y)`, :math:`v = y^2 - r^2`.
     """
 
     _law = "abs"
@@ -105,7 +78,7 @@ class AbsLikelihood(Likelihood):
 
 
 class AsymmetricAbsLikelihood(Likelihood):
-    r"""Absolute value with its symmetry broken: :math:`y = -z` below ``shift``, :math:`y = z` from there on.
+    r"""Absolute value with a jump: :math:`y = -z\ \text{below}\ s,\ y = z\ \text{from there on}`.
 
     Parameters
     ----------
@@ -116,19 +89,24 @@ class AsymmetricAbsLikelihood(Likelihood):
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
     shift : float
-        Where the two lines meet.
+        :math:`s`: where the sign changes.
+
+    Examples
+    --------
+    >>> AsymmetricAbsLikelihood(y=None)
+    AsymmetricAbsLikelihood(y_name='y', shift=0.0001)
     """
 
     repr_parameters = ("y_name", "shift")
     _law, _native_parameters = "asymmetric_abs", ("shift",)
 
-    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True, shift: float = 1e-4) -> None:
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True, shift: float = 0.0001) -> None:
         self.shift = number(shift, "shift")
         self._start(y, y_name, isotropic)
 
 
 class ReluLikelihood(Likelihood):
-    r"""Rectified :math:`y = \max(0, z)`: :math:`z = y` where :math:`y > 0`, else a normal truncated to :math:`z \le 0`.
+    r"""Rectifier: :math:`y = \max(0, z)`.
 
     Parameters
     ----------
@@ -138,6 +116,10 @@ class ReluLikelihood(Likelihood):
         A name for them.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`z = y` where :math:`y > 0`, else a normal truncated to :math:`z \le 0`.
     """
 
     _law = "relu"
@@ -147,18 +129,23 @@ class ReluLikelihood(Likelihood):
 
 
 class LeakyReluLikelihood(Likelihood):
-    r"""Leaky rectified :math:`y = z` for :math:`z \ge 0`, :math:`y = \gamma z` else: :math:`z` is known exactly.
+    r"""Leaky rectifier: :math:`y = z\ \text{for}\ z \ge 0,\ y = \gamma z\ \text{else}`.
 
     Parameters
     ----------
     slope : float
-        The slope :math:`\gamma` below zero.
+        :math:`\gamma`: slope of the negative side.
     y : array or None
         The observations; ``None`` for outputs that are observed and not told.
     y_name : str
         A name for them.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Examples
+    --------
+    >>> LeakyReluLikelihood(y=None, slope=1.0)
+    LeakyReluLikelihood(y_name='y', slope=1.0)
     """
 
     repr_parameters = ("y_name", "slope")
@@ -170,7 +157,7 @@ class LeakyReluLikelihood(Likelihood):
 
 
 class HardTanhLikelihood(Likelihood):
-    r"""Clipped :math:`y = \max(-1, \min(1, z))`.
+    r"""Clipped identity: :math:`y = \max(-1, \min(1, z))`.
 
     Parameters
     ----------
@@ -189,9 +176,7 @@ class HardTanhLikelihood(Likelihood):
 
 
 class HardSigmoidLikelihood(Likelihood):
-    r"""Clipped line :math:`y = \max(0, \min(1, \frac12 + \frac z{2L}))` with knee :math:`L`, as the channel.
-
-    ``l`` is another name of ``knee``.
+    r"""Clipped line from 0 to 1: :math:`y = \max(0, \min(1, \frac12 + \frac z{2L}))`.
 
     Parameters
     ----------
@@ -201,8 +186,15 @@ class HardSigmoidLikelihood(Likelihood):
         A name for them.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
-    knee, l : float
-        The knee :math:`L`, by either name.
+    knee : float
+        :math:`L`: where it is clipped; positive.
+    l : float
+        Another name of ``knee``.
+
+    Examples
+    --------
+    >>> HardSigmoidLikelihood(y=None)
+    HardSigmoidLikelihood(y_name='y', knee=2.5)
     """
 
     repr_parameters = ("y_name", "knee")
@@ -214,18 +206,23 @@ class HardSigmoidLikelihood(Likelihood):
 
 
 class SymmetricDoorLikelihood(Likelihood):
-    r"""Symmetric door :math:`y = \operatorname{sign}(|z| - K)`, :math:`K` being the ``width``.
+    r"""Symmetric door: :math:`y = \operatorname{sign}(|z| - K)`.
 
     Parameters
     ----------
     width : float
-        The width :math:`K`, positive.
+        :math:`K`: half-width of the door; positive.
     y : array or None
         The observations; ``None`` for outputs that are observed and not told.
     y_name : str
         A name for them.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Examples
+    --------
+    >>> SymmetricDoorLikelihood(y=None, width=1.0)
+    SymmetricDoorLikelihood(y_name='y', width=1.0)
     """
 
     repr_parameters = ("y_name", "width")
@@ -236,8 +233,8 @@ class SymmetricDoorLikelihood(Likelihood):
         self._start(y, y_name, isotropic)
 
 
-class ModulusLikelihood(Likelihood):
-    r"""Modulus :math:`y = |z|` of a complex :math:`z`, whose parts are on the first axis of its arrays.
+class TanhLikelihood(Likelihood):
+    r"""Hyperbolic tangent: :math:`y = \tanh z`.
 
     Parameters
     ----------
@@ -250,53 +247,107 @@ class ModulusLikelihood(Likelihood):
 
     Notes
     -----
-    :math:`z = y e^{i\theta}` with a von Mises law of the phase: :math:`r = y\,\frac{I_1(|b| y)}{I_0(|b| y)}\,\frac b{|b|}`,
-    :math:`v = \frac12(y^2 - |r|^2)` per real component.
+    By quadrature.
+    """
+
+    _law = "tanh"
+
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
+        self._start(y, y_name, isotropic)
+
+
+class SigmoidLikelihood(Likelihood):
+    r"""Logistic function: :math:`y = 1/(1 + e^{-z})`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    By quadrature.
+    """
+
+    _law = "sigmoid"
+
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
+        self._start(y, y_name, isotropic)
+
+
+class SoftplusLikelihood(Likelihood):
+    r"""Smooth rectifier: :math:`y = \ln(1 + e^z)`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    By quadrature.
+    """
+
+    _law = "softplus"
+
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
+        self._start(y, y_name, isotropic)
+
+
+class GaussianLikelihood(Likelihood):
+    r"""Additive Gaussian noise: :math:`p(y|z) = N(y; z, \Delta)`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    var : float
+        :math:`\Delta`: variance of the noise; not negative.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`r = \frac{y + \Delta b}{1 + \Delta a}`, :math:`v = \frac\Delta{1 + \Delta a}`: the message is constant,
+    :math:`(1/\Delta, y/\Delta)`. A variance of zero is a noiseless observation.
 
     Examples
     --------
-    >>> r, v = ModulusLikelihood([1.0]).compute_backward_posterior(1.0, [[0.0], [0.0]])
-    >>> r.shape, v
-    ((2, 1), 0.5)
+    >>> GaussianLikelihood(y=[1.0, 3.0], var=1.0).compute_backward_posterior(1.0, [0.0, 0.0])
+    (array([0.5, 1.5]), 0.5)
     """
 
-    _law = "modulus"
-    _complex = (True, None)
-    _reduces = True
+    _on_parts = True
+    repr_parameters = ("y_name", "var")
+    _law, _native_parameters = "gaussian_noise", ("var",)
 
-    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
-        if not isotropic:
-            raise NotAvailable("ModulusLikelihood has one precision for all components")
+    def __init__(self, y: Any, var: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
+        self.var = number(var, "var")
         self._start(y, y_name, isotropic)
 
-    def _at(self, y: Any) -> _lib.Factor:
-        native = self._native if y is None else ModulusLikelihood(y)._native
-        if self.y is None and y is None:
-            raise ModelError("ModulusLikelihood: an observation is needed here, and `y` is None")
-        return native
 
-    def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
-        raise NotAvailable("ModulusLikelihood has no real scalar law: ask for posteriors of whole arrays")
-
-    def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
-        """Mean of both parts of every component, and variance per real component, averaged."""
-        a, b = belief(number(az, "az"), bz, "z")
-        r, v = self._at(y).moments([(float(a), b)], 0)
-        return r.reshape(b.shape), v
-
-    def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
-        """The outgoing message."""
-        a, b = belief(number(az, "az"), bz, "z")
-        a_new, b_new = self._at(y).message([(float(a), b)], 0)
-        return a_new, b_new.reshape(b.shape)
-
-    def compute_log_partition(self, az: Any, bz: Any, y: Any = None) -> float:
-        """Log-partition of the signal: the sum over its components."""
-        a, b = belief(number(az, "az"), bz, "z")
-        return self._at(y).log_partition([(float(a), b)])
-
-    def sample(self, Z: Any, seed: int | None = None) -> Array:
-        """The moduli of ``Z``."""
-        z = array(Z, "Z")
-        drawn = self._channel().sample([np.ravel(z)], [z.size // 2], check_seed(seed))[0]
-        return drawn.reshape(z.shape[1:])
+#: The same by name.
+CLASSES: dict[str, type[Likelihood]] = {
+    "sgn": SgnLikelihood,
+    "abs": AbsLikelihood,
+    "a-abs": AsymmetricAbsLikelihood,
+    "relu": ReluLikelihood,
+    "l-relu": LeakyReluLikelihood,
+    "h-tanh": HardTanhLikelihood,
+    "h-sigm": HardSigmoidLikelihood,
+    "door": SymmetricDoorLikelihood,
+    "tanh": TanhLikelihood,
+    "sigmoid": SigmoidLikelihood,
+    "softplus": SoftplusLikelihood,
+    "gaussian": GaussianLikelihood,
+}

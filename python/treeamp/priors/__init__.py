@@ -12,59 +12,32 @@ from collections.abc import Callable
 from typing import Any
 
 from .._arrays import choice
-from .base_prior import Prior
+from . import laws, penalties
+from .base_prior import ComplexPrior, Prior
 from .committee import CommitteeBinaryPrior
-from .laws import (
-    BinaryPrior,
-    ExponentialPrior,
-    GaussBernoulliPrior,
-    GaussianMixturePrior,
-    GaussianPrior,
-    IntervalPrior,
-    PositivePrior,
-)
-from .penalties import (
-    MAP_BoxPrior,
-    MAP_CustomPrior,
-    MAP_L1NormPrior,
-    MAP_L2NormPrior,
-    MAP_L21NormPrior,
-    MAP_NonNegativePrior,
-)
+from .group_penalties import MAP_CustomPrior, MAP_L21NormPrior
+from .laws import *  # noqa: F403
+from .mixture import GaussianMixturePrior
+from .penalties import *  # noqa: F403
 
 __all__ = [
-    "BinaryPrior",
     "CommitteeBinaryPrior",
-    "ExponentialPrior",
-    "GaussBernoulliPrior",
+    "ComplexPrior",
     "GaussianMixturePrior",
-    "GaussianPrior",
-    "IntervalPrior",
-    "MAP_BoxPrior",
     "MAP_CustomPrior",
-    "MAP_L1NormPrior",
     "MAP_L21NormPrior",
-    "MAP_L2NormPrior",
-    "MAP_NonNegativePrior",
-    "PositivePrior",
     "Prior",
     "get_prior",
+    *laws.__all__,
+    *penalties.__all__,
 ]
 
 #: Priors by the names that ``get_prior`` takes.
 PRIOR_CLASSES: dict[str, Callable[..., Prior]] = {
-    "gaussian": GaussianPrior,
-    "gauss_bernoulli": GaussBernoulliPrior,
-    "binary": BinaryPrior,
+    **laws.CLASSES,
     "mixture": GaussianMixturePrior,
-    "exponential": ExponentialPrior,
-    "positive": PositivePrior,
-    "interval": IntervalPrior,
-    "L1_norm": MAP_L1NormPrior,
+    **penalties.CLASSES,
     "L21_norm": MAP_L21NormPrior,
-    "L2_norm": MAP_L2NormPrior,
-    "box": MAP_BoxPrior,
-    "non_negative": MAP_NonNegativePrior,
     "committee_binary": CommitteeBinaryPrior,
 }
 

@@ -10,9 +10,9 @@ from .. import _lib
 from .._arrays import Array, array, belief, check_memory, check_seed, known, size_to_shape
 from .._law import Law
 from .._written import written_prior
-from ..errors import ModelError
+from ..errors import ModelError, NotAvailable
 
-__all__ = ["Prior"]
+__all__ = ["ComplexPrior", "Prior"]
 
 
 class Prior(Law):
@@ -199,3 +199,42 @@ class Prior(Law):
         check_memory(shape, "a signal")
         drawn = self._native.sample([], [int(np.prod(shape))], check_seed(seed))
         return drawn[0].reshape(shape)
+
+
+class ComplexPrior(Prior):
+    """A prior of complex components, whose real and imaginary parts are on the first axis of arrays: ``size=(2, ...)``.
+    Variances and precisions are per real component."""
+
+    _complex = (None, True)
+
+    def _make(self) -> _lib.Factor:
+        name = type(self).__name__
+        if not self.isotropic:
+            raise NotAvailable(f"{name} has one precision for all components")
+        shape = size_to_shape(self.size)
+        if shape is not None and (not shape or shape[0] != 2):
+            raise ModelError(f"{name}: parts are on the first axis, expected size=(2, ...), got {self.size}")
+        return _lib.prior(self._law, None if shape is None else shape[1:], self._values())
+
+    def _complex_native(self) -> _lib.Factor:
+        return self._native
+
+    def _scalar(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:
+        raise NotAvailable(f"{type(self).__name__} has no real scalar law: ask for posteriors of whole arrays")
+
+    def compute_forward_posterior(self, ax: Any, bx: Any) -> tuple[Any, Any]:
+        """Mean of both parts of every component, and variance per real component, averaged."""
+        a, b = belief(known(ax, "ax"), self._sized(bx), "x")
+        r, v = self._native.moments([(float(a), b)], 0)
+        return r.reshape(b.shape), self._proper(v)
+
+    def compute_forward_message(self, ax: Any, bx: Any) -> tuple[Any, Any]:
+        """The outgoing message."""
+        a, b = belief(known(ax, "ax"), self._sized(bx), "x")
+        a_new, b_new = self._native.message([(float(a), b)], 0)
+        return a_new, b_new.reshape(b.shape)
+
+    def compute_log_partition(self, ax: Any, bx: Any) -> float:
+        """Log-partition of the signal: the sum over its components."""
+        a, b = belief(known(ax, "ax"), self._sized(bx), "x")
+        return self._native.log_partition([(float(a), b)])

@@ -1,17 +1,21 @@
-r"""Laws on every component of a signal."""
+r"""Laws on every component of a signal.
+
+Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.py``, not this file.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._arrays import array, number, owned
-from .base_prior import Prior
+from .._arrays import number
+from .base_prior import ComplexPrior, Prior
 
 __all__ = [
     "BinaryPrior",
+    "CircularGaussBernoulliPrior",
+    "CircularGaussianPrior",
     "ExponentialPrior",
     "GaussBernoulliPrior",
-    "GaussianMixturePrior",
     "GaussianPrior",
     "IntervalPrior",
     "PositivePrior",
@@ -19,14 +23,18 @@ __all__ = [
 
 
 class GaussianPrior(Prior):
-    r"""Gaussian prior :math:`p(x) = N(x; m, \sigma^2)`.
+    r"""Gaussian components: :math:`p(x) = N(x; m, \sigma^2)`.
 
     Parameters
     ----------
     size : int, tuple or None
         Number of components or shape; ``None`` for the limit of large sizes.
-    mean, var : float
-        :math:`m` and :math:`\sigma^2`.
+    mean : float
+        :math:`m`: the mean.
+    var : float
+        :math:`\sigma^2`: the variance; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
 
     Notes
     -----
@@ -42,28 +50,33 @@ class GaussianPrior(Prior):
     _law, _native_parameters = "gaussian", ("mean", "var")
 
     def __init__(self, size: Any, mean: float = 0, var: float = 1, isotropic: bool = True) -> None:
-        self.mean, self.var = number(mean, "mean"), number(var, "var")
+        self.mean = number(mean, "mean")
+        self.var = number(var, "var")
         self._start(size, isotropic)
 
 
 class GaussBernoulliPrior(Prior):
-    r"""Sparse Gaussian prior :math:`p(x) = (1 - \rho)\,\delta(x) + \rho\,N(x; m, \sigma^2)`.
+    r"""Sparse Gaussian components: :math:`p(x) = (1 - \rho)\,\delta(x) + \rho\,N(x; m, \sigma^2)`.
 
     Parameters
     ----------
     size : int, tuple or None
         Number of components or shape; ``None`` for the limit of large sizes.
     rho : float
-        Fraction of components that are not zero.
-    mean, var : float
-        :math:`m` and :math:`\sigma^2` of those.
+        :math:`\rho`: fraction that is not zero; from 0 to 1.
+    mean : float
+        :math:`m`: mean of those that are not zero.
+    var : float
+        :math:`\sigma^2`: variance of those that are not zero; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
 
     Notes
     -----
-    With :math:`u = 1/(1 + a\sigma^2)` the slab has mean :math:`r_1 = u(m + b\sigma^2)` and variance
-    :math:`u\sigma^2`; it has probability :math:`p = 1/(1 + e^{-\xi})`,
-    :math:`\xi = \ln\frac\rho{1-\rho} + \frac u2[\sigma^2 b^2 + m(2b - am)] + \frac12\ln u`. Then
-    :math:`r = p r_1`, :math:`v = p u\sigma^2 + p(1 - p) r_1^2`.
+    With :math:`u = 1/(1 + a\sigma^2)` the slab has mean :math:`r_1 = u(m + b\sigma^2)` and variance :math:`u\sigma^2`;
+    it has probability :math:`p = 1/(1 + e^{-\xi})`,
+    :math:`\xi = \ln\frac\rho{1-\rho} + \frac u2[\sigma^2 b^2 + m(2b - am)] + \frac12\ln u`. Then :math:`r = p r_1`,
+    :math:`v = p u\sigma^2 + p(1 - p) r_1^2`.
 
     Examples
     --------
@@ -75,25 +88,27 @@ class GaussBernoulliPrior(Prior):
     _law, _native_parameters = "gauss_bernoulli", ("rho", "mean", "var")
 
     def __init__(self, size: Any, rho: float = 0.5, mean: float = 0, var: float = 1, isotropic: bool = True) -> None:
-        self.rho, self.mean, self.var = number(rho, "rho"), number(mean, "mean"), number(var, "var")
+        self.rho = number(rho, "rho")
+        self.mean = number(mean, "mean")
+        self.var = number(var, "var")
         self._start(size, isotropic)
 
 
 class BinaryPrior(Prior):
-    r"""Binary prior: :math:`x = +1` with probability ``p_pos``, else :math:`-1`.
+    r"""Signs: :math:`p(x) = p_+\,\delta(x - 1) + (1 - p_+)\,\delta(x + 1)`.
 
     Parameters
     ----------
     size : int, tuple or None
         Number of components or shape; ``None`` for the limit of large sizes.
     p_pos : float
-        Probability of :math:`+1`.
+        :math:`p_+`: probability of +1; from 0 to 1.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
 
     Notes
     -----
-    :math:`r = \tanh(b + \frac12\ln\frac{p}{1-p})`, :math:`v = 1 - r^2`, without the cancellation.
+    :math:`r = \tanh(b + \frac12\ln\frac{p_+}{1-p_+})`, :math:`v = 1 - r^2`, without the cancellation.
 
     Examples
     --------
@@ -109,49 +124,81 @@ class BinaryPrior(Prior):
         self._start(size, isotropic)
 
 
-class GaussianMixturePrior(Prior):
-    r"""Mixture :math:`p(x) = \sum_k p_k\,N(x; m_k, \sigma_k^2)`; a variance of zero is a point mass.
+class PositivePrior(Prior):
+    r"""Gaussian components, given that they are positive: :math:`p(x) \propto 1_{x \ge 0}\,N(x; m, \sigma^2)`.
 
     Parameters
     ----------
     size : int, tuple or None
         Number of components or shape; ``None`` for the limit of large sizes.
-    probs, means, vars : array
-        Weights :math:`p_k` that add up to 1, means :math:`m_k` and variances :math:`\sigma_k^2`.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+    mean : float
+        :math:`m`: mean of the Gaussian that is cut.
+    var : float
+        :math:`\sigma^2`: variance of the Gaussian that is cut; positive.
+
+    Examples
+    --------
+    >>> round(PositivePrior(size=1).second_moment(), 12)
+    1.0
+    """
+
+    repr_parameters = ("size", "mean", "var")
+    _law, _native_parameters = "positive", ("mean", "var")
+
+    def __init__(self, size: Any, isotropic: bool = True, *, mean: float = 0, var: float = 1) -> None:
+        self.mean = number(mean, "mean")
+        self.var = number(var, "var")
+        self._start(size, isotropic)
+
+
+class IntervalPrior(Prior):
+    r"""Gaussian components, given that they lie in an interval: :math:`p(x) \propto 1_{l \le x \le h}\,N(x; m, \sigma^2)`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    low : float
+        :math:`l`: lower end of the interval; may be infinite.
+    high : float
+        :math:`h`: upper end of the interval, above the lower; may be infinite.
+    mean : float
+        :math:`m`: mean of the Gaussian that is cut.
+    var : float
+        :math:`\sigma^2`: variance of the Gaussian that is cut; positive.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
 
     Examples
     --------
-    >>> GaussianMixturePrior(size=3, probs=[0.5, 0.5], means=[-1, 1], vars=[0.1, 0.1]).second_moment()
-    1.1
+    >>> 0 < IntervalPrior(size=1, low=0.0, high=1.0).second_moment() < 1
+    True
     """
 
-    repr_parameters = ("size", "probs", "means", "vars")
-    _law, _native_parameters = "gaussian_mixture", ("probs", "means", "vars")
+    repr_parameters = ("size", "low", "high", "mean", "var")
+    _law, _native_parameters = "interval", ("low", "high", "mean", "var")
 
     def __init__(
-        self,
-        size: Any,
-        probs: Any = (0.5, 0.5),
-        means: Any = (-1, 1),
-        vars: Any = (1, 1),
-        isotropic: bool = True,
+        self, size: Any, low: float = -1, high: float = 1, mean: float = 0, var: float = 1, isotropic: bool = True
     ) -> None:
-        self.probs, self.means, self.vars = (owned(array(*x)) for x in ((probs, "probs"), (means, "means"), (vars, "vars")))
-        self.K = self.probs.size
+        self.low = number(low, "low")
+        self.high = number(high, "high")
+        self.mean = number(mean, "mean")
+        self.var = number(var, "var")
         self._start(size, isotropic)
 
 
 class ExponentialPrior(Prior):
-    r"""Exponential prior :math:`p(x) = \frac1m e^{-x/m}` on :math:`x \ge 0`.
+    r"""Exponential components: :math:`p(x) = \frac1m e^{-x/m}\ \text{on}\ x \ge 0`.
 
     Parameters
     ----------
     size : int, tuple or None
         Number of components or shape; ``None`` for the limit of large sizes.
     mean : float
-        :math:`m`, positive.
+        :math:`m`: the mean; positive.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
 
@@ -169,58 +216,69 @@ class ExponentialPrior(Prior):
         self._start(size, isotropic)
 
 
-class PositivePrior(Prior):
-    r"""Positive prior :math:`p(x) \propto 1_{x \ge 0}\,N(x; m, \sigma^2)`; by default :math:`2\,1_{x\ge0} N(x; 0, 1)`.
+class CircularGaussianPrior(ComplexPrior):
+    r"""Complex Gaussian components: :math:`p(x) = CN(x; 0, \sigma^2)`.
 
     Parameters
     ----------
-    size : int, tuple or None
-        Number of components or shape; ``None`` for the limit of large sizes.
+    size : tuple or None
+        Shape, the parts on its first axis: ``(2, ...)``; ``None`` for the limit of large sizes.
+    var : float
+        :math:`\sigma^2`: variance per real component; positive.
     isotropic : bool
-        One variance for all components; each its own otherwise, in modules asked alone and in models.
-    mean, var : float
-        :math:`m` and :math:`\sigma^2` of the normal law that is cut.
+        Kept for scripts that give it.
 
     Examples
     --------
-    >>> round(PositivePrior(size=1).second_moment(), 12)
-    1.0
+    >>> CircularGaussianPrior(size=(2, 3))
+    CircularGaussianPrior(size=(2, 3), var=1.0)
     """
 
-    repr_parameters = ("size", "mean", "var")
-    _law, _native_parameters = "positive", ("mean", "var")
+    repr_parameters = ("size", "var")
+    _law, _native_parameters = "circular_gaussian", ("var",)
 
-    def __init__(self, size: Any, isotropic: bool = True, *, mean: float = 0, var: float = 1) -> None:
-        self.mean, self.var = number(mean, "mean"), number(var, "var")
+    def __init__(self, size: Any, var: float = 1, isotropic: bool = True) -> None:
+        self.var = number(var, "var")
         self._start(size, isotropic)
 
 
-class IntervalPrior(Prior):
-    r"""Truncated normal :math:`p(x) \propto 1_{l \le x \le h}\,N(x; m, \sigma^2)`.
+class CircularGaussBernoulliPrior(ComplexPrior):
+    r"""Sparse complex Gaussian components: :math:`p(x) = (1 - \rho)\,\delta(x) + \rho\,CN(x; 0, \sigma^2)`.
 
     Parameters
     ----------
-    size : int, tuple or None
-        Number of components or shape; ``None`` for the limit of large sizes.
-    low, high : float
-        The ends, which may be infinite.
-    mean, var : float
-        :math:`m` and :math:`\sigma^2` of the normal law that is cut.
+    size : tuple or None
+        Shape, the parts on its first axis: ``(2, ...)``; ``None`` for the limit of large sizes.
+    rho : float
+        :math:`\rho`: fraction that is not zero; from 0 to 1.
+    var : float
+        :math:`\sigma^2`: variance per real component; positive.
     isotropic : bool
-        One variance for all components; each its own otherwise, in modules asked alone and in models.
+        Kept for scripts that give it.
 
     Examples
     --------
-    >>> 0 < IntervalPrior(size=1, low=0.0, high=1.0).second_moment() < 1
-    True
+    >>> CircularGaussBernoulliPrior(size=(2, 3))
+    CircularGaussBernoulliPrior(size=(2, 3), rho=0.5, var=1.0)
     """
 
-    repr_parameters = ("size", "low", "high", "mean", "var")
-    _law, _native_parameters = "interval", ("low", "high", "mean", "var")
+    repr_parameters = ("size", "rho", "var")
+    _law, _native_parameters = "circular_gauss_bernoulli", ("rho", "var")
 
-    def __init__(
-        self, size: Any, low: float = -1, high: float = 1, mean: float = 0, var: float = 1, isotropic: bool = True
-    ) -> None:
-        self.low, self.high = number(low, "low"), number(high, "high")
-        self.mean, self.var = number(mean, "mean"), number(var, "var")
+    def __init__(self, size: Any, rho: float = 0.5, var: float = 1, isotropic: bool = True) -> None:
+        self.rho = number(rho, "rho")
+        self.var = number(var, "var")
         self._start(size, isotropic)
+
+
+#: The same by name.
+CLASSES: dict[str, type[Prior]] = {
+    "gaussian": GaussianPrior,
+    "gauss_bernoulli": GaussBernoulliPrior,
+    "binary": BinaryPrior,
+    "positive": PositivePrior,
+    "interval": IntervalPrior,
+    "exponential": ExponentialPrior,
+    "circular_gaussian": CircularGaussianPrior,
+    "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
+}

@@ -1,0 +1,117 @@
+r"""Likelihoods of complex signals, whose real and imaginary parts are on the first axis of their arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _lib
+from .._arrays import Array, array, belief, check_seed, number
+from ..errors import ModelError, NotAvailable
+from .base_likelihood import Likelihood
+
+__all__ = ["ModulusLikelihood", "PhaseLikelihood"]
+
+
+class _OfComplex(Likelihood):
+    """A law of outputs of a complex signal: asked with whole arrays."""
+
+    _complex = (True, None)
+
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
+        if not isotropic:
+            raise NotAvailable(f"{type(self).__name__} has one precision for all components")
+        self._start(y, y_name, isotropic)
+
+    def _at(self, y: Any) -> _lib.Factor:
+        if self.y is None and y is None:
+            raise ModelError(f"{type(self).__name__}: an observation is needed here, and `y` is None")
+        return self._native if y is None else type(self)(y)._native
+
+    def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
+        raise NotAvailable(f"{type(self).__name__} has no real scalar law: ask for posteriors of whole arrays")
+
+    def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
+        """Mean of both parts of every component, and variance per real component, averaged."""
+        a, b = belief(number(az, "az"), bz, "z")
+        r, v = self._at(y).moments([(float(a), b)], 0)
+        return r.reshape(b.shape), v
+
+    def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
+        """The outgoing message."""
+        a, b = belief(number(az, "az"), bz, "z")
+        a_new, b_new = self._at(y).message([(float(a), b)], 0)
+        return a_new, b_new.reshape(b.shape)
+
+    def compute_log_partition(self, az: Any, bz: Any, y: Any = None) -> float:
+        """Log-partition of the signal: the sum over its components."""
+        a, b = belief(number(az, "az"), bz, "z")
+        return self._at(y).log_partition([(float(a), b)])
+
+
+class ModulusLikelihood(_OfComplex):
+    r"""Modulus :math:`y = |z|` of a complex :math:`z`, whose parts are on the first axis of its arrays.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`z = y e^{i\theta}` with a von Mises law of the phase: :math:`r = y\,\frac{I_1(|b| y)}{I_0(|b| y)}\,\frac b{|b|}`,
+    :math:`v = \frac12(y^2 - |r|^2)` per real component.
+
+    Examples
+    --------
+    >>> r, v = ModulusLikelihood([1.0]).compute_backward_posterior(1.0, [[0.0], [0.0]])
+    >>> r.shape, v
+    ((2, 1), 0.5)
+    """
+
+    _law = "modulus"
+    _reduces = True
+
+    def sample(self, Z: Any, seed: int | None = None) -> Array:
+        """The moduli of ``Z``."""
+        z = array(Z, "Z")
+        drawn = self._channel().sample([np.ravel(z)], [z.size // 2], check_seed(seed))[0]
+        return drawn.reshape(z.shape[1:])
+
+
+class PhaseLikelihood(_OfComplex):
+    r"""Phase :math:`y = z/|z|` of a complex :math:`z`. Parts of both are on the first axis of their arrays.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations, of modulus 1; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; there is no other way here.
+
+    Notes
+    -----
+    :math:`z = \rho y` with the weight :math:`\rho\,e^{-\frac12 a\rho^2 + \beta\rho}` of the radius, :math:`\beta = \mathrm{Re}(\bar y b)`:
+    :math:`r = y\,E\rho`, :math:`v = \frac12\mathrm{Var}\rho` per real component.
+
+    Examples
+    --------
+    >>> r, v = PhaseLikelihood([[1.0], [0.0]]).compute_backward_posterior(1.0, [[0.0], [0.0]])
+    >>> r.round(6)
+    array([[1.253314],
+           [0.      ]])
+    """
+
+    _law = "phase"
+
+    def sample(self, Z: Any, seed: int | None = None) -> Array:
+        """The phases of ``Z``."""
+        z = array(Z, "Z")
+        return self._channel().sample([np.ravel(z)], [z.size], check_seed(seed))[0].reshape(z.shape)
