@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use treeamp::belief::Element;
+use treeamp::extend::*;
 use treeamp::operator::{ComplexDense, Filter};
 use treeamp::prelude::*;
 

@@ -10,6 +10,7 @@
 use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use treeamp::extend::Factor;
 use treeamp::operator::{Boundary, FiniteDifference, LinearOperator, OrthogonalDft, applied};
 use treeamp::prelude::*;
 use treeamp_lab::figure::{Axis, Figure, Mark, Panel, Series};

@@ -8,6 +8,7 @@ use treeamp::catalog::channels::Region;
 use treeamp::catalog::{
     self, Argument, Arguments, Module, Parameter, ParameterKind, Role, Signals,
 };
+use treeamp::extend::Factor;
 use treeamp::operator::{ComplexDense, Filter, Unitary};
 use treeamp::prelude::*;
 

@@ -7,8 +7,8 @@ use numpy::PyReadonlyArrayDyn;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use treeamp::belief::SignalSpec;
-use treeamp::prelude::{CustomPenalty, PenaltyLaw, Tilted};
-use treeamp::separable::Penalty;
+use treeamp::extend::{Penalty, Tilted};
+use treeamp::prelude::{CustomPenalty, PenaltyLaw};
 
 use crate::array::{freeze, shaped};
 use crate::error::{keep, model_error, raised};

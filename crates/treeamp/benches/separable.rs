@@ -5,6 +5,7 @@ mod harness;
 
 use harness::{Contestant, Outcome, heading, line, medians, normals, time};
 use std::time::Instant;
+use treeamp::extend::{Factor, Gaussian};
 use treeamp::factor::{Context, Incoming};
 use treeamp::prelude::*;
 

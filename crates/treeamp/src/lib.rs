@@ -29,7 +29,8 @@
 //! | [`metrics`] | errors of an estimate, also up to a global sign or phase |
 //! | [`model`] | declarations, the validated tree, observations, samples, drawings |
 //! | [`engine`] | the loop: plan, sweep, damping, observers, report |
-//! | [`algorithms`] | expectation propagation |
+//! | [`algorithms`] | expectation propagation, maximum a posteriori, state evolution |
+//! | [`prelude`], [`extend`] | what users import, and what authors of laws, factors and operators import besides |
 //! | [`testing`] | conformance checks, also for your own laws |
 
 pub mod algorithms;
@@ -37,6 +38,7 @@ pub mod belief;
 pub mod catalog;
 pub mod engine;
 pub mod error;
+pub mod extend;
 pub mod factor;
 pub mod math;
 pub mod metrics;

@@ -1,11 +1,12 @@
-//! What a user imports: `use treeamp::prelude::*;`.
+//! What a user imports: `use treeamp::prelude::*;`. Traits for laws, factors and operators of one's own are in
+//! [`extend`](crate::extend).
 
 pub use crate::Complex;
 pub use crate::algorithms::{
     Evolution, ExpectationPropagation, MaximumAPosteriori, Minimum, MismatchedEvolution, Posterior,
     Solution, StateEvolution, Teacher,
 };
-pub use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
+pub use crate::belief::{SignalSpec, Structure};
 pub use crate::catalog::channels::*;
 pub use crate::catalog::likelihoods::*;
 pub use crate::catalog::penalties::*;
@@ -15,17 +16,10 @@ pub use crate::engine::{
     Progress, Report, SweepView, Termination,
 };
 pub use crate::error::{FactorError, ModelError, RunError};
-pub use crate::factor::Factor;
 pub use crate::math::complex_matrix::ComplexMatrix;
 pub use crate::math::matrix::Matrix;
 pub use crate::math::spectrum::Spectrum;
 pub use crate::model::{
     Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var,
 };
-pub use crate::scalar::{
-    ScalarChannel, ScalarLikelihood, ScalarPenalty, ScalarPrior, Tilt, Tilted,
-};
-pub use crate::separable::{
-    IidLaw, ObservedLaw, OutputChannel, PartsLikelihood, PartsPrior, Penalised, PenaltyLaw, RowLaw,
-    RowsPrior, SeparableLikelihood, SeparablePrior,
-};
+pub use crate::separable::{IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, PenaltyLaw, RowLaw};

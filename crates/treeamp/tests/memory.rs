@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use common::normals;
 use treeamp::belief::SignalSpec;
+use treeamp::extend::SeparableLikelihood;
 use treeamp::operator::{CircularConvolution, Filter, SubSampledDft, applied};
 use treeamp::prelude::*;
 

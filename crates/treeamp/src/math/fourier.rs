@@ -145,12 +145,6 @@ impl Fourier {
         self.shape.iter().product()
     }
 
-    /// Never: a transform has at least one component.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Length of the last axis and coordinates kept of it.
     #[must_use]
     pub fn row(&self) -> (usize, usize) {

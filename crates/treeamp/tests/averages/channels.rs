@@ -8,6 +8,7 @@ use super::counting::Counting;
 use super::{close, field, piecewise_channels, rule, slope};
 use treeamp::belief::{OverlapFields, Overlaps};
 use treeamp::catalog::observed;
+use treeamp::extend::{Factor, ScalarChannel, Tilt};
 use treeamp::factor::Averaged;
 use treeamp::math::quadrature::rule16;
 use treeamp::math::special::log_normal_cdf;

@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use treeamp::belief::OverlapFields;
 use treeamp::catalog::observed;
 use treeamp::error::FactorError;
+use treeamp::extend::{Factor, ScalarChannel};
 use treeamp::factor::Averaged;
 use treeamp::prelude::*;
 

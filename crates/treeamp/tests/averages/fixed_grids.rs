@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use super::separable::{bayes, mismatched, outputs};
 use super::{close, field};
 use treeamp::catalog::observed;
+use treeamp::extend::*;
 use treeamp::math::quadrature::rule16;
 use treeamp::prelude::*;
 

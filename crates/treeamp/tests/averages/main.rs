@@ -11,6 +11,7 @@ mod oracle;
 mod separable;
 
 use treeamp::belief::OverlapFields;
+use treeamp::extend::Factor;
 use treeamp::factor::EnsembleRule;
 use treeamp::prelude::*;
 

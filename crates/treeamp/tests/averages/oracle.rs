@@ -9,6 +9,7 @@ use crate::common::oracle;
 use serde_json::Value;
 use treeamp::belief::OverlapFields;
 use treeamp::catalog::observed;
+use treeamp::extend::Factor;
 use treeamp::factor::Averaged;
 use treeamp::prelude::*;
 

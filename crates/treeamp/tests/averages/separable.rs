@@ -7,6 +7,7 @@ use super::counting::Counting;
 use super::{close, field, rule, slope};
 use treeamp::belief::{OverlapFields, Overlaps};
 use treeamp::catalog::observed;
+use treeamp::extend::*;
 use treeamp::factor::Averaged;
 use treeamp::prelude::*;
 use treeamp::{for_each_channel, for_each_prior};

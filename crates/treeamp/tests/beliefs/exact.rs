@@ -1,6 +1,7 @@
 //! Full beliefs on Gaussian trees against the dense joint Gaussian.
 
 use super::*;
+use treeamp::extend::*;
 use treeamp::factor::Site;
 
 /// Chains of two dense channels, wide, square, tall and rank deficient, through full beliefs.

@@ -1,6 +1,7 @@
 //! Every factor, in every structure it claims.
 
 use super::*;
+use treeamp::extend::*;
 use treeamp::factor::Site;
 use treeamp::testing::factors::check_factor;
 

@@ -19,6 +19,7 @@ use common::*;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 use treeamp::belief::SymMatrix;
+use treeamp::extend::{Factor, Gaussian};
 use treeamp::prelude::*;
 
 /// What the dense joint Gaussian says: base variables $\xi\sim\mathcal N(m, \mathrm{diag}\,v)$, observations

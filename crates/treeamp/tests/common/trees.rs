@@ -1,6 +1,7 @@
 //! Models that many tests build, and how they run them.
 
 use super::gaussian_matrix;
+use treeamp::extend::SeparableLikelihood;
 use treeamp::model::IntoFragment;
 use treeamp::prelude::*;
 

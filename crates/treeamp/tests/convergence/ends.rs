@@ -3,6 +3,7 @@
 use super::evidence::perceptron;
 use super::*;
 use treeamp::error::RunError;
+use treeamp::extend::*;
 
 /// What so many plain sweeps from the end of a run move its moments by, each.
 fn moves(tree: &Tree, report: &Posterior, sweeps: usize) -> Vec<f64> {

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::common::{self, chain, glm, infer, linear, seen};
 use crate::suite;
+use treeamp::extend::{Factor, Gaussian};
 use treeamp::model::Var;
 use treeamp::prelude::*;
 

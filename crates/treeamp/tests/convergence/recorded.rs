@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use treeamp::extend::*;
 
 use super::common::{npz, oracle, seen};
 use super::*;

@@ -1,6 +1,7 @@
 //! How a run ends: a factor that follows a script diverges, swings, is improper, fails.
 
 use super::*;
+use treeamp::extend::*;
 
 // ---- factors that misbehave ----
 

@@ -21,7 +21,6 @@ use common::{drawn, glm, infer, linear, mse, seen};
 use treeamp::belief::{Gaussian, Message as _, SignalSpec};
 use treeamp::engine::Messages;
 use treeamp::error::ShapeError;
-use treeamp::factor::{Arity, Context, PosteriorRule, Site};
 use treeamp::prelude::*;
 
 fn regression(n: usize, seed: u64) -> (Tree, Vec<f64>) {

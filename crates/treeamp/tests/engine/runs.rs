@@ -1,6 +1,7 @@
 //! What a run shows and reports, and special inputs.
 
 use super::*;
+use treeamp::extend::*;
 
 // ---- results ----
 

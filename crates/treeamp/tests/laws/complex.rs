@@ -58,6 +58,7 @@ mod extremes {
     use crate::common::oracle;
     use rand::{RngExt, SeedableRng};
     use treeamp::Complex;
+    use treeamp::extend::*;
     use treeamp::prelude::*;
     use treeamp::scalar::ScalarLikelihood;
     use treeamp::testing::complex_laws::check_complex_value;

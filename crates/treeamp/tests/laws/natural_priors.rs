@@ -1,5 +1,6 @@
 //! Natural priors: $A_f[\lambda] = A_z[\lambda + \lambda_0] - A_z[\lambda_0]$ with the log-partitions of the variables written out.
 
+use treeamp::extend::*;
 use treeamp::prelude::*;
 
 const POINTS: [(f64, f64); 5] = [

@@ -2,6 +2,7 @@
 
 use crate::common::oracle::floats;
 use crate::common::{self, chain, infer, normals, oracle, seen};
+use treeamp::extend::{Gaussian, ScalarPenalty, Tilted};
 use treeamp::factor::Site;
 use treeamp::prelude::*;
 use treeamp::separable::Penalty;

@@ -2,6 +2,7 @@
 //! penalties that are not numbers.
 
 use crate::common::{chain, gaussian_matrix, glm, normals, relative_gap};
+use treeamp::extend::Factor;
 use treeamp::operator::Boundary;
 use treeamp::prelude::*;
 

@@ -4,6 +4,7 @@
 use crate::common::{
     self, conditioned_matrix, gaussian_matrix, glm, infer, normals, relative_gap, seen,
 };
+use treeamp::extend::Factor;
 use treeamp::prelude::*;
 
 /// Minimisers agree to this fraction of the scale of the signal.

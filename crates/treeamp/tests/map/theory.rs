@@ -2,6 +2,7 @@
 
 use crate::common::{chain, gaussian_matrix, glm, mse};
 use treeamp::algorithms::state_evolution::phases::{l1_threshold, l1_transition};
+use treeamp::extend::Factor;
 use treeamp::prelude::*;
 
 fn teacher(rho: f64) -> GaussBernoulli {

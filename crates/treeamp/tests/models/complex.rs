@@ -5,6 +5,7 @@ use crate::common::{
     relative_gap, seen,
 };
 use faer::Mat;
+use treeamp::extend::*;
 use treeamp::factor::Site;
 use treeamp::metrics::{mse, mse_up_to_phase};
 use treeamp::operator::{ComplexDense, ComplexOnReal, LinearOperator, Unitary};

@@ -2,6 +2,7 @@
 //! drawings.
 
 use crate::common::{self, infer, linear, seen};
+use treeamp::extend::{SeparableLikelihood, SeparablePrior};
 use treeamp::prelude::*;
 
 pub fn prior(n: usize) -> SeparablePrior<GaussianPrior> {

@@ -4,6 +4,7 @@
 use crate::common::oracle::floats;
 use crate::common::{self, gaussian_matrix, linear, normals, oracle, rotation_matrix, seen};
 use treeamp::belief::SignalSpec;
+use treeamp::extend::*;
 use treeamp::factor::Site;
 use treeamp::prelude::*;
 use treeamp::testing::factors::check_factor;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::common::npz::Array;
 use crate::common::oracle::floats;
 use crate::common::{self, chain, oracle, seen};
+use treeamp::extend::*;
 use treeamp::prelude::*;
 
 type Arrays = BTreeMap<String, Array>;

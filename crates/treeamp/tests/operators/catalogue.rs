@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::{self, glm, matrix_of, normals};
 use treeamp::Complex;
 use treeamp::belief::SignalSpec;
-use treeamp::factor::Site;
+use treeamp::extend::{Factor, Gaussian, Site};
 use treeamp::operator::{
     Composition, DiagonalScaling, LanczosOptions, LinearOperator, MatrixFree, Stack, applied,
     dot_test, estimated_spectrum,

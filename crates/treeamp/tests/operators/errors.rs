@@ -3,6 +3,7 @@
 use crate::common::seen;
 use treeamp::Complex;
 use treeamp::belief::SignalSpec;
+use treeamp::extend::Factor;
 use treeamp::operator::{
     CircularConvolution, Filter, MultiChannelConvolution, SubSampledDft, SubSampling,
 };

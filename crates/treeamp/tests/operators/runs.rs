@@ -7,6 +7,7 @@ use crate::common::oracle::floats;
 use crate::common::{self, chain, infer, oracle, seen};
 use serde_json::Value;
 use treeamp::belief::{Element, SignalSpec};
+use treeamp::extend::{Factor, Gaussian, SeparableLikelihood};
 use treeamp::factor::Site;
 use treeamp::operator::{
     Boundary, CircularConvolution, Filter, FiniteDifference, LinearOperator, UnitaryDft,

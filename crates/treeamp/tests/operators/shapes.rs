@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{self, infer, normals, seen};
 use treeamp::belief::SignalSpec;
+use treeamp::extend::{Factor, Gaussian};
 use treeamp::factor::Site;
 use treeamp::prelude::*;
 use treeamp::testing::averages::check_average;

@@ -3,6 +3,7 @@
 
 use crate::common::{conditioned_matrix, gaussian_matrix};
 use treeamp::belief::OverlapFields;
+use treeamp::extend::*;
 use treeamp::factor::Averaged;
 use treeamp::prelude::*;
 

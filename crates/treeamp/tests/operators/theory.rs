@@ -2,6 +2,7 @@
 //! labelled and measured where it is a heuristic, and the teacher's moments of gradient trees.
 
 use crate::common::{self, infer};
+use treeamp::extend::SeparablePrior;
 use treeamp::prelude::*;
 
 fn gaussian(shape: Vec<usize>) -> SeparablePrior<GaussianPrior> {

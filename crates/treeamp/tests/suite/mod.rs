@@ -3,6 +3,7 @@
 
 use super::common;
 use rand_distr::{Distribution, StudentT};
+use treeamp::extend::{Factor, SeparablePrior};
 use treeamp::metrics::mse_up_to_sign;
 use treeamp::prelude::*;
 

@@ -6,6 +6,7 @@ use treeamp::algorithms::state_evolution::phases::{
     Phase, Search, algorithmic_threshold, information_threshold, phase_report, weak_recovery,
 };
 use treeamp::belief::{OverlapFields, Overlaps};
+use treeamp::extend::Factor;
 use treeamp::factor::Averaged;
 use treeamp::operator::{ComplexDense, ComplexOnReal};
 use treeamp::prelude::*;

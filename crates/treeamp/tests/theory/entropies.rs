@@ -5,6 +5,7 @@ use std::f64::consts::{E, TAU};
 use crate::common::{glm, limit_glm};
 use treeamp::algorithms::state_evolution::{Start, mutual_information};
 use treeamp::belief::OverlapFields;
+use treeamp::extend::*;
 use treeamp::factor::Averaged;
 use treeamp::prelude::*;
 

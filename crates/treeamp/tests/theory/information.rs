@@ -3,6 +3,7 @@
 use crate::common::{glm, limit_glm};
 use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::belief::OverlapFields;
+use treeamp::extend::*;
 use treeamp::factor::Averaged;
 use treeamp::prelude::*;
 

@@ -5,6 +5,7 @@ use treeamp::algorithms::state_evolution::phases::{
     Family, FixedPoints, Phase, Search, algorithmic_threshold, information_threshold,
     informed_threshold, noiseless_linear_threshold, phase_report, phase_report_at, weak_recovery,
 };
+use treeamp::extend::SeparablePrior;
 use treeamp::prelude::*;
 
 fn sparse(rho: f64) -> SeparablePrior<GaussBernoulli> {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::common::{limit_glm, oracle};
 use serde_json::Value;
 use treeamp::algorithms::state_evolution::BayesOptimal;
+use treeamp::extend::*;
 use treeamp::math::quadrature::rule16;
 use treeamp::math::special::log_normal_cdf;
 use treeamp::prelude::*;

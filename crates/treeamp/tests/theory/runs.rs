@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use crate::common::{self, gaussian_matrix, glm, limit_glm, mse};
 use treeamp::algorithms::push;
 use treeamp::algorithms::state_evolution::BayesOptimal;
+use treeamp::extend::{Factor, SeparablePrior};
 use treeamp::metrics::mse_up_to_sign;
 use treeamp::prelude::*;
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
+use treeamp::extend::Moments;
 use treeamp::prelude::*;
 use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::{End, Inference, Metric, infer};
