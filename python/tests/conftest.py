@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,3 +19,11 @@ def oracle() -> Path:
     if not where:
         pytest.skip("TREEAMP_ORACLE is not set: external reference values are not compared")
     return Path(where)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Interrupts raise ``KeyboardInterrupt``, also where the shell that started the tests ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

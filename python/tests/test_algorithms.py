@@ -192,6 +192,7 @@ def test_callbacks_stop_a_fallback(kind: str) -> None:
         assert algo.get_variable_data("x")["v"] == seen[-1][1]
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("kind", ["MAP", "EP"])
 def test_exceptions_and_interrupts_leave_a_fallback(kind: str) -> None:
     def boom(algo: Any, i: int, max_iter: int) -> None:
@@ -312,6 +313,7 @@ def test_results_are_ones_own() -> None:
     assert np.abs(ep.report.mean("x")).max() > 0
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_interrupt_leaves_the_state_readable() -> None:
     model, _ = regression(N=1000, alpha=1.0)
