@@ -22,4 +22,6 @@ pub use crate::math::spectrum::Spectrum;
 pub use crate::model::{
     Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var,
 };
-pub use crate::separable::{IidLaw, ObservedLaw, PartsLikelihood, PartsPrior, PenaltyLaw, RowLaw};
+pub use crate::separable::{
+    IidLaw, ObservedLaw, OutputChannel, PartsLikelihood, PartsPrior, PenaltyLaw, RowLaw,
+};

@@ -13,7 +13,7 @@ use super::likelihood::check_all;
 use super::prior::listed;
 use crate::belief::SignalSpec;
 use crate::error::ShapeError;
-use crate::factor::{Arity, Factor, GenerativeRule};
+use crate::factor::{Arity, Factor, GenerativeRule, downcast};
 use crate::scalar::{Elem, ScalarLikelihood};
 
 /// A scalar likelihood, not observed yet.
@@ -28,7 +28,7 @@ use crate::scalar::{Elem, ScalarLikelihood};
 /// assert!(ExpectationPropagation.on(&observed).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OutputChannel<L, E = f64> {
     name: &'static str,
     law: L,
@@ -68,6 +68,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for OutputChannel<L, E> {
 
     fn summary(&self) -> String {
         listed(&self.law.parameters())
+    }
+
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        downcast::<Self>(other).is_some_and(|other| other.law == self.law)
     }
 
     fn arity(&self) -> Arity {
