@@ -332,7 +332,7 @@ pub type Made = Result<Arc<dyn Factor>, ModelError>;
 /// let module = catalog::module("gauss_bernoulli").expect("in the catalogue");
 /// assert_eq!(module.formula, "p(x) = (1 - rho) δ(x) + rho N(x; mean, variance)");
 /// let prior = module.make(&Arguments::new().sized([10]).with("rho", 0.1))?;
-/// assert_eq!(prior.summary(), "rho = 0.1, mean = 0, variance = 1");
+/// assert_eq!(prior.summary(), "rho=0.1, mean=0, variance=1");
 /// # Ok::<(), treeamp::ModelError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
