@@ -4,8 +4,8 @@
     python3 python/generate.py --check    # says which are not up to date
 
 The catalogue is what ``treeamp modules --json`` prints, or a file with that: ``--catalogue FILE``. Names and signatures of
-tramp are in ``tramp_names.py``. A law has a class here if all its parameters are numbers; classes that take arrays, functions
-or operators are written by hand.
+tramp are in ``tramp_names.py``. A law has a class here if all its parameters are numbers or lists of them; classes that take arrays,
+functions or operators are written by hand, and so are those of laws with ``"by_hand": True`` there.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from tramp_names import CHANNELS, LIKELIHOODS, PRIORS
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "treeamp"
 WIDTH = 120
+#: The kind of a parameter that is a list.
+LIST = "list of numbers"
 
 #: Arguments that every class of a kind has: annotation, default, documentation.
 _SIZE = ("Any", None, "int, tuple or None", "Number of components or shape; ``None`` for the limit of large sizes.")
@@ -63,11 +65,18 @@ class Law:
     def numbers(self) -> list[str]:
         return [p["name"] for p in self.parameters]
 
+    @property
+    def lists(self) -> list[str]:
+        return [p["name"] for p in self.parameters if p["kind"] == LIST]
+
     def arguments(self) -> dict[str, tuple[str, str | None, str, str]]:
         """Annotation, default, type and documentation of every argument, in order."""
         own: dict[str, tuple[str, str | None, str, str]] = {}
         for p in self.parameters:
             default = None if p["default"] is None else str(p["default"])
+            if p["kind"] == LIST:
+                own[p["name"]] = ("Any", default and f"({default[1:-1]})", "array", meaning(p))
+                continue
             own[p["name"]] = ("float", default, "float", meaning(p))
             if p["name"] in self.also:
                 own[self.also[p["name"]]] = ("Any", "None", "float", f"Another name of ``{p['name']}``.")
@@ -109,9 +118,9 @@ class Law:
         first = {"Prior": "size=(2, 3)" if self.module["signals"] == "complex" else "size=3", "Likelihood": "y=None"}
         given = [first[self.kind]] if self.kind in first else []
         given += [f"{name}=1.0" for name, (_, default, *_) in self.arguments().items() if default is None and name in self.numbers]
-        values = {p["name"]: float(p["default"] or 1) for p in self.parameters}
+        values = {p["name"]: shown_value(p) for p in self.parameters}
         seen = [first["Prior"]] if self.kind == "Prior" else ["y_name='y'"] if self.kind == "Likelihood" else []
-        seen += [f"{name}={value!r}" for name, value in values.items()]
+        seen += [f"{name}={value}" for name, value in values.items()]
         return f">>> {self.name}({', '.join(given)})\n{self.name}({', '.join(seen)})"
 
     def init(self) -> str:
@@ -126,7 +135,7 @@ class Law:
             line = "def __init__(\n    self, " + ", ".join(arguments) + "\n) -> None:"
         body = []
         for name in self.numbers:
-            value = f'number({name}, "{name}")'
+            value = f'owned(array({name}, "{name}"))' if name in self.lists else f'number({name}, "{name}")'
             if name in self.also:
                 other = self.also[name]
                 value = f'{value} if {other} is None else number({other}, "{other}")'
@@ -158,6 +167,14 @@ class Law:
         if "\n" not in self.documentation():
             text = text.replace('\n"""', '"""', 1)
         return f"class {self.name}({self.base()}):\n" + indent(text, "    ") + "\n"
+
+
+def shown_value(parameter: dict[str, Any]) -> str:
+    """A default as the representation of a module shows it."""
+    default = parameter["default"]
+    if parameter["kind"] == LIST:
+        return f"<array ({len(json.loads(default))},)>"
+    return repr(float(default or 1))
 
 
 def literal(names: list[str]) -> str:
@@ -218,7 +235,10 @@ __all__ = [
 def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
     """The text of every file that is written."""
     scalar = [m for m in catalogue if all(p["kind"] == "number" or p["name"] == "size" for p in m["parameters"])]
-    priors = [Law(m, PRIORS, "Prior") for m in scalar if m["role"] == "prior"]
+    kinds = ("number", LIST)
+    of_numbers = [m for m in catalogue if all(p["kind"] in kinds or p["name"] == "size" for p in m["parameters"])]
+    generated = [m for m in of_numbers if m["role"] == "prior" and not PRIORS.get(m["kind"], {}).get("by_hand")]
+    priors = [Law(m, PRIORS, "Prior") for m in generated]
     penalties = [Law(m, PRIORS, "Prior") for m in scalar if m["role"] == "penalty"]
     # on components: in the limit too, and between signals of one kind
     on_components = [
@@ -232,8 +252,13 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
         ("channels/activations.py", "Noise, and functions of components.", "base_channel import Channel", channels),
         ("likelihoods/laws.py", "Noise and functions of components, observed.", "base_likelihood import Likelihood", likelihoods),
     ]
-    imports = "from .._arrays import number\nfrom ."
-    return {PACKAGE / path: file(about, imports + base, laws) for path, about, base, laws in written}
+    return {PACKAGE / path: file(about, f"{arrays(laws)}\nfrom .{base}", laws) for path, about, base, laws in written}
+
+
+def arrays(laws: list[Law]) -> str:
+    """What classes need to take their arguments."""
+    some = any(law.lists for law in laws)
+    return f"from .._arrays import {'array, number, owned' if some else 'number'}"
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ An entry may have
 ``defaults``    by name in Python, in place of those of the catalogue; ``None`` if there is none
 ``also``        another name of a parameter, by name in Python
 ``example``     lines of the documentation, in place of the one that shows the defaults
+``by_hand``     true if the class is not written by ``generate.py``
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ PRIORS: dict[str, dict[str, Any]] = {
             >>> bool(BinaryPrior(size=1).scalar_forward_variance(0.0, 25.0) > 0)
             True""",
     },
+    "gaussian_mixture": {"by_hand": True},
     "exponential": {
         "example": """
             >>> float(ExponentialPrior(size=1, mean=2.0).compute_forward_posterior(0.0, [0.0])[0][0])

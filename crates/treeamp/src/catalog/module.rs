@@ -114,6 +114,8 @@ pub enum Domain {
     Real,
     /// Finite or infinite.
     Extended,
+    /// Finite, and above the one of this domain before it.
+    Ordered,
     /// Positive and finite.
     Positive,
     /// Not negative, finite.
@@ -132,7 +134,7 @@ impl Domain {
     pub fn contains(self, x: f64) -> bool {
         match self {
             Self::Any | Self::Orthogonal => true,
-            Self::Real => x.is_finite(),
+            Self::Real | Self::Ordered => x.is_finite(),
             Self::Extended => !x.is_nan(),
             Self::Positive => x > 0.0 && x.is_finite(),
             Self::NotNegative => x >= 0.0 && x.is_finite(),
@@ -147,6 +149,7 @@ impl fmt::Display for Domain {
         f.write_str(match self {
             Self::Any | Self::Real => "any",
             Self::Extended => "may be infinite",
+            Self::Ordered => "finite, in ascending order",
             Self::Positive => "positive",
             Self::NotNegative => "not negative",
             Self::Unit => "from 0 to 1",

@@ -61,6 +61,7 @@ pub struct AnchoredMixture<const D: usize> {
     a: [f64; D],
     b: [f64; D],
     anchor: [f64; D],
+    scale: f64,
     sum: Bump<D>,
 }
 
@@ -72,15 +73,22 @@ impl<const D: usize> AnchoredMixture<D> {
             a,
             b,
             anchor: [0.0; D],
+            scale: 0.0,
             sum: Bump::point([0.0; D], 0.0),
         }
     }
 
     /// Adds a component whose mass is in units of $e^{G(\text{anchor})}$.
     #[inline]
-    pub fn add(&mut self, anchor: [f64; D], mut bump: Bump<D>) {
+    pub fn add(&mut self, anchor: [f64; D], bump: Bump<D>) {
+        self.add_scaled(anchor, 0.0, bump);
+    }
+
+    /// Adds a component whose mass is in units of $e^{G(\text{anchor}) + \text{scale}}$.
+    #[inline]
+    pub fn add_scaled(&mut self, anchor: [f64; D], scale: f64, mut bump: Bump<D>) {
         if self.sum.mass <= 0.0 {
-            self.anchor = anchor;
+            (self.anchor, self.scale) = (anchor, scale);
             self.sum = bump;
             return;
         }
@@ -90,9 +98,10 @@ impl<const D: usize> AnchoredMixture<D> {
                 (x - x0) * (-0.5 * self.a[d]).mul_add(x + x0, self.b[d])
             })
             .sum();
+        let gap = gap + (scale - self.scale);
         if gap > 0.0 {
             self.sum.mass *= (-gap).exp();
-            self.anchor = anchor;
+            (self.anchor, self.scale) = (anchor, scale);
         } else {
             bump.mass *= gap.exp();
         }
@@ -111,7 +120,7 @@ impl<const D: usize> AnchoredMixture<D> {
         let height: f64 = (0..D)
             .map(|d| height(self.a[d], self.b[d], self.anchor[d]))
             .sum();
-        or_overflow(height + self.sum.mass.ln())
+        or_overflow(height + self.scale + self.sum.mass.ln())
     }
 
     /// Log of the mass in units of the tilt's own, $\sqrt{2\pi/a_d}\,e^{b_d^2/2a_d}$ for every marked coordinate; $a_d$
@@ -124,7 +133,7 @@ impl<const D: usize> AnchoredMixture<D> {
                 of(self.anchor[d], self.a[d], self.b[d])
             })
             .sum();
-        excess + self.sum.mass.ln()
+        excess + self.scale + self.sum.mass.ln()
     }
 }
 

@@ -75,6 +75,14 @@ impl Interval {
         0.5 * (self.free.anchor - x) * (d + d0) / self.variance
     }
 
+    /// The tilted law, its mass in units of $e^{-\frac12 a x^2 + b x}$ at the anchor $x$ and of $e^{s}$; the second number is $s$.
+    pub(super) fn anchored(&self, a: f64, b: f64) -> Option<(Truncated, f64)> {
+        let g = exponent(self.lower, self.upper, self.mean, self.variance, a, b);
+        let t = truncated_quadratic(g)?;
+        let mass = t.mass / self.free.mass;
+        Some((Truncated { mass, ..t }, self.log_prior(t.anchor)))
+    }
+
     /// Its entry in the catalogue.
     pub const MODULE: Module = Module {
         name: Self::NAME,
@@ -142,15 +150,11 @@ impl ScalarPrior for Interval {
     const NAME: &'static str = "interval";
 
     fn tilted(&self, a: f64, b: f64) -> Tilted {
-        let (lower, upper, mean) = (self.lower, self.upper, self.mean);
-        let g = exponent(lower, upper, mean, self.variance, a, b);
-        let Some(t) = truncated_quadratic(g) else {
-            return Tilted::divergent(mean.max(lower).min(upper));
+        let Some((t, scale)) = self.anchored(a, b) else {
+            return Tilted::divergent(self.mean.max(self.lower).min(self.upper));
         };
-        let mass = (t.mass / self.free.mass).ln();
-        let log_z = or_overflow(height(a, b, t.anchor) + self.log_prior(t.anchor) + mass);
         Tilted {
-            log_z,
+            log_z: or_overflow(height(a, b, t.anchor) + scale + t.mass.ln()),
             mean: t.mean,
             variance: t.variance,
         }
@@ -177,10 +181,8 @@ impl ScalarPrior for Interval {
     }
 
     fn excess(&self, a: f64, b: f64) -> f64 {
-        let g = exponent(self.lower, self.upper, self.mean, self.variance, a, b);
-        truncated_quadratic(g).map_or(f64::INFINITY, |t| {
-            let mass = (t.mass / self.free.mass).ln();
-            log_normal(t.anchor, a, b) + self.log_prior(t.anchor) + mass
+        self.anchored(a, b).map_or(f64::INFINITY, |(t, scale)| {
+            log_normal(t.anchor, a, b) + scale + t.mass.ln()
         })
     }
 
