@@ -18,6 +18,7 @@ __all__ = [
     "GaussBernoulliPrior",
     "GaussianPrior",
     "IntervalPrior",
+    "LaplacePrior",
     "PositivePrior",
 ]
 
@@ -216,6 +217,40 @@ class ExponentialPrior(Prior):
         self._start(size, isotropic)
 
 
+class LaplacePrior(Prior):
+    r"""Laplace components: :math:`p(x) = \frac1{2s} e^{-|x - m|/s}`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    mean : float
+        :math:`m`: the mean.
+    scale : float
+        :math:`s`: mean distance from the mean; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    With :math:`c = b - a m` the mode is :math:`m` where :math:`|c| \le 1/s`, and :math:`(b \mp 1/s)/a` beyond: a soft
+    threshold about the mean. The variance of :math:`x` is :math:`2s^2`.
+
+    Examples
+    --------
+    >>> LaplacePrior(size=3)
+    LaplacePrior(size=3, mean=0.0, scale=1.0)
+    """
+
+    repr_parameters = ("size", "mean", "scale")
+    _law, _native_parameters = "laplace", ("mean", "scale")
+
+    def __init__(self, size: Any, mean: float = 0, scale: float = 1, isotropic: bool = True) -> None:
+        self.mean = number(mean, "mean")
+        self.scale = number(scale, "scale")
+        self._start(size, isotropic)
+
+
 class CircularGaussianPrior(ComplexPrior):
     r"""Complex Gaussian components: :math:`p(x) = CN(x; 0, \sigma^2)`.
 
@@ -279,6 +314,7 @@ CLASSES: dict[str, type[Prior]] = {
     "positive": PositivePrior,
     "interval": IntervalPrior,
     "exponential": ExponentialPrior,
+    "laplace": LaplacePrior,
     "circular_gaussian": CircularGaussianPrior,
     "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
 }

@@ -5,12 +5,18 @@ use std::collections::BTreeMap;
 
 use crate::common::oracle;
 use serde_json::Value;
-use treeamp::catalog::{Argument, Arguments, ParameterKind, module};
+use treeamp::catalog::{Argument, Arguments, ParameterKind, Role, module};
 use treeamp::factor::Factor;
 use treeamp::scalar::Tilt;
 
 /// Largest error relative to max(|A|, 1), max(|r|, sqrt v) and v.
 const TOLERANCE: f64 = 1e-9;
+/// The same for laws in closed form, and for those by quadrature, in the second set of external values.
+const CLOSED: f64 = 1e-10;
+const QUADRATURE: f64 = 1e-8;
+
+/// Laws of that set that are integrated numerically.
+const INTEGRATED: [&str; 0] = [];
 
 /// Names of tramp, in records, and those of the catalogue.
 const RENAMED: [(&str, &str); 10] = [
@@ -50,6 +56,10 @@ fn catalogue_name(cls: &str) -> String {
 fn made(record: &Value) -> Option<std::sync::Arc<dyn Factor>> {
     let cls = record["cls"].as_str().unwrap().split('(').next().unwrap();
     let module = module(&catalogue_name(cls))?;
+    // one name may be a prior there and a likelihood here
+    if (record["group"] == "prior") != (module.role == Role::Prior) {
+        return None;
+    }
     let mut arguments = Arguments::new();
     if module.parameter("size").is_some() {
         arguments = arguments.sized([1]);
@@ -104,7 +114,7 @@ fn mean_error(got: f64, truth: f64, variance: f64) -> f64 {
 }
 
 /// The worst error of a record, or `None` if it is about a law that is not here.
-fn check(record: &Value) -> Option<f64> {
+fn check(record: &Value, tolerance: f64) -> Option<f64> {
     let cls = record["cls"].as_str().unwrap().split('(').next().unwrap();
     let params = &record["params"];
     let factor = made(record)?;
@@ -147,7 +157,7 @@ fn check(record: &Value) -> Option<f64> {
         pair("rz", "vz", got[1], got[2]).max(pair("rx", "vx", got[3], got[4]))
     };
     let error = log_error(got[0]).max(moments);
-    if !(error < TOLERANCE) {
+    if !(error < tolerance) {
         println!(
             "{error:.1e}: {cls} {params} {} truth {}\n   gives {got:?}",
             record["point"], record["truth"]
@@ -156,13 +166,12 @@ fn check(record: &Value) -> Option<f64> {
     Some(error)
 }
 
-fn check_all(data: &Value) {
+fn check_all(data: &Value, tolerance: impl Fn(&str) -> f64) {
     let mut worst: BTreeMap<String, (usize, f64)> = BTreeMap::new();
     for record in data["records"].as_array().unwrap() {
-        if let Some(error) = check(record) {
-            let entry = worst
-                .entry(record["cls"].as_str().unwrap().to_owned())
-                .or_insert((0, 0.0));
+        let cls = record["cls"].as_str().unwrap();
+        if let Some(error) = check(record, tolerance(cls)) {
+            let entry = worst.entry(cls.to_owned()).or_insert((0, 0.0));
             // a NaN must stay
             *entry = (entry.0 + 1, if error <= entry.1 { entry.1 } else { error });
         }
@@ -171,20 +180,39 @@ fn check_all(data: &Value) {
         println!("{cls:45} {count:4} points, worst error {error:.1e}");
     }
     assert!(!worst.is_empty(), "no records");
-    assert!(
-        worst.values().all(|(_, error)| *error < TOLERANCE),
-        "a law misses {TOLERANCE:e}"
-    );
+    for (cls, (_, error)) in &worst {
+        assert!(*error < tolerance(cls), "{cls} misses {:e}", tolerance(cls));
+    }
 }
 
 #[test]
 fn own_reference_values() {
-    check_all(&oracle::own("laws.json"));
+    check_all(&oracle::own("laws.json"), |_| TOLERANCE);
 }
 
 #[test]
 fn external_reference_values() {
     if let Some(data) = oracle::json("modules_ep.json") {
-        check_all(&data);
+        check_all(&data, |_| TOLERANCE);
+    }
+}
+
+fn of_second_set(cls: &str) -> f64 {
+    if INTEGRATED.contains(&cls) {
+        QUADRATURE
+    } else {
+        CLOSED
+    }
+}
+
+#[test]
+fn own_values_of_second_set() {
+    check_all(&oracle::own("laws2.json"), of_second_set);
+}
+
+#[test]
+fn external_values_of_second_set() {
+    if let Some(data) = oracle::json("laws2.json") {
+        check_all(&data, of_second_set);
     }
 }

@@ -8,6 +8,7 @@ mod gauss_bernoulli;
 mod gaussian;
 mod gaussian_mixture;
 mod interval;
+mod laplace;
 mod mixture_row;
 mod natural;
 mod positive;
@@ -20,6 +21,7 @@ pub use gauss_bernoulli::GaussBernoulli;
 pub use gaussian::GaussianPrior;
 pub use gaussian_mixture::GaussianMixture;
 pub use interval::Interval;
+pub use laplace::Laplace;
 pub use mixture_row::MixtureRow;
 pub use natural::NaturalPrior;
 pub use positive::Positive;
@@ -37,6 +39,7 @@ macro_rules! for_each_prior {
             positive($crate::catalog::priors::Positive::MODULE) => $crate::catalog::priors::Positive::new(0.5, 2.0);
             interval($crate::catalog::priors::Interval::MODULE) => $crate::catalog::priors::Interval::new(-1.0, 2.0, 0.3, 0.6);
             exponential($crate::catalog::priors::Exponential::MODULE) => $crate::catalog::priors::Exponential::new(0.8);
+            laplace($crate::catalog::priors::Laplace::MODULE) => $crate::catalog::priors::Laplace::new(0.3, 0.7);
         }
     };
 }
