@@ -20,6 +20,7 @@ __all__ = [
     "IntervalPrior",
     "LaplacePrior",
     "PositivePrior",
+    "UniformPrior",
 ]
 
 
@@ -251,6 +252,35 @@ class LaplacePrior(Prior):
         self._start(size, isotropic)
 
 
+class UniformPrior(Prior):
+    r"""Components anywhere in an interval: :math:`p(x) = \frac1{u - l}\ \text{on}\ l \le x \le u`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    low : float
+        :math:`l`: lower end; finite, in ascending order.
+    high : float
+        :math:`u`: upper end; finite, in ascending order.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Examples
+    --------
+    >>> UniformPrior(size=3)
+    UniformPrior(size=3, low=-1.0, high=1.0)
+    """
+
+    repr_parameters = ("size", "low", "high")
+    _law, _native_parameters = "uniform", ("low", "high")
+
+    def __init__(self, size: Any, low: float = -1, high: float = 1, isotropic: bool = True) -> None:
+        self.low = number(low, "low")
+        self.high = number(high, "high")
+        self._start(size, isotropic)
+
+
 class CircularGaussianPrior(ComplexPrior):
     r"""Complex Gaussian components: :math:`p(x) = CN(x; 0, \sigma^2)`.
 
@@ -315,6 +345,7 @@ CLASSES: dict[str, type[Prior]] = {
     "interval": IntervalPrior,
     "exponential": ExponentialPrior,
     "laplace": LaplacePrior,
+    "uniform": UniformPrior,
     "circular_gaussian": CircularGaussianPrior,
     "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
 }

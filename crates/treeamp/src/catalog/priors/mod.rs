@@ -12,6 +12,7 @@ mod laplace;
 mod mixture_row;
 mod natural;
 mod positive;
+mod uniform;
 
 pub use binary::Binary;
 pub use circular_gauss_bernoulli::CircularGaussBernoulli;
@@ -25,6 +26,7 @@ pub use laplace::Laplace;
 pub use mixture_row::MixtureRow;
 pub use natural::NaturalPrior;
 pub use positive::Positive;
+pub use uniform::Uniform;
 
 /// Calls `$callback!` with `name(MODULE) => instance;` for every prior: its entry in the catalogue, and the law that
 /// conformance tests check.
@@ -40,6 +42,7 @@ macro_rules! for_each_prior {
             interval($crate::catalog::priors::Interval::MODULE) => $crate::catalog::priors::Interval::new(-1.0, 2.0, 0.3, 0.6);
             exponential($crate::catalog::priors::Exponential::MODULE) => $crate::catalog::priors::Exponential::new(0.8);
             laplace($crate::catalog::priors::Laplace::MODULE) => $crate::catalog::priors::Laplace::new(0.3, 0.7);
+            uniform($crate::catalog::priors::Uniform::MODULE) => $crate::catalog::priors::Uniform::new(-0.8, 1.7);
         }
     };
 }
