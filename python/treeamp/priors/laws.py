@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._arrays import number
+from .._arrays import array, number, owned
 from .base_prior import ComplexPrior, Prior
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "CircularGaussBernoulliPrior",
     "CircularGaussianPrior",
     "ExponentialPrior",
+    "FiniteAlphabetPrior",
     "GaussBernoulliPrior",
     "GaussianPrior",
     "IntervalPrior",
@@ -281,6 +282,39 @@ class UniformPrior(Prior):
         self._start(size, isotropic)
 
 
+class FiniteAlphabetPrior(Prior):
+    r"""Components with finitely many values: :math:`p(x) = \sum_k w_k\,\delta(x - x_k)`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    values : array
+        :math:`x_k`: the values, all different.
+    weights : array
+        :math:`w_k`: one weight per value; positive, of sum 1.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    On the two parts of a complex signal it is a square constellation: :math:`\pm1, \pm3` make 16-QAM.
+
+    Examples
+    --------
+    >>> FiniteAlphabetPrior(size=3)
+    FiniteAlphabetPrior(size=3, values=<array (2,)>, weights=<array (2,)>)
+    """
+
+    repr_parameters = ("size", "values", "weights")
+    _law, _native_parameters = "finite_alphabet", ("values", "weights")
+
+    def __init__(self, size: Any, values: Any = (-1.0, 1.0), weights: Any = (0.5, 0.5), isotropic: bool = True) -> None:
+        self.values = owned(array(values, "values"))
+        self.weights = owned(array(weights, "weights"))
+        self._start(size, isotropic)
+
+
 class CircularGaussianPrior(ComplexPrior):
     r"""Complex Gaussian components: :math:`p(x) = CN(x; 0, \sigma^2)`.
 
@@ -346,6 +380,7 @@ CLASSES: dict[str, type[Prior]] = {
     "exponential": ExponentialPrior,
     "laplace": LaplacePrior,
     "uniform": UniformPrior,
+    "finite_alphabet": FiniteAlphabetPrior,
     "circular_gaussian": CircularGaussianPrior,
     "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
 }

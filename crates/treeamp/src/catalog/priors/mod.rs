@@ -4,6 +4,7 @@ mod binary;
 mod circular_gauss_bernoulli;
 mod circular_gaussian;
 mod exponential;
+mod finite_alphabet;
 mod gauss_bernoulli;
 mod gaussian;
 mod gaussian_mixture;
@@ -18,6 +19,7 @@ pub use binary::Binary;
 pub use circular_gauss_bernoulli::CircularGaussBernoulli;
 pub use circular_gaussian::CircularGaussian;
 pub use exponential::Exponential;
+pub use finite_alphabet::FiniteAlphabet;
 pub use gauss_bernoulli::GaussBernoulli;
 pub use gaussian::GaussianPrior;
 pub use gaussian_mixture::GaussianMixture;
@@ -43,6 +45,7 @@ macro_rules! for_each_prior {
             exponential($crate::catalog::priors::Exponential::MODULE) => $crate::catalog::priors::Exponential::new(0.8);
             laplace($crate::catalog::priors::Laplace::MODULE) => $crate::catalog::priors::Laplace::new(0.3, 0.7);
             uniform($crate::catalog::priors::Uniform::MODULE) => $crate::catalog::priors::Uniform::new(-0.8, 1.7);
+            finite_alphabet($crate::catalog::priors::FiniteAlphabet::MODULE) => $crate::catalog::priors::FiniteAlphabet::new(&[-1.5, 0.5, 2.0], &[0.3, 0.5, 0.2]);
         }
     };
 }
