@@ -21,6 +21,7 @@ __all__ = [
     "IntervalPrior",
     "LaplacePrior",
     "PositivePrior",
+    "SpikeLaplacePrior",
     "UniformPrior",
 ]
 
@@ -315,6 +316,40 @@ class FiniteAlphabetPrior(Prior):
         self._start(size, isotropic)
 
 
+class SpikeLaplacePrior(Prior):
+    r"""Sparse Laplace components: :math:`p(x) = (1 - \rho)\,\delta(x) + \rho\,\frac1{2s} e^{-|x|/s}`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    rho : float
+        :math:`\rho`: fraction that is not zero; from 0 to 1.
+    scale : float
+        :math:`s`: mean size of those that are not zero; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    The slab has probability :math:`p = 1/(1 + e^{-\xi})`, :math:`\xi = \ln\frac\rho{1-\rho} + A_1`, and
+    :math:`r = p r_1`, :math:`v = p v_1 + p(1 - p) r_1^2`, where :math:`A_1, r_1, v_1` are those of the Laplace law.
+
+    Examples
+    --------
+    >>> SpikeLaplacePrior(size=3)
+    SpikeLaplacePrior(size=3, rho=0.5, scale=1.0)
+    """
+
+    repr_parameters = ("size", "rho", "scale")
+    _law, _native_parameters = "spike_laplace", ("rho", "scale")
+
+    def __init__(self, size: Any, rho: float = 0.5, scale: float = 1, isotropic: bool = True) -> None:
+        self.rho = number(rho, "rho")
+        self.scale = number(scale, "scale")
+        self._start(size, isotropic)
+
+
 class CircularGaussianPrior(ComplexPrior):
     r"""Complex Gaussian components: :math:`p(x) = CN(x; 0, \sigma^2)`.
 
@@ -381,6 +416,7 @@ CLASSES: dict[str, type[Prior]] = {
     "laplace": LaplacePrior,
     "uniform": UniformPrior,
     "finite_alphabet": FiniteAlphabetPrior,
+    "spike_laplace": SpikeLaplacePrior,
     "circular_gaussian": CircularGaussianPrior,
     "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
 }

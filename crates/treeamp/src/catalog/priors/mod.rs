@@ -13,6 +13,7 @@ mod laplace;
 mod mixture_row;
 mod natural;
 mod positive;
+mod spike_laplace;
 mod uniform;
 
 pub use binary::Binary;
@@ -28,6 +29,7 @@ pub use laplace::Laplace;
 pub use mixture_row::MixtureRow;
 pub use natural::NaturalPrior;
 pub use positive::Positive;
+pub use spike_laplace::SpikeLaplace;
 pub use uniform::Uniform;
 
 /// Calls `$callback!` with `name(MODULE) => instance;` for every prior: its entry in the catalogue, and the law that
@@ -46,6 +48,7 @@ macro_rules! for_each_prior {
             laplace($crate::catalog::priors::Laplace::MODULE) => $crate::catalog::priors::Laplace::new(0.3, 0.7);
             uniform($crate::catalog::priors::Uniform::MODULE) => $crate::catalog::priors::Uniform::new(-0.8, 1.7);
             finite_alphabet($crate::catalog::priors::FiniteAlphabet::MODULE) => $crate::catalog::priors::FiniteAlphabet::new(&[-1.5, 0.5, 2.0], &[0.3, 0.5, 0.2]);
+            spike_laplace($crate::catalog::priors::SpikeLaplace::MODULE) => $crate::catalog::priors::SpikeLaplace::new(0.3, 0.9);
         }
     };
 }
