@@ -20,6 +20,7 @@ __all__ = [
     "GaussianPrior",
     "IntervalPrior",
     "LaplacePrior",
+    "NonnegativeGaussianMixturePrior",
     "PositivePrior",
     "SpikeLaplacePrior",
     "UniformPrior",
@@ -350,6 +351,41 @@ class SpikeLaplacePrior(Prior):
         self._start(size, isotropic)
 
 
+class NonnegativeGaussianMixturePrior(Prior):
+    r"""A mixture of Gaussians, each cut at zero:
+    :math:`p(x) = \sum_k w_k\,\frac{N(x; m_k, \sigma_k^2)}{\Phi(m_k/\sigma_k)}\ \text{on}\ x \ge 0`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    weights : array
+        :math:`w_k`: the weights; positive, of sum 1.
+    means : array
+        :math:`m_k`: one mean per weight, of the Gaussian that is cut.
+    variances : array
+        :math:`\sigma_k^2`: one variance per weight, of the Gaussian that is cut; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Examples
+    --------
+    >>> NonnegativeGaussianMixturePrior(size=3)
+    NonnegativeGaussianMixturePrior(size=3, weights=<array (2,)>, means=<array (2,)>, variances=<array (2,)>)
+    """
+
+    repr_parameters = ("size", "weights", "means", "variances")
+    _law, _native_parameters = "nonnegative_gaussian_mixture", ("weights", "means", "variances")
+
+    def __init__(
+        self, size: Any, weights: Any = (0.5, 0.5), means: Any = (0.0, 2.0), variances: Any = (1.0, 1.0), isotropic: bool = True
+    ) -> None:
+        self.weights = owned(array(weights, "weights"))
+        self.means = owned(array(means, "means"))
+        self.variances = owned(array(variances, "variances"))
+        self._start(size, isotropic)
+
+
 class CircularGaussianPrior(ComplexPrior):
     r"""Complex Gaussian components: :math:`p(x) = CN(x; 0, \sigma^2)`.
 
@@ -417,6 +453,7 @@ CLASSES: dict[str, type[Prior]] = {
     "uniform": UniformPrior,
     "finite_alphabet": FiniteAlphabetPrior,
     "spike_laplace": SpikeLaplacePrior,
+    "nonnegative_gaussian_mixture": NonnegativeGaussianMixturePrior,
     "circular_gaussian": CircularGaussianPrior,
     "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
 }

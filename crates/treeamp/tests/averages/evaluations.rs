@@ -237,7 +237,8 @@ fn mismatched_likelihoods() {
     assert!(worst.0 <= 60_000, "{worst:?}");
 }
 
-/// One field: priors facing one another, at most 2,000 evaluations of either law.
+/// One field: priors facing one another, at most 2,000 evaluations of either law, and half as many again with an alphabet: it has a
+/// step between any two letters.
 #[test]
 fn mismatched_priors() {
     let (mut students, mut teachers) = (Vec::new(), Vec::new());
@@ -272,13 +273,18 @@ fn mismatched_priors() {
         let count = own
             .load(Ordering::Relaxed)
             .max(other.load(Ordering::Relaxed));
+        let word = format!("{} of {} at {m_hat:e}", student.name(), teacher.name());
+        let limit = if word.contains("alphabet") {
+            3000
+        } else {
+            2000
+        };
+        assert!(count <= limit, "{word}: {count}");
         if count > worst.0 {
-            let word = format!("{} of {} at {m_hat:e}", student.name(), teacher.name());
             worst = (count, word);
         }
     }
     println!("at most {worst:?}");
-    assert!(worst.0 <= 2000, "{worst:?}");
 }
 
 /// A student of sign, which knows two outputs: $v_x = E[\cosh^{-2}(b_x + \frac12\ln\frac{\Phi(\beta)}{\Phi(-\beta)})]$, $\beta = b_z/\sqrt{a_z}$, over the signal and both

@@ -5,6 +5,7 @@ mod catalogue;
 #[path = "../common/mod.rs"]
 mod common;
 mod complex;
+mod log_concave;
 mod modules;
 mod natural_priors;
 mod oracle;

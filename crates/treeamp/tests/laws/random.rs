@@ -7,7 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use treeamp::catalog::channels::{Activation, PiecewiseLinear};
 use treeamp::catalog::likelihoods::GaussianLikelihood;
 use treeamp::catalog::priors::{
-    Binary, Exponential, GaussBernoulli, GaussianMixture, GaussianPrior, Interval, Positive,
+    Binary, Exponential, FiniteAlphabet, GaussBernoulli, GaussianMixture, GaussianPrior, Interval,
+    Laplace, NonnegativeGaussianMixture, Positive, SpikeLaplace, Uniform,
 };
 use treeamp::scalar::{ScalarChannel, ScalarLikelihood, ScalarPrior, Tilt, Tilted};
 use treeamp::testing::laws::{check_value, end_x, end_z, extreme_tilt};
@@ -130,6 +131,22 @@ priors! {
         Interval::new(real(rng), f64::INFINITY, real(rng), size(rng, -8.0, 8.0)).unwrap()
     };
     exponential(true): |rng| Exponential::new(size(rng, -6.0, 6.0)).unwrap();
+    laplace(true): |rng| Laplace::new(real(rng), size(rng, -6.0, 6.0)).unwrap();
+    uniform(true): |rng| {
+        let low = real(rng);
+        Uniform::new(low, low + size(rng, -4.0, 4.0)).unwrap()
+    };
+    finite_alphabet(false): |rng| {
+        let (low, p) = (real(rng), rng.random_range(1e-9..0.5));
+        let values = [low, low + size(rng, -4.0, 4.0), low - size(rng, -4.0, 4.0)];
+        FiniteAlphabet::new(&values, &[p, 0.5 - p, 0.5]).unwrap()
+    };
+    spike_laplace(false): |rng| SpikeLaplace::new(probability(rng), size(rng, -6.0, 6.0)).unwrap();
+    nonnegative_gaussian_mixture(true): |rng| {
+        let (p, v) = (rng.random_range(1e-9..1.0), size(rng, -8.0, 8.0));
+        let (means, variances) = ([real(rng), real(rng)], [v, size(rng, -8.0, 8.0)]);
+        NonnegativeGaussianMixture::new(&[p, 1.0 - p], &means, &variances).unwrap()
+    };
 }
 
 macro_rules! likelihoods {
@@ -217,6 +234,14 @@ fn no_finite_input_gives_nan() {
         GaussianPrior::new(1.0, 3.0).unwrap(),
         Binary::new(0.2).unwrap(),
     );
+    let (laplace, uniform) = (
+        Laplace::new(0.5, 2.0).unwrap(),
+        Uniform::new(-1.0, 3.0).unwrap(),
+    );
+    let alphabet = FiniteAlphabet::new(&[-1.0, 0.5, 2.0], &[0.2, 0.5, 0.3]).unwrap();
+    let spike = SpikeLaplace::new(0.2, 3.0).unwrap();
+    let positive_mixture =
+        NonnegativeGaussianMixture::new(&[0.4, 0.6], &[-1.0, 2.0], &[0.3, 3.0]).unwrap();
     let shapes = [
         PiecewiseLinear::sign(),
         PiecewiseLinear::abs(),
@@ -240,6 +265,11 @@ fn no_finite_input_gives_nan() {
             mixture.tilted(a, b),
             gaussian.tilted(a, b),
             binary.tilted(a, b),
+            laplace.tilted(a, b),
+            uniform.tilted(a, b),
+            alphabet.tilted(a, b),
+            spike.tilted(a, b),
+            positive_mixture.tilted(a, b),
         ];
         for shape in &shapes {
             all.push(shape.likelihood().unwrap().tilted(1.0, a, b));

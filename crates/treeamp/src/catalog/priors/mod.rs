@@ -12,6 +12,7 @@ mod interval;
 mod laplace;
 mod mixture_row;
 mod natural;
+mod nonnegative_gaussian_mixture;
 mod positive;
 mod spike_laplace;
 mod uniform;
@@ -28,6 +29,7 @@ pub use interval::Interval;
 pub use laplace::Laplace;
 pub use mixture_row::MixtureRow;
 pub use natural::NaturalPrior;
+pub use nonnegative_gaussian_mixture::NonnegativeGaussianMixture;
 pub use positive::Positive;
 pub use spike_laplace::SpikeLaplace;
 pub use uniform::Uniform;
@@ -49,6 +51,7 @@ macro_rules! for_each_prior {
             uniform($crate::catalog::priors::Uniform::MODULE) => $crate::catalog::priors::Uniform::new(-0.8, 1.7);
             finite_alphabet($crate::catalog::priors::FiniteAlphabet::MODULE) => $crate::catalog::priors::FiniteAlphabet::new(&[-1.5, 0.5, 2.0], &[0.3, 0.5, 0.2]);
             spike_laplace($crate::catalog::priors::SpikeLaplace::MODULE) => $crate::catalog::priors::SpikeLaplace::new(0.3, 0.9);
+            nonnegative_gaussian_mixture($crate::catalog::priors::NonnegativeGaussianMixture::MODULE) => $crate::catalog::priors::NonnegativeGaussianMixture::new(&[0.4, 0.6], &[-0.5, 2.0], &[0.25, 1.0]);
         }
     };
 }

@@ -1,0 +1,169 @@
+//! Mixture of normals on the half line, $p(x) = \sum_k w_k\, \mathcal N(x; m_k, v_k)/\Phi(m_k/\sqrt{v_k})$ on $x \ge 0$.
+//!
+//! # Moments
+//! Component $k$ under the tilt is the normal of precision $a + 1/v_k$ and linear term $b + m_k/v_k$ truncated to $x \ge 0$. Each is
+//! given relative to its highest point, and heights are compared as products.
+//!
+//! # Limits
+//! Diverges for $a \le -1/\max_k v_k$.
+//!
+//! # Reference
+//! Vila and Schniter, "An empirical-Bayes approach to recovering linearly constrained non-negative sparse signals", IEEE Trans. Signal
+//! Process. 62 (2014).
+
+use rand::{Rng, RngExt};
+
+use super::Interval;
+use crate::catalog::module::{Domain, Module, SIZE, numbers};
+use crate::error::{ModelError, parameter};
+use crate::math::mixture::AnchoredMixture;
+use crate::math::special::log_add_exp;
+use crate::scalar::{Landmark, ScalarPrior, Tilted};
+
+/// Components $w_k\, \mathcal N(m_k, v_k)$, each cut at zero and normalised by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NonnegativeGaussianMixture {
+    /// Pairs of weight and law.
+    components: Vec<(f64, Interval)>,
+}
+
+impl NonnegativeGaussianMixture {
+    /// A mixture of as many components as there are weights.
+    ///
+    /// # Errors
+    /// Unless the three slices have one non-zero length, weights are positive with sum one (to $10^{-9}$; they are then normalised),
+    /// means finite, variances positive and finite.
+    pub fn new(weights: &[f64], means: &[f64], variances: &[f64]) -> Result<Self, ModelError> {
+        let n = weights.len();
+        if n == 0 || means.len() != n || variances.len() != n {
+            let (m, v) = (means.len(), variances.len());
+            let got = format!("{n} weights, {m} means, {v} variances");
+            let expected = "at least one, and as many as means and variances";
+            return Err(parameter(Self::NAME, "weights", expected, got));
+        }
+        let total: f64 = weights.iter().sum();
+        if weights.iter().any(|w| !(*w > 0.0)) || !((total - 1.0).abs() < 1e-9) {
+            let got = format!("{weights:?}");
+            return Err(parameter(
+                Self::NAME,
+                "weights",
+                "positive with sum one",
+                got,
+            ));
+        }
+        if let Some(m) = means.iter().find(|m| !m.is_finite()) {
+            return Err(parameter(Self::NAME, "means", "finite", m));
+        }
+        if let Some(v) = variances.iter().find(|v| !(**v > 0.0 && v.is_finite())) {
+            return Err(parameter(Self::NAME, "variances", "positive and finite", v));
+        }
+        let law = |m: f64, v: f64| {
+            let refused = |_| parameter(Self::NAME, "variances", "smaller", v);
+            Interval::new(0.0, f64::INFINITY, m, v).map_err(refused)
+        };
+        let mut components = Vec::with_capacity(n);
+        for k in 0..n {
+            components.push((weights[k] / total, law(means[k], variances[k])?));
+        }
+        Ok(Self { components })
+    }
+
+    /// The tilted law, or `None` where it diverges.
+    fn mixture(&self, a: f64, b: f64) -> Option<AnchoredMixture<1>> {
+        let mut mixture = AnchoredMixture::new([a], [b]);
+        for (weight, law) in &self.components {
+            let (t, scale) = law.anchored(a, b)?;
+            let mut bump = t.bump();
+            bump.mass *= weight;
+            mixture.add_scaled([t.anchor], scale, bump);
+        }
+        Some(mixture)
+    }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "a mixture of Gaussians, each cut at zero",
+        formula: "p(x) = Σ_k weights_k N(x; means_k, variances_k) / Φ(means_k / √variances_k) on x > 0",
+        tex: r"p(x) = \sum_k w_k\,\frac{N(x; m_k, \sigma_k^2)}{\Phi(m_k/\sigma_k)}\ \text{on}\ x \ge 0",
+        parameters: &[
+            SIZE,
+            numbers("weights", &[0.5, 0.5], Domain::Probabilities, "the weights")
+                .called("w_k")
+                .learned(),
+            numbers(
+                "means",
+                &[0.0, 2.0],
+                Domain::Real,
+                "one mean per weight, of the Gaussian that is cut",
+            )
+            .called("m_k")
+            .learned(),
+            numbers(
+                "variances",
+                &[1.0, 1.0],
+                Domain::Positive,
+                "one variance per weight, of the Gaussian that is cut",
+            )
+            .called(r"\sigma_k^2")
+            .learned(),
+        ],
+        constructor: |a| {
+            let (weights, means) = (a.numbers("weights")?, a.numbers("means")?);
+            a.prior(Self::new(weights, means, a.numbers("variances")?)?)
+        },
+        ..Module::PRIOR
+    };
+}
+
+impl ScalarPrior for NonnegativeGaussianMixture {
+    const NAME: &'static str = "nonnegative_gaussian_mixture";
+
+    fn tilted(&self, a: f64, b: f64) -> Tilted {
+        let Some(mixture) = self.mixture(a, b) else {
+            return Tilted::divergent(0.0);
+        };
+        let sum = mixture.bump();
+        Tilted {
+            log_z: mixture.log_mass(),
+            mean: sum.mean[0],
+            variance: sum.variance[0],
+        }
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("components", self.components.len() as f64)]
+    }
+
+    fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        let mut left = rng.random::<f64>();
+        let chosen = self.components.iter().find(|(weight, _)| {
+            left -= weight;
+            left < 0.0
+        });
+        chosen.unwrap_or(&self.components[0]).1.sample(rng)
+    }
+
+    fn log_density(&self, x: f64) -> f64 {
+        self.components
+            .iter()
+            .fold(f64::NEG_INFINITY, |sum, (weight, law)| {
+                log_add_exp(sum, weight.ln() + law.log_density(x))
+            })
+    }
+
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        self.mixture(a, b)
+            .map_or(f64::INFINITY, |mixture| mixture.log_excess([true]))
+    }
+
+    fn landmarks(&self) -> Vec<Landmark> {
+        let free = self.components.iter().map(|(_, law)| law.tilted(0.0, 0.0));
+        free.map(|t| Landmark::spread(t.mean, t.variance.sqrt()))
+            .collect()
+    }
+
+    fn support(&self) -> (f64, f64) {
+        (0.0, f64::INFINITY)
+    }
+}

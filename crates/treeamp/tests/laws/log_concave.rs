@@ -1,0 +1,102 @@
+//! Log-concave priors: $0 < v \le 1/a$ from weak to sharp beliefs, at fields of up to $10^6$ deviations, and modes that rise nowhere.
+
+use treeamp::catalog::priors::{Exponential, Laplace, Uniform};
+use treeamp::scalar::ScalarPrior;
+
+fn check<P: ScalarPrior>(law: &P) {
+    let rest = law.tilted(0.0, 0.0);
+    for power in -12..=12 {
+        let a = 10_f64.powi(power);
+        let deviation = 1.0 / (1.0 / a + rest.variance).sqrt();
+        for field in [0.0, 1e-3, 0.7, -3.0, 40.0, -1e3, 1e6, -1e6] {
+            // b/a is that many deviations away from the mean
+            let b = a * (rest.mean + field / deviation);
+            let t = law.tilted(a, b);
+            let what = format!("{law:?} at {a:e}, {b:e}: {t:?}");
+            assert!(t.log_z.is_finite() && t.mean.is_finite(), "{what}");
+            assert!(t.variance > 0.0 && t.variance * a <= 1.0 + 1e-9, "{what}");
+            let excess = law.excess(a, b);
+            let scale = t.log_z.abs().max(b * b / a).max(1.0);
+            let difference = t.log_z - 0.5 * b * b / a - 0.5 * (std::f64::consts::TAU / a).ln();
+            assert!(
+                (excess - difference).abs() <= 1e-12 * scale,
+                "{what}: {excess}"
+            );
+        }
+    }
+}
+
+/// The objective falls on both sides of the mode, whose derivative in $b$ is the inverse curvature.
+fn check_mode<P: ScalarPrior>(law: &P) {
+    for (a, b) in [
+        (0.3, 0.2),
+        (1.0, -4.0),
+        (5.0, 12.0),
+        (40.0, -3.0),
+        (0.0, 0.5),
+    ] {
+        let (x, slope) = law.mode(a, b).unwrap();
+        let objective = |x: f64| law.log_density(x) - 0.5 * a * x * x + b * x;
+        for step in [1e-4, 1e-2, 1.0] {
+            for y in [x - step, x + step] {
+                assert!(
+                    objective(y) <= objective(x) + 1e-12,
+                    "{law:?} at {a}, {b}: {x}"
+                );
+            }
+        }
+        let h = 1e-6;
+        let (low, high) = (law.mode(a, b - h).unwrap().0, law.mode(a, b + h).unwrap().0);
+        assert!(
+            ((high - low) / (2.0 * h) - slope).abs() < 1e-6,
+            "{law:?} at {a}, {b}"
+        );
+    }
+}
+
+#[test]
+fn variances_are_at_most_those_of_the_belief() {
+    check(&Exponential::new(0.8).unwrap());
+    for (mean, scale) in [(0.0, 1.0), (3.0, 1e-3), (-0.2, 1e3)] {
+        check(&Laplace::new(mean, scale).unwrap());
+        check(&Uniform::new(mean, mean + scale).unwrap());
+    }
+}
+
+#[test]
+fn modes_are_highest() {
+    check_mode(&Laplace::new(0.3, 0.7).unwrap());
+    check_mode(&Laplace::new(-2.0, 1.5).unwrap());
+    check_mode(&Uniform::new(-0.8, 1.7).unwrap());
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    use treeamp::catalog::priors::{FiniteAlphabet, NonnegativeGaussianMixture, SpikeLaplace};
+    let refusals = [
+        Laplace::new(0.0, 0.0).map(|_| ()).unwrap_err(),
+        Uniform::new(2.0, 1.0).map(|_| ()).unwrap_err(),
+        Uniform::new(0.0, f64::INFINITY).map(|_| ()).unwrap_err(),
+        FiniteAlphabet::new(&[1.0, 1.0], &[0.5, 0.5])
+            .map(|_| ())
+            .unwrap_err(),
+        FiniteAlphabet::new(&[1.0], &[0.5, 0.5])
+            .map(|_| ())
+            .unwrap_err(),
+        SpikeLaplace::new(1.5, 1.0).map(|_| ()).unwrap_err(),
+        NonnegativeGaussianMixture::new(&[1.0], &[0.0], &[0.0])
+            .map(|_| ())
+            .unwrap_err(),
+    ];
+    let expected = [
+        "laplace: parameter `scale` must be positive and finite, got 0",
+        "uniform: parameter `low` must be below high = 1, got 2",
+        "uniform: parameter `high` must be finite, of size at most 1e150, got inf",
+        "finite_alphabet: parameter `values` must be distinct, got 1 twice",
+        "finite_alphabet: parameter `values` must be at least one, and as many as weights, got 1 values, 2 weights",
+        "spike_laplace: parameter `rho` must be in [0, 1], got 1.5",
+        "nonnegative_gaussian_mixture: parameter `variances` must be positive and finite, got 0",
+    ];
+    let got: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+    assert_eq!(got, expected);
+}
