@@ -2,13 +2,14 @@
 # Adds a prior to a scratch copy of the tree: its file and its line. It is then used from Rust, from a model file, and from
 # Python.
 #
-#   python/tests/add_a_prior.sh FOLDER    FOLDER is made; builds go where CARGO_TARGET_DIR says, to target/ otherwise
+#   python/tests/add_a_prior.sh FOLDER    FOLDER is made; builds go where CARGO_TARGET_DIR says, to target/added otherwise
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 copy=$1
 mkdir -p "$copy"
 copy=$(cd "$copy" && pwd)
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
+# a place of its own: target/release/treeamp stays that of this tree
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}/added
 
 git -C "$root" ls-files -z --cached --others --exclude-standard \
     | tar -C "$root" --null -T - --ignore-failed-read -cf - 2>/dev/null | tar -C "$copy" -xf -

@@ -306,6 +306,21 @@ def test_an_exception_in_a_callback_arrives_as_itself() -> None:
         assert algo.iterate(max_iter=10).sweeps > 0
 
 
+@pytest.mark.parametrize("damping", [0, 0.5, 0.9, 0.99])
+def test_early_stopping_judges_a_full_step_at_any_damping(damping: float) -> None:
+    model, _ = regression()
+    fixed = ta.ExpectationPropagation(model)
+    fixed.iterate(tol=1e-10)
+    ep = ta.ExpectationPropagation(model)
+    # strong damping takes as many sweeps more
+    report = ep.iterate(max_iter=20_000, callback=ta.EarlyStopping(tol=1e-6), damping=damping, fallback="forbidden")
+    assert report.termination == "stopped"
+    np.testing.assert_allclose(report.trace["step"], 1 - damping, rtol=1e-12)
+    gap = abs(ep.get_variable_data("x")["v"] - fixed.get_variable_data("x")["v"])
+    # a full step from there changes v by at most the tolerance, and the distance is a few such steps
+    assert gap < 3e-5
+
+
 def test_results_are_ones_own() -> None:
     ep = ta.ExpectationPropagation(regression()[0])
     ep.iterate()

@@ -14,11 +14,12 @@
 //! [`testing`](crate::testing) checks what you wrote.
 
 pub use crate::belief::{Gaussian, Message, Moments, SymMatrix};
-pub use crate::catalog::channels::{GaussianChannel, Kernel};
+pub use crate::catalog::channels::{FewScalars, GaussianChannel, Kernel, Theory};
 pub use crate::engine::{Algorithm, Marginal};
+pub use crate::error::ShapeError;
 pub use crate::factor::{
-    Arity, Attempt, Context, EnsembleRule, Factor, GenerativeRule, Incoming, PosteriorRule,
-    ProximalRule, Site, Workspace, message_from_moments,
+    Arity, Attempt, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, Incoming,
+    PosteriorRule, ProximalRule, Site, Workspace, downcast, message_from_moments, same,
 };
 pub use crate::operator::{LinearOperator, SingularSystem};
 pub use crate::scalar::{

@@ -287,7 +287,7 @@ class MessagePassing(ReprMixin):
 
     @property
     def step(self) -> float:
-        """The part of the new messages that the last sweep took, where damping is adaptive; 1 elsewhere."""
+        """The part of the new messages that the last sweep took: :math:`1 - d` at damping :math:`d`, adaptive or given."""
         state = self._state()
         return state.step if isinstance(state, _lib.Snapshot) else float(state.trace["step"][-1])
 

@@ -19,8 +19,8 @@ pub struct SweepView<'a, A: Algorithm> {
     /// Updates of the sweep that were skipped because a tilted law or a belief was improper: where there are some, what has
     /// not changed need not have settled.
     pub improper: usize,
-    /// The part of the new messages that the sweep took, where steps adapt; 1 elsewhere, also at a damping that was given. The
-    /// moments would have changed by about `1 / step` times as much in a full step.
+    /// The part of the new messages that the sweep took, $1 - d$ at damping $d$, adaptive or given; with damping by edge, on the most
+    /// damped one. The moments would have changed by about `1 / step` times as much in a full step.
     pub step: f64,
     /// The tree.
     pub tree: &'a Tree,

@@ -118,7 +118,7 @@ pub struct SweepRecord {
     pub residual: f64,
     /// Updates that were skipped because a tilted law or a belief was improper.
     pub improper: usize,
-    /// The part of the new messages that was taken, where steps adapt; 1 elsewhere.
+    /// The part of the new messages that was taken, on the most damped edge.
     pub step: f64,
 }
 

@@ -151,8 +151,8 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             0
         };
         if self.starts_again() {
-            let step = self.state.step_size();
-            let told = self.tell((sweep, step), judgement.residual, improper, observer);
+            let taken = self.state.taken();
+            let told = self.tell((sweep, taken), judgement.residual, improper, observer);
             if told.is_continue() {
                 self.start_again()?;
             }
@@ -185,7 +185,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             sweep,
             residual: judgement.residual,
             improper,
-            step: self.state.step_size(),
+            step: self.state.taken(),
         });
         if judgement.back {
             self.engine.remake(&mut self.state);
@@ -240,7 +240,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
     /// Tells the observer of a sweep; it may be the last.
     fn tell(
         &self,
-        (sweep, step): (usize, f64),
+        (sweep, taken): (usize, f64),
         residual: f64,
         improper: usize,
         observer: &mut impl Observer<A>,
@@ -248,7 +248,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         let count = self.earlier.unwrap_or(0) + sweep;
         let beyond = self.earlier.is_some() || sweep > self.engine.options.max_sweeps;
         let view = self.engine.view(&self.state, count, residual, beyond);
-        match observer.after_sweep(&view.of_sweep(improper, step)) {
+        match observer.after_sweep(&view.of_sweep(improper, taken)) {
             ControlFlow::Break(reason) => ControlFlow::Break(Termination::Stopped(reason)),
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
         }
@@ -283,12 +283,13 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             state.keep();
         }
         let (full_residual, step) = (state.full_residual(residual), state.step_size());
+        let taken = state.taken();
         if improper > 0 && state.retreats(self.improper_run) {
             engine.restore(state);
         } else {
             state.adapt(residual, improper > 0, judgement.jumped);
         }
-        self.tell((sweep, step), residual, improper, observer)?;
+        self.tell((sweep, taken), residual, improper, observer)?;
         let swept = Swept {
             sweep,
             residual: full_residual,

@@ -200,6 +200,11 @@ impl<A: Algorithm> State<A> {
         residual / self.step_size()
     }
 
+    /// The part of the new messages that a sweep takes, adaptively damped or as given; on the most damped edge.
+    pub fn taken(&self) -> f64 {
+        1.0 - self.damping.iter().copied().fold(0.0, f64::max)
+    }
+
     /// The size of the present step, where it adapts.
     pub fn step_size(&self) -> f64 {
         self.step.as_ref().map_or(1.0, |s| s.size)

@@ -10,7 +10,7 @@ pub(crate) mod fourier;
 pub(crate) mod logistic_normal;
 mod long_fourier;
 pub mod matrix;
-pub(crate) mod mixture;
+pub mod mixture;
 pub mod modes;
 pub mod quadrature;
 pub(crate) mod rayleigh;

@@ -20,7 +20,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::{drawn, glm, infer, linear, mse, seen};
 use treeamp::belief::{Gaussian, Message as _, SignalSpec};
 use treeamp::engine::Messages;
-use treeamp::error::ShapeError;
 use treeamp::prelude::*;
 
 fn regression(n: usize, seed: u64) -> (Tree, Vec<f64>) {

@@ -18,8 +18,8 @@ pub struct How {
     /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
     ///
     /// Adaptive is the default: no damping while the run settles by itself, more when it swings. A number keeps that
-    /// much of every message; a run that does not settle with it starts again as an adaptive one, unless the fallback
-    /// is forbidden. None is exactly those sweeps.
+    /// much of every message; a run that diverges with it, or makes no progress in the last 100 of 200 sweeps or more,
+    /// starts again as an adaptive one, unless the fallback is forbidden. None is exactly those sweeps.
     #[arg(long, value_name = "adaptive|none|NUMBER", value_parser = parse::damping)]
     #[arg(allow_negative_numbers = true)]
     damping: Option<Damping>,
