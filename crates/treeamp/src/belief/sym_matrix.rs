@@ -142,6 +142,11 @@ impl SymMatrix {
         Some(move |i: usize| self.data[step * i])
     }
 
+    /// The one number that all components share, of an isotropic matrix: loops over components keep it out of them.
+    pub(crate) fn shared(&self) -> Option<f64> {
+        (self.structure == Structure::Isotropic).then(|| self.data[0])
+    }
+
     /// Takes `f(i)` for every one of `count` components: each its own on a diagonal, their average in an isotropic matrix, in sums over
     /// fixed chunks. A dense matrix stays as it is.
     pub(crate) fn set_by_component(&mut self, count: usize, mut f: impl FnMut(usize) -> f64) {

@@ -139,6 +139,8 @@ struct Ends<'a, C: ScalarChannel> {
     bx: &'a [C::Out],
     /// Where some output is known.
     likelihood: Option<C::Likelihood>,
+    /// The precisions of isotropic beliefs, the same for every component.
+    shared: Option<(f64, f64)>,
 }
 
 impl<'a, C: ScalarChannel> Ends<'a, C> {
@@ -153,11 +155,14 @@ impl<'a, C: ScalarChannel> Ends<'a, C> {
             bz: C::In::view(&z.linear),
             bx: C::Out::view(&x.linear),
             likelihood: exact.then(likelihood).transpose()?,
+            shared: z.precision.shared().zip(x.precision.shared()),
         })
     }
 
     fn situation(&self, i: usize) -> Situation {
-        of_precisions(precision_at(self.z, i), precision_at(self.x, i))
+        let each = || (precision_at(self.z, i), precision_at(self.x, i));
+        let (a_z, a_x) = self.shared.unwrap_or_else(each);
+        of_precisions(a_z, a_x)
     }
 
     fn tilted(&self, i: usize, a_z: f64, a_x: f64) -> TiltedPair<C::In, C::Out> {

@@ -215,21 +215,38 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
     }
 }
 
-impl<E: Elem, L: ScalarLikelihood<E>> OnePort<E> for SeparableLikelihood<L, E> {
+/// The law and its observations, seen as what they are.
+struct Observed<'a, L: ScalarLikelihood<E>, E: Elem> {
+    law: &'a L,
+    y: &'a [L::Output],
+    log_mass: f64,
+}
+
+impl<L: ScalarLikelihood<E>, E: Elem> SeparableLikelihood<L, E> {
+    fn seen(&self) -> Observed<'_, L, E> {
+        Observed {
+            law: &self.law,
+            y: L::Output::view(&self.y),
+            log_mass: self.log_mass,
+        }
+    }
+}
+
+impl<E: Elem, L: ScalarLikelihood<E>> OnePort<E> for Observed<'_, L, E> {
     fn gaussian_at(&self, i: usize) -> Option<Tilt<E>> {
-        self.law.as_gaussian(L::Output::view(&self.y)[i])
+        self.law.as_gaussian(self.y[i])
     }
 
     fn moments_at(&self, i: usize, a: f64, b: E) -> (E, f64) {
-        self.law.moments(L::Output::view(&self.y)[i], a, b)
+        self.law.moments(self.y[i], a, b)
     }
 
     fn log_z_at(&self, i: usize, a: f64, b: E) -> f64 {
-        self.law.tilted(L::Output::view(&self.y)[i], a, b).log_z
+        self.law.tilted(self.y[i], a, b).log_z
     }
 
     fn log_density_at(&self, i: usize, place: E) -> f64 {
-        self.law.log_density(L::Output::view(&self.y)[i], place)
+        self.law.log_density(self.y[i], place)
     }
 
     fn log_mass(&self) -> f64 {
@@ -239,14 +256,14 @@ impl<E: Elem, L: ScalarLikelihood<E>> OnePort<E> for SeparableLikelihood<L, E> {
 
 impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E> {
     fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        self.sum_log_z(context.incoming.get(0))
+        self.seen().sum_log_z(context.incoming.get(0))
     }
 
     /// A Gaussian law of mean $m_0$ and variance $v_0$ gives $\ln\mathcal N(\hat x; m_0, v_0 + 1/a)$. Where
     /// $A$ is so large that the difference has no digits left, the limit of a pin: $\ln p(y \mid b/a)$.
     fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-        let z = context.incoming.get(0);
-        if let Some(excess) = gaussian_excess(z, |i| self.gaussian_at(i)) {
+        let (z, seen) = (context.incoming.get(0), self.seen());
+        if let Some(excess) = gaussian_excess(z, |i| seen.gaussian_at(i)) {
             return Ok(excess + self.log_mass);
         }
         let own = z.own_potential();
@@ -260,12 +277,12 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
                     1.0 / a(i)
                 }
             };
-            let limit = chunked_sum(b.len(), |i| self.log_density_at(i, b[i].scale(scale(i))));
+            let limit = chunked_sum(b.len(), |i| seen.log_density_at(i, b[i].scale(scale(i))));
             if limit.is_finite() {
                 return Ok(limit);
             }
         }
-        Ok(self.sum_log_z(z)? - own)
+        Ok(seen.sum_log_z(z)? - own)
     }
 
     fn moments(
@@ -274,7 +291,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         _: usize,
         out: &mut Moments,
     ) -> Result<(), FactorError> {
-        self.tilted_moments(context.incoming.get(0), out)
+        self.seen().tilted_moments(context.incoming.get(0), out)
     }
 
     fn is_constant(&self) -> bool {
@@ -288,9 +305,9 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
         if self.gaussian {
-            let mut precision = 0.0;
+            let (seen, mut precision) = (self.seen(), 0.0);
             for (i, b) in E::view_mut(&mut out.linear).iter_mut().enumerate() {
-                if let Some(own) = self.gaussian_at(i) {
+                if let Some(own) = seen.gaussian_at(i) {
                     precision = own.a;
                     *b = own.b;
                 }
@@ -298,6 +315,6 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
             out.set_precision(precision);
             return Ok(());
         }
-        self.tilted_message(context.incoming.get(0), out)
+        self.seen().tilted_message(context.incoming.get(0), out)
     }
 }

@@ -71,6 +71,15 @@ pub(super) trait OnePort<E: Elem> {
             return false;
         };
         let (b, mean) = (E::view(&x.linear), E::view_mut(mean));
+        // what depends on the precision alone is computed once
+        if let Some(a) = x.precision.shared().filter(|a| *a < f64::INFINITY) {
+            variance.set_by_component(b.len(), |i| {
+                let (r, v) = self.moments_at(i, a, b[i]);
+                mean[i] = r;
+                v
+            });
+            return true;
+        }
         variance.set_by_component(b.len(), |i| {
             let (r, v) = if a(i) == f64::INFINITY {
                 (b[i], 0.0)
