@@ -13,11 +13,11 @@ use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Averaged, EnsembleRule, Factor, Incoming, downcast};
 
 /// A known shift.
-pub type Bias = GaussianChannel<Shift>;
+pub type Bias = GaussianChannel<BiasKernel>;
 
 /// The kernel of [`Bias`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shift {
+pub struct BiasKernel {
     bias: Arc<[f64]>,
 }
 
@@ -40,7 +40,7 @@ impl Bias {
             let got = format!("{} at index {i}", bias[i]);
             return Err(parameter(Self::NAME, "bias", "finite", got));
         }
-        let kernel = Shift { bias: bias.into() };
+        let kernel = BiasKernel { bias: bias.into() };
         Ok(Self { kernel })
     }
 
@@ -68,7 +68,7 @@ impl Bias {
     };
 }
 
-impl Kernel for Shift {
+impl Kernel for BiasKernel {
     const NAME: &'static str = "bias";
 
     fn summary(&self) -> String {
@@ -141,7 +141,7 @@ impl Kernel for Shift {
 /// Averages over a bias that is independent of the signal and enters through $\overline{c^2}$: with
 /// $a = a_z + a_x$ the student's mean is $r_z = \alpha z_0 + \beta c + \text{noise}$,
 /// $\alpha = (\hat m_z + \hat m_x)/a$, $\beta = (\hat m_x - a_x)/a$, and $r_x = r_z + c$.
-impl EnsembleRule for Shift {
+impl EnsembleRule for BiasKernel {
     fn pairs_with(&self, teacher: &dyn Factor) -> bool {
         downcast::<GaussianChannel<Self>>(teacher).is_some()
     }
@@ -219,7 +219,7 @@ impl EnsembleRule for Shift {
     }
 }
 
-impl Shift {
+impl BiasKernel {
     /// $\tau_z = 1/\hat\tau_{0,z}$; a tilt on the shifted output is not Gaussian-centred.
     fn input_moment(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
         if tau0_hat[1] == 0.0 || self.bias.iter().all(|c| *c == 0.0) {

@@ -10,11 +10,11 @@ use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, GaussianFactor, Incoming};
 
 /// Copies of one input.
-pub type Duplicate = GaussianChannel<Copies>;
+pub type Duplicate = GaussianChannel<DuplicateKernel>;
 
 /// The kernel of [`Duplicate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Copies {
+pub struct DuplicateKernel {
     pub(super) copies: usize,
 }
 
@@ -27,7 +27,7 @@ impl Duplicate {
         if copies == 0 {
             return Err(parameter(Self::NAME, "copies", "at least 1", 0));
         }
-        let kernel = Copies { copies };
+        let kernel = DuplicateKernel { copies };
         Ok(Self { kernel })
     }
 
@@ -44,7 +44,7 @@ impl Duplicate {
     };
 }
 
-impl Kernel for Copies {
+impl Kernel for DuplicateKernel {
     const NAME: &'static str = "duplicate";
 
     fn arity(&self) -> Arity {
@@ -94,7 +94,7 @@ impl Kernel for Copies {
 }
 
 /// One scalar at every port.
-impl FewScalars for Copies {
+impl FewScalars for DuplicateKernel {
     fn law(&self) -> GaussianFactor {
         GaussianFactor::copies(self.copies + 1)
     }

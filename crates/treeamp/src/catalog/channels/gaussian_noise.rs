@@ -19,11 +19,11 @@ use crate::factor::{Arity, Factor, GaussianFactor, Incoming, quadratic_energy};
 use crate::separable::ObservedLaw;
 
 /// Additive Gaussian noise.
-pub type GaussianNoise = GaussianChannel<Noise>;
+pub type GaussianNoise = GaussianChannel<NoiseKernel>;
 
 /// The kernel of [`GaussianNoise`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Noise {
+pub struct NoiseKernel {
     noise_variance: f64,
 }
 
@@ -34,7 +34,7 @@ impl GaussianNoise {
     /// A negative or non-finite variance.
     pub fn new(noise_variance: f64) -> Result<Self, ModelError> {
         if noise_variance >= 0.0 && noise_variance.is_finite() {
-            let kernel = Noise { noise_variance };
+            let kernel = NoiseKernel { noise_variance };
             return Ok(Self { kernel });
         }
         Err(parameter(
@@ -78,7 +78,7 @@ impl GaussianNoise {
     };
 }
 
-impl Kernel for Noise {
+impl Kernel for NoiseKernel {
     const NAME: &'static str = "gaussian_noise";
 
     fn summary(&self) -> String {
@@ -149,7 +149,7 @@ impl Kernel for Noise {
     }
 }
 
-impl FewScalars for Noise {
+impl FewScalars for NoiseKernel {
     /// $(z, x)$ with precision $\frac1\Delta(z - x)^2$; one scalar when there is no noise.
     fn law(&self) -> GaussianFactor {
         if self.noise_variance == 0.0 {

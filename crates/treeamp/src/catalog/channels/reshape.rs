@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::duplicate::Copies;
+use super::duplicate::DuplicateKernel;
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
 use crate::belief::{Element, Gaussian, SignalSpec};
@@ -19,20 +19,20 @@ enum Target {
 }
 
 /// A change of shape, or of complex numbers to pairs of real ones and back.
-pub type Reshape = GaussianChannel<Shape>;
+pub type Reshape = GaussianChannel<ReshapeKernel>;
 
 /// The kernel of [`Reshape`]: one copy, of another shape.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shape {
+pub struct ReshapeKernel {
     target: Target,
 }
 
 /// The numbers of the signal stay where they are.
-const COPY: Copies = Copies { copies: 1 };
+const COPY: DuplicateKernel = DuplicateKernel { copies: 1 };
 
 impl Reshape {
     fn towards(target: Target) -> Self {
-        let kernel = Shape { target };
+        let kernel = ReshapeKernel { target };
         Self { kernel }
     }
 
@@ -70,7 +70,7 @@ impl Reshape {
     };
 }
 
-impl Kernel for Shape {
+impl Kernel for ReshapeKernel {
     const NAME: &'static str = "reshape";
 
     fn summary(&self) -> String {
@@ -153,7 +153,7 @@ impl Kernel for Shape {
     }
 }
 
-impl FewScalars for Shape {
+impl FewScalars for ReshapeKernel {
     fn law(&self) -> GaussianFactor {
         COPY.law()
     }

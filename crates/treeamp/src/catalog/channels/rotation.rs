@@ -18,11 +18,11 @@ use crate::math::matrix::Matrix;
 const TOLERANCE: f64 = 1e-8;
 
 /// A rotation (or reflection) of a vector, or of every column of a matrix.
-pub type Rotation = GaussianChannel<Turn>;
+pub type Rotation = GaussianChannel<RotationKernel>;
 
 /// The kernel of [`Rotation`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
+pub struct RotationKernel {
     matrix: Arc<Matrix>,
 }
 
@@ -52,7 +52,7 @@ impl Rotation {
                 }
             }
         }
-        let kernel = Turn {
+        let kernel = RotationKernel {
             matrix: Arc::new(matrix),
         };
         Ok(Self { kernel })
@@ -94,7 +94,7 @@ impl Rotation {
     };
 }
 
-impl Kernel for Turn {
+impl Kernel for RotationKernel {
     const NAME: &'static str = "rotation";
     const STRUCTURES: &'static [Structure] = &[Structure::Isotropic];
 
@@ -168,7 +168,7 @@ impl Kernel for Turn {
 }
 
 /// Isotropic beliefs do not see the rotation.
-impl FewScalars for Turn {
+impl FewScalars for RotationKernel {
     fn law(&self) -> GaussianFactor {
         GaussianFactor::copies(2)
     }

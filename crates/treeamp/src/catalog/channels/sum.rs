@@ -17,11 +17,11 @@ use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, GaussianFactor, Incoming};
 
 /// The sum of several inputs.
-pub type Sum = GaussianChannel<Terms>;
+pub type Sum = GaussianChannel<SumKernel>;
 
 /// The kernel of [`Sum`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct SumKernel {
     terms: usize,
 }
 
@@ -34,7 +34,7 @@ impl Sum {
         if terms == 0 {
             return Err(parameter(Self::NAME, "terms", "at least 1", 0));
         }
-        let kernel = Terms { terms };
+        let kernel = SumKernel { terms };
         Ok(Self { kernel })
     }
 
@@ -51,7 +51,7 @@ impl Sum {
     };
 }
 
-impl Kernel for Terms {
+impl Kernel for SumKernel {
     const NAME: &'static str = "sum";
     const STRUCTURES: &'static [Structure] = &[
         Structure::Isotropic,
@@ -198,7 +198,7 @@ fn flat_limit(incoming: Incoming<'_, Gaussian>, target: usize, out: &mut Gaussia
     }
 }
 
-impl Terms {
+impl SumKernel {
     /// $A$ when the message at `port` has precision zero: its variable is integrated out freely.
     fn log_partition_without(self, incoming: Incoming<'_, Gaussian>, port: usize) -> f64 {
         let free = incoming.get(port);
@@ -235,7 +235,7 @@ impl Terms {
 }
 
 /// The terms are free, and the output is their sum.
-impl FewScalars for Terms {
+impl FewScalars for SumKernel {
     fn law(&self) -> GaussianFactor {
         let unit = |i: usize| {
             (0..self.terms)
