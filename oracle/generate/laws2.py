@@ -9,7 +9,7 @@ Pieces and rules are those of ``laws.py``. Nothing here is shared with the libra
 import json
 import pathlib
 
-from laws import INF, interval_piece, moments, normal_constant
+from laws import INF, interval_piece, legendre_rule, moments, normal_constant
 from mpmath import mp, mpf
 
 
@@ -46,6 +46,37 @@ def nonnegative_gaussian_mixture(a, b, weights, means, variances):
     return pieces
 
 
+def student_t(a, b, df, mean, scale):
+    df, mean, scale = mpf(df), mpf(mean), mpf(scale)
+    constant = mp.loggamma((df + 1) / 2) - mp.loggamma(df / 2) - mp.log(df * mp.pi) / 2 - mp.log(scale)
+
+    def log_weight(x):
+        return constant - (df + 1) / 2 * mp.log1p(((x - mean) / scale) ** 2 / df) - a * x * x / 2 + b * x
+
+    # narrow enough wherever the prior pulls the top away from b/a
+    top = max((b / a + k * (mean - b / a) / 1000 for k in range(1001)), key=log_weight)
+    width = 1 / mp.sqrt(a + (df + 1) / (df * scale**2))
+    return [("interval", -INF, INF, log_weight, [(mean, min(scale, width)), (b / a, width), (top, width)])]
+
+
+def regularised_horseshoe(a, b, scale, slab):
+    """Log-partition, mean and variance: Gauss-Legendre panels of unit length in the logarithm of the local scale."""
+    tau, c2 = mpf(scale), mpf(slab) ** 2
+    mass = first = second = mpf(0)
+    top = b * b * c2 / (1 + a * c2) / 2
+    for panel in range(-130, 130):
+        for node, w in legendre_rule(40):
+            local = mp.exp(panel + (node + 1) / 2)
+            v = c2 * (tau * local) ** 2 / (c2 + (tau * local) ** 2)
+            g = v / (1 + a * v)
+            weight = w / mp.pi * local / (1 + local**2) / mp.sqrt(1 + a * v) * mp.exp(b * b * g / 2 - top)
+            mass += weight
+            first += weight * g
+            second += weight * g * g
+    g, g2 = first / mass, second / mass
+    return top + mp.log(mass), b * g, g + b * b * (g2 - g * g)
+
+
 POINTS = [(0.5, -1.25), (2.0, 6.0), (1e3, 1e3), (1e6, -50.0), (1e12, 1e6), (1e-8, 1e4), (1e-12, -1e3), (1e12, 0.0)]
 LAWS = [
     (laplace, {"mean": 0.25, "scale": 0.5}, [(0.0, 1.5)]),
@@ -59,6 +90,9 @@ LAWS = [
         {"weights": [0.25, 0.75], "means": [-1.0, 2.0], "variances": [0.5, 0.125]},
         [(0.0, 0.0), (-1.5, 0.5)],
     ),
+    (student_t, {"df": 4.0, "mean": 0.25, "scale": 0.5}, []),
+    (student_t, {"df": 1.0, "mean": 0.0, "scale": 3.0}, []),
+    (regularised_horseshoe, {"scale": 0.125, "slab": 3.0}, [(0.0, 0.5), (-0.0625, 0.25)]),
 ]
 
 
@@ -67,7 +101,11 @@ def main():
     records = []
     for law, params, own in LAWS:
         for a, b in POINTS + own:
-            log_z, ((r, v),) = moments(law(mpf(a), mpf(b), **params), [lambda x: x], 1600)
+            found = law(mpf(a), mpf(b), **params)
+            if isinstance(found, list):
+                log_z, ((r, v),) = moments(found, [lambda x: x], 1600)
+            else:
+                log_z, r, v = found
             truth = {"A": float(log_z), "r": float(r), "v": float(v)}
             records.append({"group": "prior", "cls": law.__name__, "params": params, "point": {"a": a, "b": b}, "truth": truth})
     path = pathlib.Path(__file__).parents[1] / "data" / "laws2.json"

@@ -14,6 +14,7 @@ pub mod mixture;
 pub mod modes;
 pub mod quadrature;
 pub(crate) mod rayleigh;
+pub(crate) mod scale_mixture;
 pub mod special;
 pub mod spectrum;
 pub mod truncated_normal;

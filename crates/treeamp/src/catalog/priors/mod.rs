@@ -14,7 +14,9 @@ mod mixture_row;
 mod natural;
 mod nonnegative_gaussian_mixture;
 mod positive;
+mod regularised_horseshoe;
 mod spike_laplace;
+mod student_t;
 mod uniform;
 
 pub use binary::Binary;
@@ -31,7 +33,9 @@ pub use mixture_row::MixtureRow;
 pub use natural::NaturalPrior;
 pub use nonnegative_gaussian_mixture::NonnegativeGaussianMixture;
 pub use positive::Positive;
+pub use regularised_horseshoe::RegularisedHorseshoe;
 pub use spike_laplace::SpikeLaplace;
+pub use student_t::StudentT;
 pub use uniform::Uniform;
 
 /// Calls `$callback!` with `name(MODULE) => instance;` for every prior: its entry in the catalogue, and the law that
@@ -52,6 +56,8 @@ macro_rules! for_each_prior {
             finite_alphabet($crate::catalog::priors::FiniteAlphabet::MODULE) => $crate::catalog::priors::FiniteAlphabet::new(&[-1.5, 0.5, 2.0], &[0.3, 0.5, 0.2]);
             spike_laplace($crate::catalog::priors::SpikeLaplace::MODULE) => $crate::catalog::priors::SpikeLaplace::new(0.3, 0.9);
             nonnegative_gaussian_mixture($crate::catalog::priors::NonnegativeGaussianMixture::MODULE) => $crate::catalog::priors::NonnegativeGaussianMixture::new(&[0.4, 0.6], &[-0.5, 2.0], &[0.25, 1.0]);
+            student_t($crate::catalog::priors::StudentT::MODULE) => $crate::catalog::priors::StudentT::new(6.0, 0.3, 0.8);
+            regularised_horseshoe($crate::catalog::priors::RegularisedHorseshoe::MODULE) => $crate::catalog::priors::RegularisedHorseshoe::new(0.4, 2.0);
         }
     };
 }

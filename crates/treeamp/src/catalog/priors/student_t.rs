@@ -1,0 +1,165 @@
+//! Student prior $p(x) = \frac{\Gamma((\nu+1)/2)}{\Gamma(\nu/2)\sqrt{\nu\pi}\,s}\bigl(1 + \tfrac{(x - m)^2}{\nu s^2}\bigr)^{-(\nu+1)/2}$.
+//!
+//! # Moments
+//! It is a normal of random variance $V$, $s^2/V$ being gamma of shape and rate $\nu/2$. Given $V$ the tilted law is normal with mean
+//! $m + cg$ and variance $g = V/(1 + aV)$, $c = b - am$, and has mass $(1 + aV)^{-1/2} e^{-K/(1 + aV)}$ in units of $e^{b^2/2a}$,
+//! $K = c^2/2a$. The integral over $\ln V$ is by the trapezoidal rule.
+//!
+//! # Limits
+//! Finite for $a > 0$. At $a = b = 0$ the variance is $s^2\nu/(\nu - 2)$ for $\nu > 2$ and infinite otherwise: such a law can be a
+//! student's, and has no averages as a teacher.
+//!
+//! # Reference
+//! Tipping, "Sparse Bayesian learning and the relevance vector machine", JMLR 1 (2001).
+
+use rand::Rng;
+use rand_distr::{Distribution, StudentT as Draw};
+
+use crate::catalog::module::{Domain, Module, SIZE, mean, number};
+use crate::error::{ModelError, parameter};
+use crate::math::mixture::{Bump, or_overflow};
+use crate::math::scale_mixture::{Weighed, integrate};
+use crate::math::special::HALF_LN_2PI;
+use crate::scalar::{Landmark, ScalarPrior, Tilted};
+
+/// Student's law of $\nu$ degrees of freedom about $m$; the scale $s$ is not its standard deviation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StudentT {
+    df: f64,
+    mean: f64,
+    scale: f64,
+}
+
+/// Rise of the log-weight between points of the coarse grid of the rule.
+const ROUGHNESS: f64 = 60.0;
+
+impl StudentT {
+    /// Student's law of `df` degrees of freedom, with this centre and scale.
+    ///
+    /// # Errors
+    /// Unless the degrees of freedom and the scale are positive and finite, and the mean finite.
+    pub fn new(df: f64, mean: f64, scale: f64) -> Result<Self, ModelError> {
+        if !mean.is_finite() {
+            return Err(parameter(Self::NAME, "mean", "finite", mean));
+        }
+        for (name, x) in [("df", df), ("scale", scale)] {
+            if !(x > 0.0 && x.is_finite()) {
+                return Err(parameter(Self::NAME, name, "positive and finite", x));
+            }
+        }
+        Ok(Self { df, mean, scale })
+    }
+
+    /// The variance of the law itself.
+    fn variance(&self) -> f64 {
+        if self.df > 2.0 {
+            self.scale * self.scale / (1.0 - 2.0 / self.df)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// $A - \tfrac{b^2}{2a}$ with the moments of $x - m$, for $a > 0$.
+    fn integral(&self, a: f64, b: f64) -> Option<(f64, Bump<1>)> {
+        let half = 0.5 * self.df;
+        let c = (-a).mul_add(self.mean, b);
+        let (drop, place) = (0.5 * c * (c / a), 2.0 * self.scale.ln());
+        let shift = c / a;
+        if !(a > 0.0 && drop.is_finite() && shift.is_finite() && (1.0 / a).is_finite()) {
+            return None;
+        }
+        let constant = half * half.ln() - libm::lgamma(half);
+        let weight = |y: f64| {
+            let (free, rest) = (y.exp(), (-y).exp());
+            let log_gamma = place - y;
+            let prior = constant + half * (log_gamma - log_gamma.exp());
+            let width = a.mul_add(free, 1.0);
+            Weighed {
+                log_mass: prior - 0.5 * width.ln() - drop / width,
+                variance: 1.0 / (a + rest),
+            }
+        };
+        let low = place - (200.0 * (1.0 + 1.0 / self.df)).ln();
+        let far = (2.0 * shift.abs().ln()).max(-a.ln()).max(place);
+        let high = far + 5.0 + 100.0 / (self.df + 1.0);
+        let step = (0.75 / half.sqrt()).min(0.2);
+        Some(integrate(weight, c, (low, high), step, ROUGHNESS))
+    }
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "heavy-tailed components",
+        formula: "p(x) ∝ (1 + (x - mean)² / (df scale²))^(-(df + 1) / 2)",
+        tex: r"p(x) = \frac{\Gamma(\frac{\nu+1}2)}{\Gamma(\frac\nu2)\sqrt{\nu\pi}\,s}\left(1 + \frac{(x - m)^2}{\nu s^2}\right)^{-\frac{\nu+1}2}",
+        notes: r"Its variance is $s^2\nu/(\nu - 2)$ for $\nu > 2$. For $\nu \le 2$ it has none: the law can be a student's, at precisions $a > 0$.",
+        parameters: &[
+            SIZE,
+            number("df", 3.0, Domain::Positive, "degrees of freedom")
+                .called(r"\nu")
+                .learned(),
+            mean("the centre"),
+            number(
+                "scale",
+                1.0,
+                Domain::Positive,
+                "the scale, which is not the standard deviation",
+            )
+            .called("s")
+            .learned(),
+        ],
+        constructor: |a| {
+            let (df, mean) = (a.number("df")?, a.number("mean")?);
+            a.prior(Self::new(df, mean, a.number("scale")?)?)
+        },
+        ..Module::PRIOR
+    };
+}
+
+impl ScalarPrior for StudentT {
+    const NAME: &'static str = "student_t";
+
+    fn tilted(&self, a: f64, b: f64) -> Tilted {
+        if a == 0.0 && b == 0.0 && self.df > 2.0 {
+            return Tilted {
+                log_z: 0.0,
+                mean: self.mean,
+                variance: self.variance(),
+            };
+        }
+        let Some((log_mass, sum)) = self.integral(a, b) else {
+            return Tilted::divergent(self.mean);
+        };
+        Tilted {
+            log_z: or_overflow(0.5 * b * (b / a) + log_mass),
+            mean: self.mean + sum.mean[0],
+            variance: sum.variance[0],
+        }
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("df", self.df), ("mean", self.mean), ("scale", self.scale)]
+    }
+
+    fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        let unit = Draw::new(self.df).map_or(0.0, |law| law.sample(rng));
+        self.scale.mul_add(unit, self.mean)
+    }
+
+    fn log_density(&self, x: f64) -> f64 {
+        let (half, u) = (0.5 * self.df, (x - self.mean) / self.scale);
+        let constant = libm::lgamma(half + 0.5) - libm::lgamma(half);
+        let width = 0.5 * (self.df * std::f64::consts::PI).ln() + self.scale.ln();
+        constant - width - (half + 0.5) * (u / self.df * u).ln_1p()
+    }
+
+    fn excess(&self, a: f64, b: f64) -> f64 {
+        self.integral(a, b).map_or(f64::INFINITY, |(log_mass, _)| {
+            log_mass + 0.5 * a.ln() - HALF_LN_2PI
+        })
+    }
+
+    fn landmarks(&self) -> Vec<Landmark> {
+        vec![Landmark::spread(self.mean, self.scale)]
+    }
+}
