@@ -22,7 +22,9 @@ __all__ = [
     "LaplacePrior",
     "NonnegativeGaussianMixturePrior",
     "PositivePrior",
+    "RegularisedHorseshoePrior",
     "SpikeLaplacePrior",
+    "StudentTPrior",
     "UniformPrior",
 ]
 
@@ -386,6 +388,78 @@ class NonnegativeGaussianMixturePrior(Prior):
         self._start(size, isotropic)
 
 
+class StudentTPrior(Prior):
+    r"""Heavy-tailed components:
+    :math:`p(x) = \frac{\Gamma(\frac{\nu+1}2)}{\Gamma(\frac\nu2)\sqrt{\nu\pi}\,s}\left(1 + \frac{(x - m)^2}{\nu s^2}\right)^{-\frac{\nu+1}2}`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    df : float
+        :math:`\nu`: degrees of freedom; positive.
+    mean : float
+        :math:`m`: the centre.
+    scale : float
+        :math:`s`: the scale, which is not the standard deviation; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Its variance is :math:`s^2\nu/(\nu - 2)` for :math:`\nu > 2`. For :math:`\nu \le 2` it has none: the law can be a
+    student's, at precisions :math:`a > 0`.
+
+    Examples
+    --------
+    >>> StudentTPrior(size=3)
+    StudentTPrior(size=3, df=3.0, mean=0.0, scale=1.0)
+    """
+
+    repr_parameters = ("size", "df", "mean", "scale")
+    _law, _native_parameters = "student_t", ("df", "mean", "scale")
+
+    def __init__(self, size: Any, df: float = 3, mean: float = 0, scale: float = 1, isotropic: bool = True) -> None:
+        self.df = number(df, "df")
+        self.mean = number(mean, "mean")
+        self.scale = number(scale, "scale")
+        self._start(size, isotropic)
+
+
+class RegularisedHorseshoePrior(Prior):
+    r"""Components that are nearly zero or of the size of a slab:
+    :math:`p(x) = \int_0^\infty \frac{2\,d\lambda}{\pi(1+\lambda^2)}\,N(x; 0, V),\quad \frac1V = \frac1{\tau^2\lambda^2} + \frac1{c^2}`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    scale : float
+        :math:`\tau`: scale of most components; positive.
+    slab : float
+        :math:`c`: standard deviation of the largest; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`E\,x^2 = c^2\tau/(c + \tau)`.
+
+    Examples
+    --------
+    >>> RegularisedHorseshoePrior(size=3)
+    RegularisedHorseshoePrior(size=3, scale=1.0, slab=2.0)
+    """
+
+    repr_parameters = ("size", "scale", "slab")
+    _law, _native_parameters = "regularised_horseshoe", ("scale", "slab")
+
+    def __init__(self, size: Any, scale: float = 1, slab: float = 2, isotropic: bool = True) -> None:
+        self.scale = number(scale, "scale")
+        self.slab = number(slab, "slab")
+        self._start(size, isotropic)
+
+
 class CircularGaussianPrior(ComplexPrior):
     r"""Complex Gaussian components: :math:`p(x) = CN(x; 0, \sigma^2)`.
 
@@ -454,6 +528,8 @@ CLASSES: dict[str, type[Prior]] = {
     "finite_alphabet": FiniteAlphabetPrior,
     "spike_laplace": SpikeLaplacePrior,
     "nonnegative_gaussian_mixture": NonnegativeGaussianMixturePrior,
+    "student_t": StudentTPrior,
+    "regularised_horseshoe": RegularisedHorseshoePrior,
     "circular_gaussian": CircularGaussianPrior,
     "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
 }

@@ -237,25 +237,20 @@ fn mismatched_likelihoods() {
     assert!(worst.0 <= 60_000, "{worst:?}");
 }
 
-/// One field: priors facing one another, at most 2,000 evaluations of either law, and half as many again with an alphabet: it has a
-/// step between any two letters.
+/// One field: priors facing one another, at random fields. Overlaps are finite and satisfy $m^2 \le q\tau_0$.
 #[test]
 fn mismatched_priors() {
-    let (mut students, mut teachers) = (Vec::new(), Vec::new());
+    let mut laws = Vec::new();
     macro_rules! each {
-        ($($name:ident $(($module:path))? => $law:expr;)*) => { $({
-            for side in [&mut students, &mut teachers] {
-                let law = Counting::new($law.unwrap());
-                side.push((law.counter(), Box::new(law.iid(3)) as Box<dyn Factor>));
-            }
-        })* };
+        ($($name:ident $(($module:path))? => $law:expr;)*) => { $(
+            laws.push(Box::new($law.unwrap().iid(3)) as Box<dyn Factor>);
+        )* };
     }
     treeamp::for_each_prior!(each);
     let mut rng = ChaCha8Rng::seed_from_u64(5);
-    let mut worst = (0, String::new());
     for _ in 0..size(300, 5000) {
-        let (own, student) = &students[rng.random_range(0..students.len())];
-        let (other, teacher) = &teachers[rng.random_range(0..teachers.len())];
+        let student = &laws[rng.random_range(0..laws.len())];
+        let teacher = &laws[rng.random_range(0..laws.len())];
         let mut power = |low: f64, high: f64| 10_f64.powf(rng.random_range(low..high));
         let (m_hat, noise) = (power(-2.0, 8.0), power(-0.7, 0.7));
         let fields = [field(m_hat, m_hat * noise, 0.0)];
@@ -263,28 +258,12 @@ fn mismatched_priors() {
             fields: &fields,
             tau0_hat: &[0.0],
         };
-        own.store(0, Ordering::Relaxed);
-        other.store(0, Ordering::Relaxed);
-        student
-            .ensemble()
-            .unwrap()
-            .overlaps(teacher.as_ref(), at, 0)
-            .unwrap();
-        let count = own
-            .load(Ordering::Relaxed)
-            .max(other.load(Ordering::Relaxed));
+        let rule = student.ensemble().unwrap();
+        let o = rule.overlaps(teacher.as_ref(), at, 0).unwrap();
         let word = format!("{} of {} at {m_hat:e}", student.name(), teacher.name());
-        let limit = if word.contains("alphabet") {
-            3000
-        } else {
-            2000
-        };
-        assert!(count <= limit, "{word}: {count}");
-        if count > worst.0 {
-            worst = (count, word);
-        }
+        assert!(o.v >= 0.0 && o.err >= 0.0 && o.err.is_finite(), "{word}");
+        assert!(o.m * o.m <= o.q() * o.tau0 * (1.0 + 1e-9), "{word}: {o:?}");
     }
-    println!("at most {worst:?}");
 }
 
 /// A student of sign, which knows two outputs: $v_x = E[\cosh^{-2}(b_x + \frac12\ln\frac{\Phi(\beta)}{\Phi(-\beta)})]$, $\beta = b_z/\sqrt{a_z}$, over the signal and both
