@@ -29,7 +29,8 @@ TABLE: Table = {
     "sweeps with a fraction": (lambda: ep(max_iter=1.5), TYPE, "`max_iter` must be an integer"),
     "damping of one": (lambda: ep(damping=1), RUN, "option `damping` must be in [0, 1), got 1"),
     "negative damping": (lambda: ep(damping=-0.1), RUN, "damping"),
-    "damping by a word": (lambda: ep(damping="much"), TYPE, "`damping`"),
+    "damping by a word": (lambda: ep(damping="much"), RUN, "(id, direction, number) or 'adaptive', got 'much'"),
+    "damping by the word none": (lambda: ep(damping="none"), RUN, "must be a number in [0, 1) (0 for none)"),
     "damping of an unknown variable": (lambda: ep(damping=[("w", "fwd", 0.1)]), VALUE, "there is no variable `w`"),
     "damping in no direction": (lambda: ep(damping=[("x", "up", 0.1)]), VALUE, "'fwd' or 'bwd'"),
     "damping of no message": (

@@ -34,6 +34,12 @@ pub fn damping(text: &str) -> Result<Damping, String> {
     named(text)
 }
 
+/// The part of the new messages that a sweep takes.
+pub fn step(text: &str) -> Result<f64, String> {
+    let x = real(text)?;
+    when(x, x > 0.0 && x <= 1.0, "numbers in (0, 1]")
+}
+
 /// `automatic`, `forced` or `forbidden`.
 pub fn fallback(text: &str) -> Result<Fallback, String> {
     named(text)
@@ -80,6 +86,8 @@ mod tests {
         let refused = damping("1").expect_err("no damping");
         assert_eq!(refused, "expected adaptive, none or a number in [0, 1)");
         assert!(damping("-0.1").is_err() && damping("some").is_err());
+        assert_eq!(step("1"), Ok(1.0));
+        assert!(step("0").is_err() && step("1.01").is_err() && step("NaN").is_err());
         assert_eq!(fallback("forced"), Ok(Fallback::Forced));
         assert_eq!(
             fallback("always"),

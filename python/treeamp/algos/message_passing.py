@@ -101,8 +101,8 @@ class MessagePassing(ReprMixin):
         damping : float, list of (id, direction, float) or "adaptive", optional
             How much of the previous message is kept, from 0 to below 1: everywhere, or on the messages to a
             variable in a direction (``"fwd"`` or ``"bwd"``). Adaptive by default: none while the run settles by itself, and
-            more when it does not. A run that does not settle at the damping given starts again with an adaptive one (see
-            ``fallback``); 0 is exactly those sweeps.
+            more when it does not. A run that does not settle at a damping above 0, because it diverges or comes to ``max_iter``,
+            starts again with an adaptive one (see ``fallback``); 0 is exactly those sweeps.
         warm_start : bool
             Starts from the messages of the last run.
         update_dA : bool
@@ -115,9 +115,9 @@ class MessagePassing(ReprMixin):
         fallback : str
             When the certain but slower way takes over (a double loop on the Bethe objective, or a splitting of the
             energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``. With
-            ``"automatic"`` a run that diverges at a given damping, or ends at a limit of 200 sweeps or more without having
-            come nearer to a fixed point in the last 100, starts again with an adaptive one, calling its callbacks from 0 on,
-            and ``report.adaptive`` tells.
+            ``"automatic"`` a run that does not settle at a damping above 0 starts again with an adaptive one, calling its
+            callbacks from 0 on, and ``report.adaptive`` tells. Where neither settles the report is that of the run nearer to a
+            fixed point. With ``"forbidden"`` nothing follows.
         acceleration : bool
             Whether an adaptively damped run jumps ahead near its fixed point.
         positive : bool
@@ -237,8 +237,8 @@ class MessagePassing(ReprMixin):
             return None
         if isinstance(damping, str):
             if damping != "adaptive":
-                known = "a number, a list of (id, direction, number) or 'adaptive'"
-                raise TypeError(f"`damping` must be {known}, got {damping!r}")
+                known = "a number in [0, 1) (0 for none), a list of (id, direction, number) or 'adaptive'"
+                raise RunError(f"option `damping` must be {known}, got {damping!r}")
             return damping
         if not isinstance(damping, Iterable):
             return number(damping, "damping")

@@ -71,6 +71,24 @@ fn models_settle_without_damping_by_hand() {
     }
 }
 
+/// A damping with which a run is still on its way at its limit is followed by an adaptive one.
+#[test]
+fn a_damping_that_does_not_settle_is_followed_by_an_adaptive_one() {
+    let model = models().join("sparse_regression.toml");
+    let run = |fallback: &str| {
+        let sets = ["--set", "n=100", "--set", "rho=0.2", "--damping", "0.8"];
+        let options = ["--fallback", fallback, "--json"];
+        let all = [&["run", text(&model)], &sets[..], &options].concat();
+        let told = stdout(&treeamp(&all));
+        serde_json::from_str::<serde_json::Value>(&told).expect("JSON")
+    };
+    let [alone, followed] = ["forbidden", "automatic"].map(run);
+    assert_eq!(alone["converged"], false, "{alone}");
+    assert!(alone["restarted"].is_null());
+    assert_eq!(followed["converged"], true, "{followed}");
+    assert_eq!(followed["restarted"], "sweep limit reached");
+}
+
 /// Damping and fallback by their names, on the command line and in the file.
 #[test]
 fn damping_and_fallback_have_names() {
@@ -87,20 +105,51 @@ fn damping_and_fallback_have_names() {
     assert_eq!(ends(&["--damping", "adaptive"]), ends(&[]));
     assert_eq!(ends(&["--damping", "none"]), ends(&["--damping", "0"]));
     assert!(ends(&["--damping", "0.7"]).0 > ends(&["--damping", "none"]).0);
+    assert_eq!(ends(&["--steps", "1"]), ends(&["--damping", "none"]));
+    assert_eq!(ends(&["--steps", "0.3"]), ends(&["--damping", "0.7"]));
+    assert_ne!(ends(&["--steps", "1,0.3"]), ends(&["--steps", "1"]));
     let forced = ends(&["--fallback", "forced"]);
     assert_eq!(forced, (Some(2), serde_json::json!("double loop")));
     assert!(ends(&["--fallback", "forbidden"]).1.is_null());
     let folder = Folder::new("fallback");
-    let declared = fs::read_to_string(&model).expect("the model");
+    let plain = fs::read_to_string(&model).expect("the model");
     let declared =
-        declared + "\n[run]\nmax_sweeps = 300\ndamping = \"none\"\nfallback = \"forced\"\n";
+        plain.clone() + "\n[run]\nmax_sweeps = 300\ndamping = \"none\"\nfallback = \"forced\"\n";
     let file = folder.file("m.toml", &declared);
     let json = works(&["run", text(&file), "--set", "n=200", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["fallback"]["method"], "double loop");
+    let sweeps = |options: &str| {
+        let file = folder.file("s.toml", &format!("{plain}\n[run]\n{options}\n"));
+        let json = works(&["run", text(&file), "--set", "n=200", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        json["sweeps"].as_u64()
+    };
+    let stepped = sweeps("steps = [1, 0.3]");
+    assert_eq!(stepped, ends(&["--steps", "1,0.3"]).0);
+    for (options, wrong) in [
+        (
+            "steps = [0.0]",
+            "expected a list of numbers in (0, 1], got 0",
+        ),
+        ("steps = []", "expected at least one step, got none"),
+        (
+            "steps = 0.5",
+            "expected a list of numbers in (0, 1], got 0.5",
+        ),
+        (
+            "damping = 0.5\nsteps = [0.5]",
+            "expected `damping` or `steps`, got both",
+        ),
+    ] {
+        let file = folder.file("s.toml", &format!("{plain}\n[run]\n{options}\n"));
+        let told = fails(2, &["run", text(&file)]);
+        assert!(told.contains(wrong), "{options}: {told}");
+    }
     let help = works(&["run", "--help"]);
     for word in [
         "adaptive|none|NUMBER",
+        "--steps <NUMBERS>",
         "automatic|forced|forbidden",
         "double loop",
     ] {

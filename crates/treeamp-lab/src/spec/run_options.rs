@@ -2,37 +2,64 @@
 
 use std::str::FromStr;
 
+use treeamp::engine::Damping;
 use treeamp::error::RunError;
 
 use super::SpecError;
 use super::file::{ModelFile, Reader, path};
-use super::node::{Content, Entry};
+use super::node::{Content, Entry, Node};
 
 /// The options of a run that a file can set to numbers.
 pub(super) const RUN_NUMBERS: [&str; 4] = ["max_sweeps", "tolerance", "start_noise", "seed"];
 /// All that it can set.
-const RUN_OPTIONS: [&str; 6] = [
+const RUN_OPTIONS: [&str; 7] = [
     "max_sweeps",
     "tolerance",
     "damping",
+    "steps",
     "fallback",
     "start_noise",
     "seed",
 ];
 
 impl Reader<'_> {
-    /// The options of `[run]`: numbers, and two that have names.
+    /// The options of `[run]`: numbers, steps in place of a damping, and two that have names.
     pub(super) fn options(&self, entry: &Entry, file: &mut ModelFile) -> Result<(), SpecError> {
         let entries = self.table(entry, "")?;
         self.known(entries, "run", "option", &RUN_OPTIONS)?;
         for e in entries {
             match e.key.as_str() {
+                "damping" | "steps" if file.damping.is_some() => {
+                    let reason = "expected `damping` or `steps`, got both".to_owned();
+                    return Err(self.error(e.line, &path("run", &e.key), reason));
+                }
                 "damping" => file.damping = Some(self.named(e)?),
+                "steps" => file.damping = Some(Damping::Steps(self.steps(e)?)),
                 "fallback" => file.fallback = Some(self.named(e)?),
                 _ => file.run.push(self.number("run", e)?),
             }
         }
         Ok(())
+    }
+
+    fn steps(&self, e: &Entry) -> Result<Vec<f64>, SpecError> {
+        let key = path("run", &e.key);
+        let refuse = |node: &Node| self.expected(node, &key, "a list of numbers in (0, 1]");
+        let Content::List(list) = &e.node.content else {
+            return Err(refuse(&e.node));
+        };
+        if list.is_empty() {
+            return Err(self.error(
+                e.line,
+                &key,
+                "expected at least one step, got none".to_owned(),
+            ));
+        }
+        let step = |node: &Node| {
+            let step = node.number().filter(|x| *x > 0.0 && *x <= 1.0);
+            step.ok_or_else(|| refuse(node))
+        };
+        list.iter().map(step).collect()
     }
 
     /// An option that reads itself from a name or a number.

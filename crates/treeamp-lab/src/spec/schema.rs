@@ -19,6 +19,9 @@ pub fn schema() -> Value {
         { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
     ] });
     run.insert("damping".to_owned(), damping);
+    let step = json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 });
+    let steps = json!({ "type": "array", "items": step, "minItems": 1 });
+    run.insert("steps".to_owned(), steps);
     let fallback = json!({ "enum": ["automatic", "forced", "forbidden"] });
     run.insert("fallback".to_owned(), fallback);
     json!({

@@ -9,7 +9,8 @@ use crate::error::RunError;
 /// How much of the previous message is kept: `new = (1 - d) new + d old`, on the messages from
 /// factors to variables. $0 \le d < 1$.
 ///
-/// With [`Fallback::Automatic`] a run on data that does not settle at a $d > 0$ given here starts again with adaptive damping.
+/// With [`Fallback::Automatic`] a run on data that does not settle at a $d > 0$ given here, because it diverges or comes to its sweep
+/// limit, starts again with adaptive damping.
 /// No damping, steps, and all of them with [`Fallback::Forbidden`], are exactly those sweeps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Damping {

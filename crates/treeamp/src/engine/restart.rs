@@ -3,20 +3,16 @@
 use super::{Algorithm, Damping, Engine, Fallback, Observer, Options, Report, Termination};
 use crate::error::RunError;
 
-/// A run of so many sweeps was meant to reach a fixed point; shorter ones look at single sweeps.
-const LONG: usize = 200;
-/// So many sweeps at its end show whether it was getting there: their least residual next to that of the sweeps before.
-const LAST: usize = 100;
-const NO_PROGRESS: f64 = 0.5;
 /// A residual below this is at rest, and what is left of it rounding.
 pub(super) const AT_REST: f64 = 1e-6;
 
 impl<A: Algorithm> Engine<'_, A> {
     /// Runs until convergence, divergence, the sweep limit, or an observer's word.
     ///
-    /// With a damping above zero and [`Fallback::Automatic`], a run on data that diverges, or ends at a limit of 200 sweeps or more
-    /// and came no nearer to a fixed point in the last 100, starts again with [`Damping::Adaptive`]. The report is then that of the
-    /// second run, [`Report::restarted`] says how the first one ended, and observers see sweeps from 1 on again.
+    /// With a damping above zero and [`Fallback::Automatic`], a run on data that does not settle, because it diverges or comes to its
+    /// sweep limit, starts again with [`Damping::Adaptive`], and observers see sweeps from 1 on again. The report is that of the second
+    /// run, and [`Report::restarted`] says how the first one ended; where neither settles it is that of the run nearer to a fixed point,
+    /// by the residual of a full step. A run without a tolerance, which always ends at its limit, has settled below 1e-6.
     ///
     /// # Errors
     /// An option out of range, or a factor that fails for good. Divergence is not an error: the
@@ -39,31 +35,45 @@ impl<A: Algorithm> Engine<'_, A> {
             warm: self.warm.clone(),
         };
         let mut second = adaptive.attempt(observer)?;
+        if stays_behind(&second, &first) {
+            return Ok(first);
+        }
         second.restarted = Some(first.termination);
         Ok(second)
     }
 
     fn should_restart(&self, report: &Report<A>) -> bool {
+        let rests = self.options.tolerance == 0.0 && distance(report) < AT_REST;
         A::ON_DATA
             && self.options.fallback == Fallback::Automatic
             && self.options.damping.is_constant()
             && match report.termination {
                 Termination::Diverging(_) => true,
-                Termination::SweepLimit => self.stagnates(report),
+                Termination::SweepLimit => !rests,
                 _ => false,
             }
     }
+}
 
-    /// A long run whose last sweeps came no nearer to a fixed point than those before.
-    fn stagnates(&self, report: &Report<A>) -> bool {
-        if report.sweeps < LONG {
-            return false;
-        }
-        let (before, last) = report.trace.split_at(report.trace.len() - LAST);
-        let [before, last] = [before, last].map(|part| {
-            let residuals = part.iter().map(|record| record.residual);
-            residuals.fold(f64::INFINITY, f64::min)
-        });
-        last > (NO_PROGRESS * before).max(AT_REST.max(self.options.tolerance))
-    }
+/// The second run did not settle either, and ended farther from a fixed point than the first.
+fn stays_behind<A: Algorithm>(second: &Report<A>, first: &Report<A>) -> bool {
+    let ended = match (&first.termination, &second.termination) {
+        (_, Termination::Converged { .. } | Termination::Stopped(_))
+        | (Termination::Diverging(_), _) => return false,
+        (_, Termination::Diverging(_)) => return true,
+        (_, Termination::SweepLimit | Termination::FallbackLimit { .. }) => distance(second),
+    };
+    distance(first) <= ended
+}
+
+/// How far a full sweep would move the moments, relative to the signal.
+fn distance<A: Algorithm>(report: &Report<A>) -> f64 {
+    let of_fallback = report.fallback.as_ref().filter(|done| !done.went_back);
+    let of_sweeps = || {
+        let last = report.trace.last();
+        last.map_or(f64::INFINITY, |record| record.residual / record.step)
+    };
+    of_fallback.map_or_else(of_sweeps, |done| {
+        done.sweep_residual.unwrap_or(f64::INFINITY)
+    })
 }

@@ -36,6 +36,41 @@ fn a_damping_that_does_not_settle_is_followed_by_an_adaptive_one() {
     assert!(edge.restarted.is_some() && edge.termination.is_converged());
 }
 
+/// Also a run that is still on its way at its limit; where adaptive damping does not settle it either, the nearer of the two is kept.
+#[test]
+fn a_damping_too_strong_for_its_limit_is_followed_too() {
+    let tree = suite::case("sparse regression, N = 20", 0).posterior;
+    let engine = || ExpectationPropagation.on(&tree).unwrap();
+    let slow = || engine().damping(0.97).max_sweeps(60);
+    let alone = slow().fallback(Fallback::Forbidden);
+    let alone = alone.run(&mut ()).unwrap();
+    assert_eq!(alone.termination, Termination::SweepLimit);
+    assert!(
+        alone.residual() < 0.5 * alone.trace[30].residual,
+        "on its way"
+    );
+    let again = slow().run(&mut ()).unwrap();
+    assert!(again.termination.is_converged(), "{}", again.termination);
+    assert_eq!(again.restarted, Some(Termination::SweepLimit));
+    let distance = |report: &Posterior| {
+        let last = report.trace.last().unwrap();
+        last.residual / last.step
+    };
+    for damping in [0.2, 0.97] {
+        let short = |damping: Damping, fallback| {
+            let engine = engine().damping(damping).max_sweeps(4);
+            engine.fallback(fallback).run(&mut ()).unwrap()
+        };
+        let first = short(damping.into(), Fallback::Forbidden);
+        let second = short(Damping::Adaptive, Fallback::Forbidden);
+        let kept = short(damping.into(), Fallback::Automatic);
+        assert!(!kept.termination.is_converged());
+        let least = distance(&first).min(distance(&second));
+        assert_eq!(distance(&kept), least, "damping {damping}");
+        assert_eq!(kept.restarted.is_some(), least == distance(&second));
+    }
+}
+
 #[test]
 fn plain_sweeps_steps_and_a_forbidden_fallback_are_left_alone() {
     let tree = gradient();

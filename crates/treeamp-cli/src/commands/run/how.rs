@@ -18,11 +18,17 @@ pub struct How {
     /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
     ///
     /// Adaptive is the default: no damping while the run settles by itself, more when it swings. A number keeps that
-    /// much of every message; a run that diverges with it, or makes no progress in the last 100 of 200 sweeps or more,
-    /// starts again as an adaptive one, unless the fallback is forbidden. None is exactly those sweeps.
+    /// much of every message; a run that does not settle with it, because it diverges or comes to its sweep limit,
+    /// starts again as an adaptive one, unless the fallback is forbidden. None and 0 are exactly those sweeps.
     #[arg(long, value_name = "adaptive|none|NUMBER", value_parser = parse::damping)]
     #[arg(allow_negative_numbers = true)]
     damping: Option<Damping>,
+    /// In place of a damping: the part of the new messages that each sweep takes, as 0.3,0.5,1; the last stays
+    ///
+    /// Numbers above 0, to 1. The run has exactly those steps, and nothing takes over from it.
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse::step)]
+    #[arg(conflicts_with = "damping", allow_negative_numbers = true)]
+    steps: Option<Vec<f64>>,
     /// A slower way to a fixed point that takes over where sweeps do not settle: automatic, forced or forbidden
     ///
     /// For expectation propagation it is a double loop that minimises the Bethe free energy. Automatic is the
@@ -43,7 +49,10 @@ impl How {
         RunOptions {
             max_sweeps: self.max_sweeps,
             tolerance: self.tolerance,
-            damping: self.damping.clone(),
+            damping: match &self.steps {
+                Some(steps) => Some(Damping::Steps(steps.clone())),
+                None => self.damping.clone(),
+            },
             fallback: self.fallback,
             start_noise: self.start_noise,
             restarts: self.restarts,
