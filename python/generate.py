@@ -75,7 +75,7 @@ class Law:
         for p in self.parameters:
             default = None if p["default"] is None else str(p["default"])
             if p["kind"] == LIST:
-                own[p["name"]] = ("Any", default and f"({default[1:-1]})", "array", meaning(p))
+                own[p["name"]] = ("Any", default and str(tuple(json.loads(default))), "array", meaning(p))
                 continue
             own[p["name"]] = ("float", default, "float", meaning(p))
             if p["name"] in self.also:
@@ -242,7 +242,7 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
     penalties = [Law(m, PRIORS, "Prior") for m in scalar if m["role"] == "penalty"]
     # on components: in the limit too, and between signals of one kind
     on_components = [
-        m for m in scalar if m["role"] in ("channel", "likelihood") and m["limit"] and m["signals"] in ("any", "real")
+        m for m in of_numbers if m["role"] in ("channel", "likelihood") and (m["limit"] or m["role"] == "likelihood") and m["signals"] in ("any", "real")
     ]
     channels = [Law(m, CHANNELS, "Channel") for m in on_components]
     likelihoods = [Law(m, LIKELIHOODS, "Likelihood") for m in on_components if "likelihood" in m["supports"]]

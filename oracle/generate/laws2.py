@@ -1,4 +1,4 @@
-"""Reference values of further priors, by integration of their definitions with 50 digits.
+"""Reference values of further priors and likelihoods, by integration of their definitions with 50 digits.
 
     pip install mpmath==1.3.0
     python oracle/generate/laws2.py            # writes oracle/data/laws2.json
@@ -77,6 +77,194 @@ def regularised_horseshoe(a, b, scale, slab):
     return top + mp.log(mass), b * g, g + b * b * (g2 - g * g)
 
 
+def student_pieces(a, b, df, mean, scale, weight=1):
+    (piece,) = student_t(a, b, df, mean, scale)
+    _, lo, hi, log_weight, centers = piece
+    return ("interval", lo, hi, lambda x: log_weight(x) + mp.log(weight), centers)
+
+
+def spike_student_t(a, b, rho, df, scale):
+    rho = mpf(rho)
+    return [("point", mpf(0), mp.log(1 - rho)), student_pieces(a, b, df, 0, scale, rho)]
+
+
+def root(slope, lo, hi):
+    """The zero of a falling function between two places."""
+    for _ in range(400):
+        middle = (lo + hi) / 2
+        lo, hi = (middle, hi) if slope(middle) > 0 else (lo, middle)
+    return lo
+
+
+def concave(value, slope, a, b, lo, hi, features):
+    """A piece on the whole line: a concave function with its slope, and places and widths of its features. The top is between lo and hi."""
+    top = root(lambda z: slope(z) - a * z + b, lo, hi)
+    h = mpf(10) ** -20
+    curvature = a - (slope(top + h) - slope(top - h)) / (2 * h)
+    centers = [(top, 1 / mp.sqrt(curvature)), *features]
+    return [("interval", -INF, INF, lambda z: value(z) - a * z * z / 2 + b * z, centers)]
+
+
+def logistic_prior(a, b, mean, scale):
+    mean, scale = mpf(mean), mpf(scale)
+
+    def value(x):
+        u = abs(x - mean) / scale
+        return -u - 2 * mp.log1p(mp.exp(-u)) - mp.log(scale)
+
+    def slope(x):
+        return -mp.tanh((x - mean) / (2 * scale)) / scale
+
+    far = 2 * (abs(mean) + (abs(b) + 1 / scale) / a) + 200 * scale if a else mean + 4000 * scale
+    return concave(value, slope, a, b, -far, far, [(mean, scale)])
+
+
+def gamma(a, b, shape, rate):
+    shape, rate = mpf(shape), mpf(rate)
+    constant = shape * mp.log(rate) - mp.loggamma(shape)
+    # in the logarithm of x, where the weight is smooth: x = e^u
+    def moment(k):
+        def value(u):
+            x = mp.exp(u)
+            return (shape + k) * u + (b - rate) * x - a * x * x / 2 + constant
+
+        top = root(lambda u: shape + k + (b - rate) * mp.exp(u) - a * mp.exp(2 * u), mpf(-200), mpf(200))
+        x = mp.exp(top)
+        width = 1 / mp.sqrt(2 * a * x * x - (b - rate) * x)
+        log_mass, _ = moments([("interval", -INF, INF, value, [(top, width), (top, mpf(1))])], [], 200)
+        return log_mass
+
+    m0, m1, m2 = (moment(k) for k in range(3))
+    r = mp.exp(m1 - m0)
+    return m0, r, mp.exp(m2 - m0) - r * r
+
+
+def logistic(a, b, y):
+    y = mpf(y)
+    far = (abs(b) + 1) / a if a else mpf(200)
+    return concave(lambda z: -mp.log1p(mp.exp(-y * z)), lambda z: y / (1 + mp.exp(y * z)), a, b, -far, far, [(mpf(0), mpf(1))])
+
+
+def probit(a, b, y, noise_variance, flip_probability):
+    sd, e = mp.sqrt(mpf(noise_variance)), mpf(flip_probability)
+
+    def value(z):
+        return mp.log(e + (1 - 2 * e) * mp.erfc(-y * z / sd / mp.sqrt(2)) / 2)
+
+    # the step pulls the top away from b/a by up to its own width
+    centers = [(mpf(0), sd), (b / a, 1 / mp.sqrt(a)), (b / (a + 1 / sd**2), 1 / mp.sqrt(a + 1 / sd**2))]
+    return [("interval", -INF, INF, lambda z: value(z) - a * z * z / 2 + b * z, centers)]
+
+
+def poisson(a, b, y):
+    y = mpf(y)
+    constant = mp.loggamma(y + 1)
+    far = (abs(b) + y + 1) / a if a else mpf(100)
+    high = min(far, mp.log(abs(b) + y + 2) + 1)
+    return concave(lambda z: y * z - mp.exp(z) - constant, lambda z: y - mp.exp(z), a, b, -far, high, [(mp.log(y + 1), mpf(1))])
+
+
+def poisson_softplus(a, b, y):
+    y = mpf(y)
+    constant = mp.loggamma(y + 1)
+
+    def rate(z):
+        return mp.log1p(mp.exp(z))
+
+    def value(z):
+        return (y * mp.log(rate(z)) if y else 0) - rate(z) - constant
+
+    def slope(z):
+        return (y / rate(z) - 1) / (1 + mp.exp(-z))
+
+    far = (abs(b) + y + 1) / a if a else mpf(10) ** 4
+    return concave(value, slope, a, b, -far, far, [(mpf(0), mpf(1))])
+
+
+def negative_binomial(a, b, y, dispersion):
+    y, k = mpf(y), mpf(dispersion)
+    constant = mp.loggamma(y + k) - mp.loggamma(k) - mp.loggamma(y + 1) + k * mp.log(k)
+    far = (abs(b) + y + k + 1) / a if a else mpf(200)
+
+    def value(z):
+        return y * z - (y + k) * mp.log(k + mp.exp(z)) + constant
+
+    return concave(value, lambda z: y - (y + k) / (1 + k * mp.exp(-z)), a, b, -far, far, [(mp.log(k), mpf(1))])
+
+
+def laplace_noise(a, b, y, scale):
+    return laplace(a, b, y, scale)
+
+
+def student_t_noise(a, b, y, df, scale):
+    return student_t(a, b, df, y, scale)
+
+
+def outlier_noise(a, b, y, variance, outlier_variance, outlier_probability):
+    y, e, pieces = mpf(y), mpf(outlier_probability), []
+    for weight, v in ((1 - e, mpf(variance)), (e, mpf(outlier_variance))):
+        pieces.append(interval_piece(-INF, INF, a + 1 / v, b + y / v, mp.log(weight) + normal_constant(y, v)))
+    return pieces
+
+
+def behind_noise(a, b, variance, lo, hi):
+    """The probability that z behind noise is in an interval, by two integrals: over the noise in closed form, over z here."""
+    sd = mp.sqrt(mpf(variance))
+
+    def value(z):
+        # both ends on one side: the difference of the smaller tails
+        ends = [(x - z) / sd / mp.sqrt(2) for x in (lo, hi)]
+        ends = [-e for e in reversed(ends)] if ends[0] > 0 else ends
+        low = mpf(0) if ends[0] == -INF else mp.erfc(-ends[0])
+        high = mpf(2) if ends[1] == INF else mp.erfc(-ends[1])
+        return mp.log((high - low) / 2) if high > low else mpf(-(10**30))
+
+    k = 1 / sd**2
+    near = [x for x in (lo, hi) if abs(x) != INF]
+    centers = [(mpf(x), sd) for x in near] + [((b + x * k) / (a + k), 1 / mp.sqrt(a + k)) for x in near]
+    centers += [(b / a, 1 / mp.sqrt(a))] if a else []
+    return [("interval", -INF, INF, lambda z: value(z) - a * z * z / 2 + b * z, centers)]
+
+
+def quantised(a, b, lo, hi, noise_variance):
+    return behind_noise(a, b, noise_variance, -INF if lo is None else mpf(lo), INF if hi is None else mpf(hi))
+
+
+def censored(a, b, y, threshold, noise_variance):
+    y, c, v = mpf(y), mpf(threshold), mpf(noise_variance)
+    if y > c:
+        return [interval_piece(-INF, INF, a + 1 / v, b + y / v, normal_constant(y, v))]
+    return behind_noise(a, b, v, -INF, c)
+
+
+def rician_modulus(a, b_re, b_im, y, noise_variance):
+    """In polar coordinates: Bessel functions of the angle, panels in the radius."""
+    y, d, size = mpf(y), mpf(noise_variance), mp.hypot(b_re, b_im)
+
+    def log_bessel(k, x):
+        return mp.log(mp.besseli(k, x)) if x else mpf(-INF if k else 0)
+
+    def log_weight(rho, k, power):
+        return (
+            mp.log(2 * mp.pi * y / d) - (y * y + rho * rho) / (2 * d) + log_bessel(0, y * rho / d)
+            - a * rho * rho / 2 + log_bessel(k, size * rho) + power * mp.log(rho)
+        )
+
+    centers = [((size + y / d) / (a + 1 / d), 1 / mp.sqrt(a + 1 / d)), (size / (a + 1 / d), 1 / mp.sqrt(a + 1 / d))]
+
+    def integral(k, power):
+        if k and not size:
+            return None
+        piece = ("interval", mpf(10) ** -30, INF, lambda rho: log_weight(rho, k, power), centers)
+        return moments([piece], [], 300)[0]
+
+    m0, m1, m2 = integral(0, 1), integral(1, 2), integral(0, 3)
+    r = mp.exp(m1 - m0) if m1 is not None else mpf(0)
+    v = (mp.exp(m2 - m0) - r * r) / 2
+    along = (r * b_re / size, r * b_im / size) if size else (mpf(0), mpf(0))
+    return m0, *along, v
+
+
 POINTS = [(0.5, -1.25), (2.0, 6.0), (1e3, 1e3), (1e6, -50.0), (1e12, 1e6), (1e-8, 1e4), (1e-12, -1e3), (1e12, 0.0)]
 LAWS = [
     (laplace, {"mean": 0.25, "scale": 0.5}, [(0.0, 1.5)]),
@@ -94,20 +282,37 @@ LAWS = [
     (student_t, {"df": 1.0, "mean": 0.0, "scale": 3.0}, []),
     (regularised_horseshoe, {"scale": 0.125, "slab": 3.0}, [(0.0, 0.5), (-0.0625, 0.25)]),
 ]
+OUTPUT_POINTS = [(0.5, -1.25), (2.0, 6.0), (1e3, 1e3), (1e12, 1e6), (1e-8, 1e4), (1e-12, -1e3)]
+#: Likelihoods with their outputs.
+OUTPUTS = [
+    (logistic, {}, [{"y": 1.0}, {"y": -1.0}], []),
+    (probit, {"noise_variance": 0.25, "flip_probability": 0.0}, [{"y": 1.0}, {"y": -1.0}], []),
+    (probit, {"noise_variance": 2.0, "flip_probability": 0.125}, [{"y": 1.0}], []),
+    (poisson, {}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),
+    (poisson_softplus, {}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),
+    (laplace_noise, {"scale": 0.5}, [{"y": 0.25}, {"y": -20.0}], []),
+    (student_t_noise, {"df": 4.0, "scale": 0.5}, [{"y": 0.25}, {"y": -20.0}], []),
+    (outlier_noise, {"variance": 0.25, "outlier_variance": 64.0, "outlier_probability": 0.0625}, [{"y": 0.25}, {"y": -20.0}], []),
+]
+
+
+def record(group, law, params, point):
+    found = law(**{k: mpf(v) if k in ("a", "b", "b_re", "b_im") else v for k, v in point.items()}, **params)
+    if isinstance(found, list):
+        log_z, ((r, v),) = moments(found, [lambda x: x], 1600)
+        found = log_z, r, v
+    names = ("A", "r", "v") if len(found) == 3 else ("A", "r_re", "r_im", "v")
+    truth = {name: float(x) for name, x in zip(names, found)}
+    cls = law.__name__.removesuffix("_prior")
+    return {"group": group, "cls": cls, "params": params, "point": point, "truth": truth}
 
 
 def main():
     mp.dps = 50
-    records = []
-    for law, params, own in LAWS:
-        for a, b in POINTS + own:
-            found = law(mpf(a), mpf(b), **params)
-            if isinstance(found, list):
-                log_z, ((r, v),) = moments(found, [lambda x: x], 1600)
-            else:
-                log_z, r, v = found
-            truth = {"A": float(log_z), "r": float(r), "v": float(v)}
-            records.append({"group": "prior", "cls": law.__name__, "params": params, "point": {"a": a, "b": b}, "truth": truth})
+    records = [record("prior", law, params, {"a": a, "b": b}) for law, params, own in LAWS for a, b in POINTS + own]
+    for law, params, outputs, own in OUTPUTS:
+        for y in outputs:
+            records += [record("likelihood", law, params, {"a": a, "b": b, **y}) for a, b in OUTPUT_POINTS + own]
     path = pathlib.Path(__file__).parents[1] / "data" / "laws2.json"
     lines = ",\n".join(json.dumps(r) for r in records)
     about = f"50-digit integration of the defining integrals, mpmath {__import__('mpmath').__version__}"

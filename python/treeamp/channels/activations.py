@@ -5,20 +5,31 @@ Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`
 
 from __future__ import annotations
 
-from .._arrays import number
+from typing import Any
+
+from .._arrays import array, number, owned
 from .base_channel import Channel
 
 __all__ = [
     "AbsChannel",
     "AsymmetricAbsChannel",
+    "BiasChannel",
     "GaussianChannel",
     "HardSigmoidChannel",
     "HardTanhChannel",
+    "HeteroscedasticNoiseChannel",
+    "LaplaceNoiseChannel",
     "LeakyReluChannel",
+    "LogisticChannel",
+    "OutlierNoiseChannel",
+    "PoissonChannel",
+    "PoissonSoftplusChannel",
+    "ProbitChannel",
     "ReluChannel",
     "SgnChannel",
     "SigmoidChannel",
     "SoftplusChannel",
+    "StudentTNoiseChannel",
     "SymmetricDoorChannel",
     "TanhChannel",
 ]
@@ -190,6 +201,221 @@ class SoftplusChannel(Channel):
         self._start()
 
 
+class LogisticChannel(Channel):
+    r"""Logistic labels, to be observed: :math:`p(x \mid z) = \frac1{1 + e^{-xz}},\quad x = \pm1`. Its output must be
+    observed.
+
+    Notes
+    -----
+    Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+    """
+
+    _law = "logistic"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class ProbitChannel(Channel):
+    r"""Labels by the sign behind noise, to be observed:
+    :math:`p(x \mid z) = \epsilon + (1 - 2\epsilon)\,\Phi(xz/\sqrt\Delta),\quad x = \pm1`. Its output must be observed.
+
+    Parameters
+    ----------
+    noise_variance : float
+        :math:`\Delta`: variance of the noise before the sign; not negative.
+    flip_probability : float
+        :math:`\epsilon`: probability of a flipped label; from 0 to 1.
+
+    Notes
+    -----
+    The sign of :math:`z + \sqrt\Delta\,\xi`, flipped with probability :math:`\epsilon`.
+
+    Examples
+    --------
+    >>> ProbitChannel()
+    ProbitChannel(noise_variance=1.0, flip_probability=0.0)
+    """
+
+    repr_parameters = ("noise_variance", "flip_probability")
+    _law, _native_parameters = "probit", ("noise_variance", "flip_probability")
+
+    def __init__(self, noise_variance: float = 1, flip_probability: float = 0) -> None:
+        self.noise_variance = number(noise_variance, "noise_variance")
+        self.flip_probability = number(flip_probability, "flip_probability")
+        self._start()
+
+
+class PoissonChannel(Channel):
+    r"""Poisson counts of rate e^z, to be observed: :math:`p(x \mid z) = \frac{e^{xz - e^z}}{x!},\quad x = 0, 1, 2, \ldots`.
+    Its output must be observed.
+
+    Notes
+    -----
+    Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+    """
+
+    _law = "poisson"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class PoissonSoftplusChannel(Channel):
+    r"""Poisson counts of rate ln(1 + e^z), to be observed:
+    :math:`p(x \mid z) = \frac{\mu^x e^{-\mu}}{x!},\quad \mu = \ln(1 + e^z),\quad x = 0, 1, 2, \ldots`. Its output must
+    be observed.
+
+    Notes
+    -----
+    Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+    """
+
+    _law = "poisson_softplus"
+
+    def __init__(self) -> None:
+        self._start()
+
+
+class LaplaceNoiseChannel(Channel):
+    r"""Laplace noise, to be observed: :math:`p(x \mid z) = \frac1{2s} e^{-|x - z|/s}`. Its output must be observed.
+
+    Parameters
+    ----------
+    scale : float
+        :math:`s`: mean size of the noise; positive.
+
+    Notes
+    -----
+    The variance of the noise is :math:`2s^2`. The mode is that of a least absolute deviation.
+
+    Examples
+    --------
+    >>> LaplaceNoiseChannel()
+    LaplaceNoiseChannel(scale=1.0)
+    """
+
+    repr_parameters = ("scale",)
+    _law, _native_parameters = "laplace_noise", ("scale",)
+
+    def __init__(self, scale: float = 1) -> None:
+        self.scale = number(scale, "scale")
+        self._start()
+
+
+class StudentTNoiseChannel(Channel):
+    r"""Heavy-tailed noise, to be observed:
+    :math:`p(x \mid z) = \frac{\Gamma(\frac{\nu+1}2)}{\Gamma(\frac\nu2)\sqrt{\nu\pi}\,s}\left(1 + \frac{(x - z)^2}{\nu s^2}\right)^{-\frac{\nu+1}2}`.
+    Its output must be observed.
+
+    Parameters
+    ----------
+    df : float
+        :math:`\nu`: degrees of freedom; positive.
+    scale : float
+        :math:`s`: the scale, which is not the standard deviation; positive.
+
+    Notes
+    -----
+    Not log-concave: there is no mode to be taken.
+
+    Examples
+    --------
+    >>> StudentTNoiseChannel()
+    StudentTNoiseChannel(df=3.0, scale=1.0)
+    """
+
+    repr_parameters = ("df", "scale")
+    _law, _native_parameters = "student_t_noise", ("df", "scale")
+
+    def __init__(self, df: float = 3, scale: float = 1) -> None:
+        self.df = number(df, "df")
+        self.scale = number(scale, "scale")
+        self._start()
+
+
+class OutlierNoiseChannel(Channel):
+    r"""Gaussian noise with outliers, to be observed:
+    :math:`p(x \mid z) = (1 - \epsilon)\,N(x; z, \sigma^2) + \epsilon\,N(x; z, \Delta)`. Its output must be observed.
+
+    Parameters
+    ----------
+    variance : float
+        :math:`\sigma^2`: variance of most of the noise; positive.
+    outlier_variance : float
+        :math:`\Delta`: variance of an outlier; positive.
+    outlier_probability : float
+        :math:`\epsilon`: probability of an outlier; from 0 to 1.
+
+    Notes
+    -----
+    :math:`\Delta` is the whole variance of an outlier.
+
+    Examples
+    --------
+    >>> OutlierNoiseChannel()
+    OutlierNoiseChannel(variance=1.0, outlier_variance=100.0, outlier_probability=0.05)
+    """
+
+    repr_parameters = ("variance", "outlier_variance", "outlier_probability")
+    _law, _native_parameters = "outlier_noise", ("variance", "outlier_variance", "outlier_probability")
+
+    def __init__(self, variance: float = 1, outlier_variance: float = 100, outlier_probability: float = 0.05) -> None:
+        self.variance = number(variance, "variance")
+        self.outlier_variance = number(outlier_variance, "outlier_variance")
+        self.outlier_probability = number(outlier_probability, "outlier_probability")
+        self._start()
+
+
+class HeteroscedasticNoiseChannel(Channel):
+    r"""Gaussian noise of a variance per observation, to be observed: :math:`p(x_i \mid z_i) = N(x_i; z_i, \Delta_i)`. Its
+    output must be observed.
+
+    Parameters
+    ----------
+    variances : array
+        :math:`\Delta`: the variance of every observation, or of all; positive.
+
+    Notes
+    -----
+    Next to diagonal beliefs its message is constant: precision :math:`1/\Delta_i`.
+
+    Examples
+    --------
+    >>> HeteroscedasticNoiseChannel()
+    HeteroscedasticNoiseChannel(variances=<array (1,)>)
+    """
+
+    repr_parameters = ("variances",)
+    _law, _native_parameters = "heteroscedastic_noise", ("variances",)
+
+    def __init__(self, variances: Any = (1.0,)) -> None:
+        self.variances = owned(array(variances, "variances"))
+        self._start()
+
+
+class BiasChannel(Channel):
+    r"""A known shift: :math:`x = z + c`.
+
+    Parameters
+    ----------
+    bias : array
+        :math:`c`: one per component, or one for all.
+
+    Examples
+    --------
+    >>> BiasChannel()
+    BiasChannel(bias=<array (1,)>)
+    """
+
+    repr_parameters = ("bias",)
+    _law, _native_parameters = "bias", ("bias",)
+
+    def __init__(self, bias: Any = (0.0,)) -> None:
+        self.bias = owned(array(bias, "bias"))
+        self._start()
+
+
 class GaussianChannel(Channel):
     r"""Additive Gaussian noise: :math:`p(x|z) = N(x; z, \Delta)`.
 
@@ -226,5 +452,14 @@ CLASSES: dict[str, type[Channel]] = {
     "tanh": TanhChannel,
     "sigmoid": SigmoidChannel,
     "softplus": SoftplusChannel,
+    "logistic": LogisticChannel,
+    "probit": ProbitChannel,
+    "poisson": PoissonChannel,
+    "poisson_softplus": PoissonSoftplusChannel,
+    "laplace_noise": LaplaceNoiseChannel,
+    "student_t_noise": StudentTNoiseChannel,
+    "outlier_noise": OutlierNoiseChannel,
+    "heteroscedastic_noise": HeteroscedasticNoiseChannel,
+    "bias": BiasChannel,
     "gaussian": GaussianChannel,
 }

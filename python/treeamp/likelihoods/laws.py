@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._arrays import number
+from .._arrays import array, number, owned
 from .base_likelihood import Likelihood
 
 __all__ = [
@@ -16,11 +16,19 @@ __all__ = [
     "GaussianLikelihood",
     "HardSigmoidLikelihood",
     "HardTanhLikelihood",
+    "HeteroscedasticNoiseLikelihood",
+    "LaplaceNoiseLikelihood",
     "LeakyReluLikelihood",
+    "LogisticLikelihood",
+    "OutlierNoiseLikelihood",
+    "PoissonLikelihood",
+    "PoissonSoftplusLikelihood",
+    "ProbitLikelihood",
     "ReluLikelihood",
     "SgnLikelihood",
     "SigmoidLikelihood",
     "SoftplusLikelihood",
+    "StudentTNoiseLikelihood",
     "SymmetricDoorLikelihood",
     "TanhLikelihood",
 ]
@@ -302,6 +310,255 @@ class SoftplusLikelihood(Likelihood):
         self._start(y, y_name, isotropic)
 
 
+class LogisticLikelihood(Likelihood):
+    r"""Logistic labels, to be observed: :math:`p(y \mid z) = \frac1{1 + e^{-xz}},\quad y = \pm1`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+    """
+
+    _law = "logistic"
+
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
+        self._start(y, y_name, isotropic)
+
+
+class ProbitLikelihood(Likelihood):
+    r"""Labels by the sign behind noise, to be observed:
+    :math:`p(y \mid z) = \epsilon + (1 - 2\epsilon)\,\Phi(xz/\sqrt\Delta),\quad y = \pm1`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    noise_variance : float
+        :math:`\Delta`: variance of the noise before the sign; not negative.
+    flip_probability : float
+        :math:`\epsilon`: probability of a flipped label; from 0 to 1.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    The sign of :math:`z + \sqrt\Delta\,\xi`, flipped with probability :math:`\epsilon`.
+
+    Examples
+    --------
+    >>> ProbitLikelihood(y=None)
+    ProbitLikelihood(y_name='y', noise_variance=1.0, flip_probability=0.0)
+    """
+
+    repr_parameters = ("y_name", "noise_variance", "flip_probability")
+    _law, _native_parameters = "probit", ("noise_variance", "flip_probability")
+
+    def __init__(
+        self, y: Any, noise_variance: float = 1, flip_probability: float = 0, y_name: str = "y", isotropic: bool = True
+    ) -> None:
+        self.noise_variance = number(noise_variance, "noise_variance")
+        self.flip_probability = number(flip_probability, "flip_probability")
+        self._start(y, y_name, isotropic)
+
+
+class PoissonLikelihood(Likelihood):
+    r"""Poisson counts of rate e^z, to be observed: :math:`p(y \mid z) = \frac{e^{xz - e^z}}{y!},\quad y = 0, 1, 2, \ldots`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+    """
+
+    _law = "poisson"
+
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
+        self._start(y, y_name, isotropic)
+
+
+class PoissonSoftplusLikelihood(Likelihood):
+    r"""Poisson counts of rate ln(1 + e^z), to be observed:
+    :math:`p(y \mid z) = \frac{\mu^y e^{-\mu}}{y!},\quad \mu = \ln(1 + e^z),\quad y = 0, 1, 2, \ldots`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+    """
+
+    _law = "poisson_softplus"
+
+    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
+        self._start(y, y_name, isotropic)
+
+
+class LaplaceNoiseLikelihood(Likelihood):
+    r"""Laplace noise, to be observed: :math:`p(y \mid z) = \frac1{2s} e^{-|y - z|/s}`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    scale : float
+        :math:`s`: mean size of the noise; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    The variance of the noise is :math:`2s^2`. The mode is that of a least absolute deviation.
+
+    Examples
+    --------
+    >>> LaplaceNoiseLikelihood(y=None)
+    LaplaceNoiseLikelihood(y_name='y', scale=1.0)
+    """
+
+    repr_parameters = ("y_name", "scale")
+    _law, _native_parameters = "laplace_noise", ("scale",)
+
+    def __init__(self, y: Any, scale: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
+        self.scale = number(scale, "scale")
+        self._start(y, y_name, isotropic)
+
+
+class StudentTNoiseLikelihood(Likelihood):
+    r"""Heavy-tailed noise, to be observed:
+    :math:`p(y \mid z) = \frac{\Gamma(\frac{\nu+1}2)}{\Gamma(\frac\nu2)\sqrt{\nu\pi}\,s}\left(1 + \frac{(y - z)^2}{\nu s^2}\right)^{-\frac{\nu+1}2}`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    df : float
+        :math:`\nu`: degrees of freedom; positive.
+    scale : float
+        :math:`s`: the scale, which is not the standard deviation; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Not log-concave: there is no mode to be taken.
+
+    Examples
+    --------
+    >>> StudentTNoiseLikelihood(y=None)
+    StudentTNoiseLikelihood(y_name='y', df=3.0, scale=1.0)
+    """
+
+    repr_parameters = ("y_name", "df", "scale")
+    _law, _native_parameters = "student_t_noise", ("df", "scale")
+
+    def __init__(self, y: Any, df: float = 3, scale: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
+        self.df = number(df, "df")
+        self.scale = number(scale, "scale")
+        self._start(y, y_name, isotropic)
+
+
+class OutlierNoiseLikelihood(Likelihood):
+    r"""Gaussian noise with outliers, to be observed:
+    :math:`p(y \mid z) = (1 - \epsilon)\,N(y; z, \sigma^2) + \epsilon\,N(y; z, \Delta)`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    variance : float
+        :math:`\sigma^2`: variance of most of the noise; positive.
+    outlier_variance : float
+        :math:`\Delta`: variance of an outlier; positive.
+    outlier_probability : float
+        :math:`\epsilon`: probability of an outlier; from 0 to 1.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`\Delta` is the whole variance of an outlier.
+
+    Examples
+    --------
+    >>> OutlierNoiseLikelihood(y=None)
+    OutlierNoiseLikelihood(y_name='y', variance=1.0, outlier_variance=100.0, outlier_probability=0.05)
+    """
+
+    repr_parameters = ("y_name", "variance", "outlier_variance", "outlier_probability")
+    _law, _native_parameters = "outlier_noise", ("variance", "outlier_variance", "outlier_probability")
+
+    def __init__(
+        self, y: Any, variance: float = 1, outlier_variance: float = 100, outlier_probability: float = 0.05, y_name: str = "y", isotropic: bool = True
+    ) -> None:
+        self.variance = number(variance, "variance")
+        self.outlier_variance = number(outlier_variance, "outlier_variance")
+        self.outlier_probability = number(outlier_probability, "outlier_probability")
+        self._start(y, y_name, isotropic)
+
+
+class HeteroscedasticNoiseLikelihood(Likelihood):
+    r"""Gaussian noise of a variance per observation, to be observed: :math:`p(y_i \mid z_i) = N(y_i; z_i, \Delta_i)`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    variances : array
+        :math:`\Delta`: the variance of every observation, or of all; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Next to diagonal beliefs its message is constant: precision :math:`1/\Delta_i`.
+
+    Examples
+    --------
+    >>> HeteroscedasticNoiseLikelihood(y=None)
+    HeteroscedasticNoiseLikelihood(y_name='y', variances=<array (1,)>)
+    """
+
+    repr_parameters = ("y_name", "variances")
+    _law, _native_parameters = "heteroscedastic_noise", ("variances",)
+
+    def __init__(self, y: Any, variances: Any = (1.0,), y_name: str = "y", isotropic: bool = True) -> None:
+        self.variances = owned(array(variances, "variances"))
+        self._start(y, y_name, isotropic)
+
+
 class GaussianLikelihood(Likelihood):
     r"""Additive Gaussian noise: :math:`p(y|z) = N(y; z, \Delta)`.
 
@@ -349,5 +606,13 @@ CLASSES: dict[str, type[Likelihood]] = {
     "tanh": TanhLikelihood,
     "sigmoid": SigmoidLikelihood,
     "softplus": SoftplusLikelihood,
+    "logistic": LogisticLikelihood,
+    "probit": ProbitLikelihood,
+    "poisson": PoissonLikelihood,
+    "poisson_softplus": PoissonSoftplusLikelihood,
+    "laplace_noise": LaplaceNoiseLikelihood,
+    "student_t_noise": StudentTNoiseLikelihood,
+    "outlier_noise": OutlierNoiseLikelihood,
+    "heteroscedastic_noise": HeteroscedasticNoiseLikelihood,
     "gaussian": GaussianLikelihood,
 }

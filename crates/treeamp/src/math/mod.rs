@@ -7,6 +7,7 @@ pub(crate) mod cosine;
 pub(crate) mod decomposition;
 pub(crate) mod dense;
 pub(crate) mod fourier;
+pub(crate) mod log_concave;
 pub(crate) mod logistic_normal;
 mod long_fourier;
 pub mod matrix;

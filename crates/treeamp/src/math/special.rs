@@ -108,3 +108,43 @@ fn far_tail(s: f64) -> (f64, f64) {
     let q2 = 2.0 * inverse * e3 / e2;
     (q1, q1 * (q2 - q1))
 }
+
+/// $\ln y!$, of any $y \ge 0$.
+#[must_use]
+pub fn log_factorial(y: f64) -> f64 {
+    libm::lgamma(y + 1.0)
+}
+
+/// $\ln y! - (y + \tfrac12)\ln y + y - \tfrac12\ln 2\pi$ for $y \ge 16$, by four terms of its series: the next is below $10^{-14}$.
+#[must_use]
+pub fn stirling_error(y: f64) -> f64 {
+    let inverse = 1.0 / y;
+    let r = inverse * inverse;
+    inverse * (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0)))
+}
+
+/// $\ln(1 + p\,(e^u - 1))$ for $u \ge 0$ and $0 \le p \le 1$, with $\ln p$ for a $p$ that underflows.
+#[must_use]
+#[inline]
+pub fn log_blend(p: f64, log_p: f64, u: f64) -> f64 {
+    if u < 700.0 && p > 0.0 {
+        (p * u.exp_m1()).ln_1p()
+    } else {
+        // without the 1 - p next to one, which is nothing then
+        softplus(u + log_p)
+    }
+}
+
+/// $pu - \ln(1 + p\,(e^u - 1))$ at $p = 1/(1 + e^{-x})$ for any $u$: the bend of $-\ln(1 + e^x)$.
+#[inline]
+pub fn softplus_bend(x: f64) -> impl Fn(f64) -> f64 {
+    let (p, q) = (sigmoid(x), sigmoid(-x));
+    let (log_p, log_q) = (-softplus(-x), -softplus(x));
+    move |u: f64| {
+        if u >= 0.0 {
+            p.mul_add(u, -log_blend(p, log_p, u))
+        } else {
+            q.mul_add(-u, -log_blend(q, log_q, -u))
+        }
+    }
+}

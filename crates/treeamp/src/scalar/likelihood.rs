@@ -1,5 +1,6 @@
 //! The scalar likelihood $p(y \mid z)$ at an observed $y$.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use rand::Rng;
@@ -29,6 +30,16 @@ pub trait ScalarLikelihood<E: Elem = f64>:
         (t.mean, t.variance)
     }
 
+    /// How many components it is the law of, if these differ in more than their output: a variance per observation.
+    fn components(&self) -> Option<usize> {
+        None
+    }
+
+    /// The law of component `i`.
+    fn of(&self, _i: usize) -> Cow<'_, Self> {
+        Cow::Borrowed(self)
+    }
+
     /// A draw of $y$ given $z$.
     fn sample(&self, z: E, rng: &mut dyn Rng) -> Self::Output;
 
@@ -50,6 +61,12 @@ pub trait ScalarLikelihood<E: Elem = f64>:
     /// the last term once per real component. Override it where it can be had without the difference.
     fn excess(&self, y: Self::Output, a: f64, b: E) -> f64 {
         excess_by_difference(self.tilted(y, a, b).log_z, a, b)
+    }
+
+    /// The mode $\mathrm{argmax}_z\{\ln p(y \mid z) - \tfrac12 a z^2 + b z\}$ and its derivative in $b$, where $\ln p(y \mid z)$ is concave
+    /// in $z$; always or never `Some`. An infinite derivative says that there is none.
+    fn mode(&self, _y: Self::Output, _a: f64, _b: E) -> Option<(E, f64)> {
+        None
     }
 
     /// How the outputs are distributed, for averages over them; `None` if that is not known, and

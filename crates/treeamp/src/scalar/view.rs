@@ -109,6 +109,10 @@ pub enum OutputMeasure {
         /// Values of $y$ where its law changes its form: the ends of the images of regions.
         corners: Vec<f64>,
     },
+    /// The counts 0, 1, 2, ...; the law is analytic in $y$ between them.
+    Counts,
+    /// A density on the line, of these scales of $y$ at given $z$.
+    Density(Vec<f64>),
     /// $y = |z|$ of a complex $z$. The law at $y$ is the one at 1 scaled: it depends on $y|b|$.
     Modulus,
 }

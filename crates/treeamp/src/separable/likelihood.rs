@@ -47,7 +47,7 @@ pub trait ObservedLaw<E: Elem = f64>: ScalarLikelihood<E> {
         }
         check_all(&self, &y).map_err(|reason| refused(Self::NAME, &reason))?;
         let elements = Self::Output::view(&y);
-        let gaussian = self.as_gaussian(elements[0]).is_some();
+        let gaussian = self.components().is_none() && self.as_gaussian(elements[0]).is_some();
         let log_mass = elements.iter().map(|y| log_mass(&self, *y)).sum();
         Ok(SeparableLikelihood {
             label: None,
@@ -108,7 +108,11 @@ fn refused(module: &str, reason: &str) -> ModelError {
 
 /// The first observation that the law refuses, with its index.
 pub(super) fn check_all<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: &[f64]) -> Result<(), String> {
-    for (i, y) in L::Output::view(y).iter().enumerate() {
+    let y = L::Output::view(y);
+    if let Some(n) = law.components().filter(|n| *n != y.len()) {
+        return Err(format!("expected {n} observations, got {}", y.len()));
+    }
+    for (i, y) in y.iter().enumerate() {
         if !y.is_finite() {
             return Err(format!("expected finite values, got {y:?} at index {i}"));
         }
@@ -223,6 +227,21 @@ struct Observed<'a, L: ScalarLikelihood<E>, E: Elem> {
 }
 
 impl<L: ScalarLikelihood<E>, E: Elem> SeparableLikelihood<L, E> {
+    /// The message of Gaussian components that have a precision each, to a diagonal belief; false for any other law.
+    fn own_precisions(&self, out: &mut Gaussian) -> bool {
+        let y = L::Output::view(&self.y);
+        let own = |i: usize| self.law.of(i).as_gaussian(y[i]);
+        if self.law.components().is_none() || E::REAL_LEN != 1 || own(0).is_none() {
+            return false;
+        }
+        for (i, b) in E::view_mut(&mut out.linear).iter_mut().enumerate() {
+            *b = own(i).map_or(E::ZERO, |own| own.b);
+        }
+        out.precision
+            .set_by_component(y.len(), |i| own(i).map_or(0.0, |own| own.a));
+        true
+    }
+
     fn seen(&self) -> Observed<'_, L, E> {
         Observed {
             law: &self.law,
@@ -234,19 +253,21 @@ impl<L: ScalarLikelihood<E>, E: Elem> SeparableLikelihood<L, E> {
 
 impl<E: Elem, L: ScalarLikelihood<E>> OnePort<E> for Observed<'_, L, E> {
     fn gaussian_at(&self, i: usize) -> Option<Tilt<E>> {
-        self.law.as_gaussian(self.y[i])
+        // one precision for all
+        let alike = self.law.components().is_none();
+        alike.then(|| self.law.as_gaussian(self.y[i])).flatten()
     }
 
     fn moments_at(&self, i: usize, a: f64, b: E) -> (E, f64) {
-        self.law.moments(self.y[i], a, b)
+        self.law.of(i).moments(self.y[i], a, b)
     }
 
     fn log_z_at(&self, i: usize, a: f64, b: E) -> f64 {
-        self.law.tilted(self.y[i], a, b).log_z
+        self.law.of(i).tilted(self.y[i], a, b).log_z
     }
 
     fn log_density_at(&self, i: usize, place: E) -> f64 {
-        self.law.log_density(self.y[i], place)
+        self.law.of(i).log_density(self.y[i], place)
     }
 
     fn log_mass(&self) -> f64 {
@@ -315,6 +336,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> PosteriorRule for SeparableLikelihood<L, E
             out.set_precision(precision);
             return Ok(());
         }
-        self.seen().tilted_message(context.incoming.get(0), out)
+        let z = context.incoming.get(0);
+        if z.structure() == Structure::Diagonal && self.own_precisions(out) {
+            return Ok(());
+        }
+        self.seen().tilted_message(z, out)
     }
 }

@@ -82,7 +82,15 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for OutputChannel<L, E> {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        one_output::<E, L::Output>(&inputs[0])
+        let z = &inputs[0];
+        if let Some(n) = self.law.components().filter(|n| *n != z.count()) {
+            return Err(ShapeError {
+                port: 0,
+                expected: format!("{n} components, one per parameter"),
+                got: format!("shape {z}"),
+            });
+        }
+        one_output::<E, L::Output>(z)
     }
 
     fn observe(&self, y: &[f64]) -> Result<Option<Arc<dyn Factor>>, String> {
@@ -104,8 +112,8 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for OutputChannel<L, E> {
 impl<E: Elem, L: ScalarLikelihood<E>> GenerativeRule for OutputChannel<L, E> {
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {
         let outputs = L::Output::view_mut(&mut outputs[0]);
-        for (y, z) in outputs.iter_mut().zip(E::view(inputs[0])) {
-            *y = self.law.sample(*z, rng);
+        for (i, (y, z)) in outputs.iter_mut().zip(E::view(inputs[0])).enumerate() {
+            *y = self.law.of(i).sample(*z, rng);
         }
     }
 }

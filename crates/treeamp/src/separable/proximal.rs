@@ -135,12 +135,20 @@ impl<E: Elem, P: ScalarPrior<E>> ProximalRule for SeparablePrior<P, E> {
 }
 
 impl<L: ScalarLikelihood<E>, E: Elem> SeparableLikelihood<L, E> {
-    /// The rule, of a Gaussian likelihood.
+    /// The rule, of a likelihood that is Gaussian or has a mode.
     pub(super) fn proximal_rule(&self) -> Option<&dyn ProximalRule> {
-        let y = L::Output::view(self.y());
-        let first = y.first()?;
-        let known = self.law().as_gaussian(*first).is_some();
+        let first = *L::Output::view(self.y()).first()?;
+        let known = self.is_gaussian(first) || self.law().mode(first, 1.0, E::ZERO).is_some();
         known.then_some(self as &dyn ProximalRule)
+    }
+
+    fn is_gaussian(&self, y: L::Output) -> bool {
+        self.law().components().is_none() && self.law().as_gaussian(y).is_some()
+    }
+
+    fn is_quadratic(&self) -> bool {
+        let first = L::Output::view(self.y()).first();
+        first.is_some_and(|y| self.is_gaussian(*y))
     }
 
     fn misfit(&self, places: &[&[f64]]) -> f64 {
@@ -153,12 +161,29 @@ impl<L: ScalarLikelihood<E>, E: Elem> SeparableLikelihood<L, E> {
         });
         quadratic_energy(places[0].iter().copied().zip(centres), noise)
     }
+
+    fn fill_modes(&self, z: &Gaussian, out: &mut [f64]) -> Result<f64, FactorError> {
+        let (a, b) = (z.precision.scalar(), E::view(&z.linear));
+        let y = L::Output::view(self.y());
+        let nothing = (E::ZERO, f64::INFINITY);
+        let v = fill_moments(E::view_mut(out), |i| {
+            self.law().of(i).mode(y[i], a, b[i]).unwrap_or(nothing)
+        });
+        if v < f64::INFINITY {
+            return Ok(v);
+        }
+        Err(no_mode(L::NAME, a))
+    }
 }
 
 impl<L: ScalarLikelihood<E>, E: Elem> ProximalRule for SeparableLikelihood<L, E> {
-    /// $\|y - z\|^2/2\Delta$.
+    /// $\|y - z\|^2/2\Delta$ of a Gaussian likelihood; $-\ln p(y \mid z)$ of any other.
     fn energy(&self, places: &[&[f64]]) -> f64 {
-        self.misfit(places)
+        if self.is_quadratic() {
+            return self.misfit(places);
+        }
+        let (y, z) = (L::Output::view(self.y()), E::view(places[0]));
+        -chunked_sum(z.len(), |i| self.law().of(i).log_density(y[i], z[i]))
     }
 
     fn mode(
@@ -167,7 +192,14 @@ impl<L: ScalarLikelihood<E>, E: Elem> ProximalRule for SeparableLikelihood<L, E>
         target: usize,
         out: &mut Moments,
     ) -> Result<(), FactorError> {
-        PosteriorRule::moments(self, context, target, out)
+        let incoming = context.incoming;
+        let z = incoming.get(0);
+        if self.is_quadratic() || z.is_pinned() {
+            return PosteriorRule::moments(self, context, target, out);
+        }
+        let v = self.fill_modes(z, &mut out.mean)?;
+        out.variance.set_scalar(v);
+        Ok(())
     }
 
     fn mode_message(
@@ -176,6 +208,29 @@ impl<L: ScalarLikelihood<E>, E: Elem> ProximalRule for SeparableLikelihood<L, E>
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        PosteriorRule::message(self, context, target, out)
+        let incoming = context.incoming;
+        let z = incoming.get(0);
+        if self.is_quadratic() || z.is_pinned() {
+            return PosteriorRule::message(self, context, target, out);
+        }
+        if z.is_flat() {
+            // labels and counts may have no mode of their own
+            let v = self.fill_modes(&unit_like(z), &mut out.linear)?;
+            return message_from_mode(&unit_like(z), v, out, None);
+        }
+        let v = self.fill_modes(z, &mut out.linear)?;
+        message_from_mode(z, v, out, None)
     }
+
+    fn is_penalty(&self) -> bool {
+        !self.is_quadratic()
+    }
+}
+
+/// A belief of unit precision about zero.
+fn unit_like(z: &Gaussian) -> Gaussian {
+    let mut unit = z.clone();
+    unit.set_flat();
+    unit.set_precision(1.0);
+    unit
 }

@@ -74,7 +74,21 @@ fn likelihoods() -> Vec<Dyn> {
     list.push(Box::new(
         observed(&Activation::tanh()).unwrap().unspecified(),
     ));
+    list.extend(random_outputs());
     list
+}
+
+/// Labels, counts and noises.
+fn random_outputs() -> Vec<Dyn> {
+    vec![
+        Box::new(LogisticLikelihood.unspecified()),
+        Box::new(ProbitLikelihood::new(0.4, 0.1).unwrap().unspecified()),
+        Box::new(PoissonLikelihood.unspecified()),
+        Box::new(PoissonSoftplusLikelihood.unspecified()),
+        Box::new(LaplaceNoise::new(0.6).unwrap().unspecified()),
+        Box::new(StudentTNoise::new(3.0, 0.7).unwrap().unspecified()),
+        Box::new(OutlierNoise::new(0.3, 9.0, 0.1).unwrap().unspecified()),
+    ]
 }
 
 /// $m + v = \tau_0$, `q = m`, $\tfrac12 v = \partial I/\partial\hat m$.

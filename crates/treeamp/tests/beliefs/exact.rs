@@ -346,3 +346,24 @@ fn extreme_scales_stay_exact() {
         }
     }
 }
+
+/// Noise of a variance per observation, behind a matrix: exact with full beliefs in the signal and diagonal ones in the output.
+#[test]
+fn variances_per_observation_are_exact() {
+    let (rows, cols) = (7, 4);
+    let w = gaussian_matrix(rows, cols, 51);
+    let y = normals(rows, 52);
+    let variances: Vec<f64> = (0..7).map(|i| 10_f64.powi(i - 4)).collect();
+    let exact = joint(&vec![(0.1, 1.5); cols], &mat(&w), &variances, &y);
+    let noise = HeteroscedasticNoise::new(&variances).unwrap();
+    let tree = (source(GaussianPrior::new(0.1, 1.5).unwrap().iid(cols))
+        >> var("x").full()
+        >> Linear::new(w).unwrap()
+        >> var("z").diagonal()
+        >> noise.observed(y).unwrap())
+    .build()
+    .unwrap();
+    let report = infer(&tree);
+    assert!(relative_gap(report.mean("x").unwrap(), &exact.mean) < 1e-10);
+    exact.check_evidence(&report);
+}

@@ -9,5 +9,6 @@ mod log_concave;
 mod modules;
 mod natural_priors;
 mod oracle;
+mod outputs;
 mod penalties;
 mod random;

@@ -16,7 +16,14 @@ const CLOSED: f64 = 1e-10;
 const QUADRATURE: f64 = 1e-8;
 
 /// Laws of that set that are integrated numerically.
-const INTEGRATED: [&str; 2] = ["student_t", "regularised_horseshoe"];
+const INTEGRATED: [&str; 6] = [
+    "student_t",
+    "regularised_horseshoe",
+    "student_t_noise",
+    "logistic",
+    "poisson",
+    "poisson_softplus",
+];
 
 /// Names of tramp, in records, and those of the catalogue.
 const RENAMED: [(&str, &str); 10] = [
@@ -147,10 +154,10 @@ fn check(record: &Value, tolerance: f64) -> Option<f64> {
         }
         _ => return None,
     };
-    assert!(
-        got.iter().all(|g| g.is_finite()),
-        "{record}\n  gives {got:?}"
-    );
+    if got.iter().any(|g| !g.is_finite()) {
+        println!("{record}\n  gives {got:?}");
+        return Some(f64::INFINITY);
+    }
     let moments = if got.len() == 3 {
         pair("r", "v", got[1], got[2])
     } else {

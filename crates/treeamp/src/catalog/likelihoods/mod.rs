@@ -1,16 +1,33 @@
 //! Likelihoods: one law per file, and one line of [`for_each_likelihood!`](crate::for_each_likelihood) each.
 
 mod activation;
+mod behind_noise;
 mod gaussian;
+mod heteroscedastic_noise;
+mod laplace_noise;
+mod logistic;
 mod modulus;
+mod outlier_noise;
 mod phase;
 mod piecewise;
+mod poisson;
+mod poisson_softplus;
+mod probit;
+mod student_t_noise;
 
 pub use activation::ActivationLikelihood;
 pub use gaussian::GaussianLikelihood;
+pub use heteroscedastic_noise::HeteroscedasticNoise;
+pub use laplace_noise::LaplaceNoise;
+pub use logistic::LogisticLikelihood;
 pub use modulus::ModulusLikelihood;
+pub use outlier_noise::OutlierNoise;
 pub use phase::PhaseLikelihood;
 pub use piecewise::PiecewiseLikelihood;
+pub use poisson::PoissonLikelihood;
+pub use poisson_softplus::PoissonSoftplusLikelihood;
+pub use probit::ProbitLikelihood;
+pub use student_t_noise::StudentTNoise;
 
 /// $\ln \delta(d)$.
 fn log_dirac(d: f64) -> f64 {
@@ -29,6 +46,24 @@ fn check_finite(y: f64) -> Result<(), String> {
     }
 }
 
+fn check_label(y: f64) -> Result<(), String> {
+    // NaN is none
+    if (y.abs() - 1.0).abs() <= 0.0 {
+        Ok(())
+    } else {
+        Err(format!("expected +1 or -1, got {y}"))
+    }
+}
+
+/// Counts up to $2^{53}$, which are exact.
+fn check_count(y: f64) -> Result<(), String> {
+    if (0.0..=9_007_199_254_740_992.0).contains(&y) && y.fract() == 0.0 {
+        Ok(())
+    } else {
+        Err(format!("expected a count 0, 1, 2, ..., got {y}"))
+    }
+}
+
 /// Calls `$callback!` with `name(MODULE) => instance, [observations];` for every likelihood of a real signal. Those of
 /// channels have the entry of their channel, and no `(MODULE)` here; a law of outputs alone has its own.
 #[macro_export]
@@ -39,6 +74,14 @@ macro_rules! for_each_likelihood {
             noiseless => $crate::catalog::likelihoods::GaussianLikelihood::new(0.0), [0.4, -2.0];
             sign => $crate::catalog::observed(&$crate::catalog::channels::PiecewiseLinear::sign()), [1.0, -1.0];
             hard_tanh => $crate::catalog::observed(&$crate::catalog::channels::PiecewiseLinear::hard_tanh()), [-1.0, 0.3, 1.0];
+            logistic($crate::catalog::likelihoods::LogisticLikelihood::MODULE) => Ok::<_, $crate::ModelError>($crate::catalog::likelihoods::LogisticLikelihood), [1.0, -1.0];
+            probit($crate::catalog::likelihoods::ProbitLikelihood::MODULE) => $crate::catalog::likelihoods::ProbitLikelihood::new(0.4, 0.1), [1.0, -1.0];
+            poisson($crate::catalog::likelihoods::PoissonLikelihood::MODULE) => Ok::<_, $crate::ModelError>($crate::catalog::likelihoods::PoissonLikelihood), [0.0, 3.0];
+            poisson_softplus($crate::catalog::likelihoods::PoissonSoftplusLikelihood::MODULE) => Ok::<_, $crate::ModelError>($crate::catalog::likelihoods::PoissonSoftplusLikelihood), [0.0, 3.0];
+            laplace_noise($crate::catalog::likelihoods::LaplaceNoise::MODULE) => $crate::catalog::likelihoods::LaplaceNoise::new(0.6), [0.4, -2.0];
+            student_t_noise($crate::catalog::likelihoods::StudentTNoise::MODULE) => $crate::catalog::likelihoods::StudentTNoise::new(3.0, 0.7), [0.4, -2.0];
+            outlier_noise($crate::catalog::likelihoods::OutlierNoise::MODULE) => $crate::catalog::likelihoods::OutlierNoise::new(0.3, 9.0, 0.1), [0.4, -2.0];
+            heteroscedastic_noise($crate::catalog::likelihoods::HeteroscedasticNoise::MODULE) => $crate::catalog::likelihoods::HeteroscedasticNoise::new(&[0.3]), [0.4, -2.0];
             tanh => $crate::catalog::observed(&$crate::catalog::channels::Activation::tanh()), [-0.6, 0.1];
         }
     };

@@ -86,6 +86,11 @@ impl Laplace {
         (mass / (2.0 * self.scale)).ln() - (anchor - self.mean).abs() / self.scale
     }
 
+    /// The same law about another centre.
+    pub(crate) fn moved(self, mean: f64) -> Self {
+        Self { mean, ..self }
+    }
+
     /// Its entry in the catalogue.
     pub const MODULE: Module = Module {
         name: Self::NAME,

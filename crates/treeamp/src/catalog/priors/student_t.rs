@@ -86,6 +86,11 @@ impl StudentT {
         Some(integrate(weight, c, (low, high), step, ROUGHNESS))
     }
 
+    /// The same law about another centre.
+    pub(crate) fn moved(self, mean: f64) -> Self {
+        Self { mean, ..self }
+    }
+
     /// Its entry in the catalogue.
     pub const MODULE: Module = Module {
         name: Self::NAME,

@@ -11,12 +11,13 @@ use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::{
-    COUNT, D1, D2, Field, M, POTENTIAL, Point, Q, Sums, V, circular, entropy, floors, is_same,
-    is_symmetric, recovered,
+    COUNT, D1, D2, Field, M, MASS, POTENTIAL, Point, Q, Sums, V, circular, entropy, floors,
+    is_same, is_symmetric, recovered,
 };
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
+use crate::math::quadrature::{legendre, rule16};
 use crate::math::special::normal_density;
 use crate::scalar::{Landmark, OutputMeasure, Parity, ScalarView, Symmetry, Tilt, Tilted};
 
@@ -28,6 +29,49 @@ const ROUGH: f64 = 1e-2;
 /// Deviations of the noise up to which the student must be a Gaussian for a rule of three points, and how nearly.
 pub(super) const REACH: f64 = 8.0;
 const STRAIGHT: f64 = 1e-11;
+
+/// Log-mass of an octave of outputs that is left out.
+const TAIL: f64 = -25.0;
+
+/// Counts that are averaged one by one.
+const FIRST_COUNTS: u32 = 32;
+/// Counts beyond which there is no rate.
+const LAST_COUNT: f64 = 1e15;
+/// Probability of a block of counts that is the last.
+const NO_COUNTS: f64 = 1e-11;
+/// Blocks of more counts than this are integrals.
+const LONG_BLOCK: f64 = 16_384.0;
+
+/// Nodes and weights of a sum over the integers from `start` on, `len` of them: exact for polynomials of degree 15, and an
+/// integral for very long blocks. With $\ell_j(x) = w_j\sum_k(2k+1)P_k(t_j)P_k(x)$ at the Legendre nodes $t_j$ the weights are
+/// $\sum_i\ell_j(x_i)$.
+fn block_rule(start: f64, len: f64) -> impl Iterator<Item = (f64, f64)> {
+    let rule = rule16();
+    let mut totals = [0.0; 16];
+    totals[0] = len;
+    let mut i = 1.0;
+    while len <= LONG_BLOCK && i <= len {
+        let x = (2.0 * i - 1.0) / len - 1.0;
+        let (mut p, mut before) = (1.0, 0.0);
+        for (k, total) in totals.iter_mut().enumerate().skip(1) {
+            let k = k as f64;
+            (p, before) = (((2.0 * k - 1.0) * x * p - (k - 1.0) * before) / k, p);
+            *total += p;
+        }
+        i += 1.0;
+    }
+    (0..16).map(move |j| {
+        let x = 2.0 * rule.nodes[j] - 1.0;
+        let terms = totals.iter().enumerate();
+        let sum: f64 = terms
+            .map(|(k, total)| (2.0 * k as f64 + 1.0) * legendre(k, x).0 * total)
+            .sum();
+        (
+            len.mul_add(rule.nodes[j], start - 0.5),
+            rule.weights[j] * sum,
+        )
+    })
+}
 
 /// A teacher and a student likelihood at one field.
 pub(super) struct Pair<'a> {
@@ -59,6 +103,11 @@ impl Pair<'_> {
     /// An output of positive probability: the average over $b$, of mass $P(y)$.
     fn atom(&self, y: f64) -> Result<[f64; COUNT], FactorError> {
         self.check(y)?;
+        Ok(self.at_output(y))
+    }
+
+    /// The average over $b$ at an output, of mass $P(y)$ or $p(y)$.
+    fn at_output(&self, y: f64) -> [f64; COUNT] {
         let (student, teacher) = (self.student, self.teacher);
         // the signal itself is a Gaussian component
         let mut marks0 = teacher.landmarks(Some(y));
@@ -82,7 +131,7 @@ impl Pair<'_> {
             whole: false,
             even: self.both(Parity::Even),
         };
-        Ok(line.average())
+        line.average()
     }
 
     /// The student's point at an output and a field, the signal being known.
@@ -294,6 +343,57 @@ impl Pair<'_> {
         self.outer(&breaks.sorted(), &node)
     }
 
+    /// A density of the output on the whole line, of some scales at a given signal.
+    fn dense(&self, scales: &[f64]) -> Result<[f64; COUNT], FactorError> {
+        let mut breaks = Breaks::nested();
+        for scale in scales {
+            breaks.component(0.0, self.tau0.sqrt().hypot(*scale));
+        }
+        let rest = Tilt {
+            a: self.at.tau0_hat,
+            b: 0.0,
+        };
+        // tails need not be Gaussian: until no mass is left in an octave
+        breaks.extend(|y| {
+            let log_density = self.teacher.likelihood_excess(y, rest);
+            log_density.unwrap_or(f64::INFINITY) + y.abs().ln() < TAIL
+        });
+        let symmetric = is_symmetric(self.student, self.teacher);
+        if symmetric {
+            breaks.clip(0.0, f64::INFINITY);
+        }
+        let node = |y: f64, _: Option<[f64; COUNT]>| (y, 1.0, self.atom(y).ok());
+        let sums = self.outer(&breaks.sorted(), &node)?;
+        Ok(sums.map(|x| if symmetric { 2.0 * x } else { x }))
+    }
+
+    /// Counts: the first one by one, then in blocks that double.
+    fn counts(&self) -> Result<[f64; COUNT], FactorError> {
+        let mut sums = Sums::zero();
+        for y in 0..FIRST_COUNTS {
+            sums.add(&self.count(f64::from(y))?);
+        }
+        let mut start = f64::from(FIRST_COUNTS);
+        while start < LAST_COUNT {
+            let mut block = Sums::zero();
+            for (y, weight) in block_rule(start, start) {
+                block.add(&self.count(y)?.map(|x| weight * x));
+            }
+            sums.add(&block.0);
+            if block.0[MASS].abs() < NO_COUNTS {
+                break;
+            }
+            start *= 2.0;
+        }
+        Ok(sums.0)
+    }
+
+    /// The law is analytic in a count, which need not be an integer.
+    fn count(&self, y: f64) -> Result<[f64; COUNT], FactorError> {
+        self.check(y.round())?;
+        Ok(self.at_output(y))
+    }
+
     fn average(&self) -> Result<Sums, FactorError> {
         let Some(outputs) = self.teacher.outputs() else {
             return Err(FactorError::Unsupported(
@@ -307,6 +407,8 @@ impl Pair<'_> {
                     "the modulus of a complex signal has no average over a real one".to_owned(),
                 ));
             }
+            OutputMeasure::Counts => sums.add(&self.counts()?),
+            OutputMeasure::Density(scales) => sums.add(&self.dense(&scales)?),
             OutputMeasure::Finite(ys) => {
                 // outputs of one sign, twice
                 let odd = self.both(Parity::Odd);
@@ -441,4 +543,33 @@ pub(super) fn entropic(
         };
         pair.average()?.checked(&field)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::block_rule;
+
+    /// Sums of powers over integers, and of a smooth function over a long block.
+    #[test]
+    fn blocks_of_counts_are_summed() {
+        for (start, len) in [(32.0, 32.0), (64.0, 64.0), (1024.0, 512.0)] {
+            for power in [0, 1, 7, 15] {
+                let f = |y: f64| ((y - start) / len).powi(power);
+                let sum: f64 = block_rule(start, len).map(|(y, w)| w * f(y)).sum();
+                let mut exact = 0.0;
+                let mut y = start;
+                while y < start + len {
+                    exact += f(y);
+                    y += 1.0;
+                }
+                assert!(
+                    (sum / exact - 1.0).abs() < 1e-12,
+                    "{start} {power}: {sum} {exact}"
+                );
+            }
+        }
+        let sum: f64 = block_rule(65536.0, 65536.0).map(|(y, w)| w / y).sum();
+        let exact: f64 = (65536..131_072).map(|y| 1.0 / f64::from(y)).sum();
+        assert!((sum / exact - 1.0).abs() < 1e-9, "{sum} {exact}");
+    }
 }

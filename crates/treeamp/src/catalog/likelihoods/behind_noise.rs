@@ -1,0 +1,65 @@
+//! Outputs that see $w = z + \sqrt\Delta\,\xi$ and not $z$ itself.
+//!
+//! $\int\mathcal N(w; z, \Delta)\,e^{-\frac12 a z^2 + bz}dz = (1 + a\Delta)^{-1/2}\,e^{\Delta b^2/2(1 + a\Delta)}\,e^{-\frac12 a' w^2 + b' w}$ with $a' = a/(1 + a\Delta)$ and
+//! $b' = b/(1 + a\Delta)$. Given $w$, $z$ has the mean $(w + \Delta b)/(1 + a\Delta)$ and the variance $\Delta/(1 + a\Delta)$ per real component.
+
+use crate::math::mixture::{Bump, or_overflow};
+use crate::scalar::{Elem, Tilted};
+
+/// Noise of variance $\Delta$ per real component between an input and what an output sees of it, under the tilt $a, b$ of the input.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Noise<E = f64> {
+    /// $a'$.
+    pub a: f64,
+    /// $b'$.
+    pub b: E,
+    /// $1/(1 + a\Delta)$.
+    gain: f64,
+    /// $\Delta b/(1 + a\Delta)$.
+    shift: E,
+    /// $\Delta/(1 + a\Delta)$.
+    spread: f64,
+    /// $\Delta b^2/2(1 + a\Delta) - \tfrac12\ln(1 + a\Delta)$, the last term once per real component.
+    log_mass: f64,
+}
+
+impl<E: Elem> Noise<E> {
+    /// `None` where the integral over the noise diverges.
+    pub fn at(variance: f64, a: f64, b: E) -> Option<Self> {
+        let width = a.mul_add(variance, 1.0);
+        if !(width > 0.0) {
+            return None;
+        }
+        let gain = 1.0 / width;
+        let spread = variance * gain;
+        let log_mass = 0.5 * b.dot(b.scale(spread)) - 0.5 * E::REAL_LEN as f64 * width.ln();
+        Some(Self {
+            a: a * gain,
+            b: b.scale(gain),
+            gain,
+            shift: b.scale(spread),
+            spread,
+            log_mass,
+        })
+    }
+
+    /// The moments of the input from those of what is seen.
+    pub fn lifted(&self, seen: Tilted<E>) -> Tilted<E> {
+        Tilted {
+            log_z: or_overflow(self.log_mass + seen.log_z),
+            mean: seen.mean.scale(self.gain).minus(self.shift.scale(-1.0)),
+            variance: (self.gain * seen.variance).mul_add(self.gain, self.spread),
+        }
+    }
+}
+
+impl Noise {
+    /// The same of a mixture.
+    pub fn tilted(&self, log_z: f64, seen: &Bump<1>) -> Tilted {
+        self.lifted(Tilted {
+            log_z,
+            mean: seen.mean[0],
+            variance: seen.variance[0],
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! Labels, counts and noises: extreme beliefs, modes, and outputs that cannot be.
+
+use treeamp::catalog::likelihoods::{
+    HeteroscedasticNoise, LaplaceNoise, LogisticLikelihood, OutlierNoise, PoissonLikelihood,
+    PoissonSoftplusLikelihood, ProbitLikelihood, StudentTNoise,
+};
+use treeamp::prelude::*;
+use treeamp::scalar::ScalarLikelihood;
+
+/// $0 < v \le 1/a$ where the law is log-concave, from weak to sharp beliefs and at fields of up to $10^6$ deviations; the excess is what
+/// is left of $A$.
+fn check<L: ScalarLikelihood<Output = f64>>(law: &L, y: f64, log_concave: bool) {
+    for power in -12..=12 {
+        let a = 10_f64.powi(power);
+        for field in [0.0, 1e-3, 0.7, -3.0, 40.0, -1e3, 1e6, -1e6] {
+            let b = field * a.sqrt();
+            let t = law.tilted(y, a, b);
+            let what = format!("{law:?} at y = {y:e}, {a:e}, {b:e}: {t:?}");
+            assert!(t.log_z.is_finite() && t.mean.is_finite(), "{what}");
+            assert!(t.variance > 0.0 && t.variance.is_finite(), "{what}");
+            // quadrature is good to 1e-8 or better
+            let bounded = t.variance * a <= 1.0 + 1e-9;
+            assert!(bounded || !log_concave, "{what}");
+            let excess = law.excess(y, a, b);
+            let scale = t.log_z.abs().max(b * b / a).max(1.0);
+            let difference = t.log_z - 0.5 * b * b / a - 0.5 * (std::f64::consts::TAU / a).ln();
+            assert!(
+                (excess - difference).abs() <= 1e-9 * scale,
+                "{what}: {excess}"
+            );
+        }
+    }
+}
+
+/// The objective falls on both sides of the mode, whose derivative in $b$ is the inverse curvature.
+fn check_mode<L: ScalarLikelihood<Output = f64>>(law: &L, y: f64) {
+    for (a, b) in [(0.3, 0.2), (1.0, -4.0), (5.0, 12.0), (40.0, -3.0)] {
+        let (z, slope) = law.mode(y, a, b).unwrap();
+        let objective = |z: f64| law.log_density(y, z) - 0.5 * a * z * z + b * z;
+        for step in [1e-4, 1e-2, 1.0] {
+            for other in [z - step, z + step] {
+                let rise = objective(other) - objective(z);
+                assert!(
+                    rise <= 1e-12 * objective(z).abs().max(1.0),
+                    "{law:?} at {a}, {b}: {z}"
+                );
+            }
+        }
+        let h = 1e-5;
+        let mode = |b: f64| law.mode(y, a, b).unwrap().0;
+        let measured = (mode(b + h) - mode(b - h)) / (2.0 * h);
+        assert!(
+            (measured - slope).abs() < 1e-6,
+            "{law:?} at {a}, {b}: {measured} {slope}"
+        );
+    }
+}
+
+#[test]
+fn extreme_beliefs() {
+    for y in [1.0, -1.0] {
+        check(&LogisticLikelihood, y, true);
+        check(&ProbitLikelihood::new(0.3, 0.0).unwrap(), y, true);
+        check(&ProbitLikelihood::new(0.3, 0.2).unwrap(), y, false);
+    }
+    for y in [0.0, 1.0, 40.0, 1e6] {
+        check(&PoissonLikelihood, y, true);
+        check(&PoissonSoftplusLikelihood, y, true);
+    }
+    for y in [0.0, -3.0, 1e4] {
+        check(&LaplaceNoise::new(0.7).unwrap(), y, true);
+        check(&StudentTNoise::new(3.0, 0.7).unwrap(), y, false);
+        check(&OutlierNoise::new(0.2, 30.0, 0.1).unwrap(), y, false);
+    }
+}
+
+#[test]
+fn modes_are_highest() {
+    for y in [1.0, -1.0] {
+        check_mode(&LogisticLikelihood, y);
+    }
+    for y in [0.0, 3.0, 2000.0] {
+        check_mode(&PoissonLikelihood, y);
+        check_mode(&PoissonSoftplusLikelihood, y);
+    }
+    check_mode(&LaplaceNoise::new(0.7).unwrap(), 0.4);
+}
+
+/// Outputs that cannot be are named with their index.
+#[test]
+fn impossible_outputs_are_refused() {
+    let text = |e: ModelError| e.to_string();
+    let label = LogisticLikelihood.observed([1.0, -1.0, 0.5]);
+    assert_eq!(
+        text(label.unwrap_err()),
+        "logistic: parameter `y` must be +1 or -1, got 0.5 at index 2"
+    );
+    for count in [-1.0, 2.5, 1e300] {
+        let refused = text(PoissonLikelihood.observed([3.0, count]).unwrap_err());
+        let expected =
+            format!("poisson: parameter `y` must be a count 0, 1, 2, ..., got {count} at index 1");
+        assert_eq!(refused, expected);
+        assert!(PoissonSoftplusLikelihood.observed([count]).is_err());
+    }
+    let nan = LaplaceNoise::new(1.0).unwrap().observed([0.0, f64::NAN]);
+    assert!(text(nan.unwrap_err()).ends_with("got NaN at index 1"));
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let refusals = [
+        ProbitLikelihood::new(-1.0, 0.0).map(|_| ()),
+        ProbitLikelihood::new(1.0, 1.5).map(|_| ()),
+        LaplaceNoise::new(0.0).map(|_| ()),
+        StudentTNoise::new(-2.0, 1.0).map(|_| ()),
+        StudentTNoise::new(2.0, f64::INFINITY).map(|_| ()),
+        OutlierNoise::new(0.0, 1.0, 0.1).map(|_| ()),
+        OutlierNoise::new(1.0, 1.0, -0.1).map(|_| ()),
+    ];
+    let expected = [
+        "probit: parameter `noise_variance` must be non-negative and finite, got -1",
+        "probit: parameter `flip_probability` must be in [0, 1], got 1.5",
+        "laplace_noise: parameter `scale` must be positive and finite, got 0",
+        "student_t_noise: parameter `df` must be positive and finite, got -2",
+        "student_t_noise: parameter `scale` must be positive and finite, got inf",
+        "outlier_noise: parameter `variance` must be positive and finite, got 0",
+        "outlier_noise: parameter `outlier_probability` must be in [0, 1], got -0.1",
+    ];
+    for (refusal, expected) in refusals.into_iter().zip(expected) {
+        assert_eq!(refusal.unwrap_err().to_string(), expected);
+    }
+}
+
+/// One variance per observation: another number of either is refused, and so is a variance that is none, with its index.
+#[test]
+fn variances_per_observation() {
+    let law = HeteroscedasticNoise::new(&[0.5, 2.0, 0.1]).unwrap();
+    let refused = law.observed([1.0, 2.0]).unwrap_err().to_string();
+    let expected = "heteroscedastic_noise: parameter `y` must be 3 observations, got 2";
+    assert_eq!(refused, expected);
+    let negative = HeteroscedasticNoise::new(&[0.5, 2.0, -0.1]).unwrap_err();
+    let expected = "heteroscedastic_noise: parameter `variances` must be positive and finite, got -0.1 at index 2";
+    assert_eq!(negative.to_string(), expected);
+    assert!(HeteroscedasticNoise::new(&[]).is_err());
+}
