@@ -99,7 +99,7 @@ class Law:
         tex, notes = (as_output(self.module[key], letter) for key in ("tex", "notes"))
         summary = self.module["summary"]
         text = f"{summary[0].upper()}{summary[1:]}: :math:`{tex}`."
-        if self.module["role"] == "likelihood" and self.kind == "Channel":
+        if self.module["role"] in ("likelihood", "loss") and self.kind == "Channel":
             text += " Its output must be observed."
         parts = [wrapped(text, 4)]
         if self.arguments():
@@ -242,7 +242,7 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
     penalties = [Law(m, PRIORS, "Prior") for m in scalar if m["role"] == "penalty"]
     # on components: in the limit too, and between signals of one kind
     on_components = [
-        m for m in of_numbers if m["role"] in ("channel", "likelihood") and (m["limit"] or m["role"] == "likelihood") and m["signals"] in ("any", "real")
+        m for m in of_numbers if m["role"] in ("channel", "likelihood", "loss") and (m["limit"] or m["role"] == "likelihood") and m["signals"] in ("any", "real")
     ]
     channels = [Law(m, CHANNELS, "Channel") for m in on_components]
     likelihoods = [Law(m, LIKELIHOODS, "Likelihood") for m in on_components if "likelihood" in m["supports"]]

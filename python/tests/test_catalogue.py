@@ -20,6 +20,7 @@ PACKAGES: dict[str, tuple[Any, ...]] = {
     "penalty": (priors,),
     "channel": (channels,),
     "likelihood": (likelihoods, channels),
+    "loss": (likelihoods, channels),
 }
 TABLES = {
     priors: priors.PRIOR_CLASSES,

@@ -119,7 +119,7 @@ pub fn prior(
 #[pyfunction]
 #[pyo3(signature = (law, parameters))]
 pub fn channel(law: &str, parameters: Vec<Given>) -> PyResult<PyFactor> {
-    let roles = [Role::Channel, Role::Likelihood];
+    let roles = [Role::Channel, Role::Likelihood, Role::Loss];
     let (module, arguments) = looked_up("channel", law, &roles, parameters)?;
     let ports = match module.signals {
         Signals::Any | Signals::Real => Vec::new(),

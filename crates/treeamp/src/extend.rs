@@ -4,6 +4,7 @@
 //! | to write | implement |
 //! |---|---|
 //! | a prior, a likelihood, a channel on components | [`ScalarPrior`], [`ScalarLikelihood`], [`ScalarChannel`] |
+//! | a loss of observed outputs | [`ScalarLoss`] |
 //! | a penalty | [`ScalarPenalty`], or [`Penalty`] where components are coupled |
 //! | a law of rows | [`RowLaw`](crate::separable::RowLaw) |
 //! | a Gaussian channel | [`Kernel`] |
@@ -23,6 +24,7 @@ pub use crate::factor::{
 };
 pub use crate::operator::{LinearOperator, SingularSystem};
 pub use crate::scalar::{
-    ScalarChannel, ScalarLikelihood, ScalarPenalty, ScalarPrior, Tilt, Tilted, TiltedPair,
+    ScalarChannel, ScalarLikelihood, ScalarLoss, ScalarPenalty, ScalarPrior, Tilt, Tilted,
+    TiltedPair,
 };
 pub use crate::separable::{Penalised, Penalty, RowsPrior, SeparableLikelihood, SeparablePrior};

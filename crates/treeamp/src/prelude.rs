@@ -9,6 +9,7 @@ pub use crate::algorithms::{
 pub use crate::belief::{SignalSpec, Structure};
 pub use crate::catalog::channels::*;
 pub use crate::catalog::likelihoods::*;
+pub use crate::catalog::losses::*;
 pub use crate::catalog::penalties::*;
 pub use crate::catalog::priors::*;
 pub use crate::engine::{
@@ -23,5 +24,6 @@ pub use crate::model::{
     Direction, Fragment, Sample, Tree, TreeBuilder, branch, named, source, var,
 };
 pub use crate::separable::{
-    IidLaw, ObservedLaw, OutputChannel, PartsLikelihood, PartsPrior, PenaltyLaw, RowLaw,
+    IidLaw, LossChannel, ObservedLaw, OutputChannel, PartsLikelihood, PartsPrior, PenaltyLaw,
+    RowLaw,
 };

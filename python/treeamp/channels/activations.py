@@ -18,6 +18,8 @@ __all__ = [
     "HardSigmoidChannel",
     "HardTanhChannel",
     "HeteroscedasticNoiseChannel",
+    "HingeChannel",
+    "HuberChannel",
     "LaplaceNoiseChannel",
     "LeakyReluChannel",
     "LogisticChannel",
@@ -25,10 +27,12 @@ __all__ = [
     "PoissonChannel",
     "PoissonSoftplusChannel",
     "ProbitChannel",
+    "QuantileChannel",
     "ReluChannel",
     "SgnChannel",
     "SigmoidChannel",
     "SoftplusChannel",
+    "SquaredHingeChannel",
     "StudentTNoiseChannel",
     "SymmetricDoorChannel",
     "TanhChannel",
@@ -394,6 +398,121 @@ class HeteroscedasticNoiseChannel(Channel):
         self._start()
 
 
+class HingeChannel(Channel):
+    r"""Hinge loss of labels, to be observed: :math:`E(z; x) = s\,\max(0, 1 - xz),\quad x = \pm1`. Its output must be
+    observed.
+
+    Parameters
+    ----------
+    strength : float
+        :math:`s`: what the loss is multiplied by; positive.
+
+    Notes
+    -----
+    At its mode only: support vector machines.
+
+    Examples
+    --------
+    >>> HingeChannel()
+    HingeChannel(strength=1.0)
+    """
+
+    repr_parameters = ("strength",)
+    _law, _native_parameters = "hinge", ("strength",)
+
+    def __init__(self, strength: float = 1) -> None:
+        self.strength = number(strength, "strength")
+        self._start()
+
+
+class SquaredHingeChannel(Channel):
+    r"""Squared hinge loss of labels, to be observed: :math:`E(z; x) = s\,\max(0, 1 - xz)^2,\quad x = \pm1`. Its output must
+    be observed.
+
+    Parameters
+    ----------
+    strength : float
+        :math:`s`: what the loss is multiplied by; positive.
+
+    Notes
+    -----
+    At its mode only: support vector machines of smooth loss.
+
+    Examples
+    --------
+    >>> SquaredHingeChannel()
+    SquaredHingeChannel(strength=1.0)
+    """
+
+    repr_parameters = ("strength",)
+    _law, _native_parameters = "squared_hinge", ("strength",)
+
+    def __init__(self, strength: float = 1) -> None:
+        self.strength = number(strength, "strength")
+        self._start()
+
+
+class HuberChannel(Channel):
+    r"""Huber loss of residuals, to be observed:
+    :math:`E(z; x) = s\,h(|x - z|),\quad h(r) = \tfrac12 r^2\ \text{up to}\ \delta,\ \delta r - \tfrac12\delta^2\ \text{beyond}`.
+    Its output must be observed.
+
+    Parameters
+    ----------
+    strength : float
+        :math:`s`: what the loss is multiplied by; positive.
+    threshold : float
+        :math:`\delta`: residual from which on it is linear; positive.
+
+    Notes
+    -----
+    At its mode only: robust regression.
+
+    Examples
+    --------
+    >>> HuberChannel()
+    HuberChannel(strength=1.0, threshold=1.35)
+    """
+
+    repr_parameters = ("strength", "threshold")
+    _law, _native_parameters = "huber", ("strength", "threshold")
+
+    def __init__(self, strength: float = 1, threshold: float = 1.35) -> None:
+        self.strength = number(strength, "strength")
+        self.threshold = number(threshold, "threshold")
+        self._start()
+
+
+class QuantileChannel(Channel):
+    r"""Quantile loss of residuals, to be observed: :math:`E(z; x) = s\,[q\max(0, x - z) + (1 - q)\max(0, z - x)]`. Its
+    output must be observed.
+
+    Parameters
+    ----------
+    strength : float
+        :math:`s`: what the loss is multiplied by; positive.
+    quantile : float
+        :math:`q`: the quantile; from 0 to 1.
+
+    Notes
+    -----
+    At its mode only: quantile regression; :math:`q = \tfrac12` is half the absolute deviation.
+
+    Examples
+    --------
+    >>> QuantileChannel()
+    QuantileChannel(strength=1.0, quantile=0.5)
+    """
+
+    repr_parameters = ("strength", "quantile")
+    _law, _native_parameters = "quantile", ("strength", "quantile")
+
+    def __init__(self, strength: float = 1, quantile: float = 0.5) -> None:
+        self.strength = number(strength, "strength")
+        self.quantile = number(quantile, "quantile")
+        self._start()
+
+
 class BiasChannel(Channel):
     r"""A known shift: :math:`x = z + c`.
 
@@ -460,6 +579,10 @@ CLASSES: dict[str, type[Channel]] = {
     "student_t_noise": StudentTNoiseChannel,
     "outlier_noise": OutlierNoiseChannel,
     "heteroscedastic_noise": HeteroscedasticNoiseChannel,
+    "hinge": HingeChannel,
+    "squared_hinge": SquaredHingeChannel,
+    "huber": HuberChannel,
+    "quantile": QuantileChannel,
     "bias": BiasChannel,
     "gaussian": GaussianChannel,
 }

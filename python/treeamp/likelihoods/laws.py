@@ -17,6 +17,8 @@ __all__ = [
     "HardSigmoidLikelihood",
     "HardTanhLikelihood",
     "HeteroscedasticNoiseLikelihood",
+    "HingeLikelihood",
+    "HuberLikelihood",
     "LaplaceNoiseLikelihood",
     "LeakyReluLikelihood",
     "LogisticLikelihood",
@@ -24,10 +26,12 @@ __all__ = [
     "PoissonLikelihood",
     "PoissonSoftplusLikelihood",
     "ProbitLikelihood",
+    "QuantileLikelihood",
     "ReluLikelihood",
     "SgnLikelihood",
     "SigmoidLikelihood",
     "SoftplusLikelihood",
+    "SquaredHingeLikelihood",
     "StudentTNoiseLikelihood",
     "SymmetricDoorLikelihood",
     "TanhLikelihood",
@@ -559,6 +563,145 @@ class HeteroscedasticNoiseLikelihood(Likelihood):
         self._start(y, y_name, isotropic)
 
 
+class HingeLikelihood(Likelihood):
+    r"""Hinge loss of labels, to be observed: :math:`E(z; y) = s\,\max(0, 1 - xz),\quad y = \pm1`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    strength : float
+        :math:`s`: what the loss is multiplied by; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    At its mode only: support vector machines.
+
+    Examples
+    --------
+    >>> HingeLikelihood(y=None)
+    HingeLikelihood(y_name='y', strength=1.0)
+    """
+
+    repr_parameters = ("y_name", "strength")
+    _law, _native_parameters = "hinge", ("strength",)
+
+    def __init__(self, y: Any, strength: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
+        self.strength = number(strength, "strength")
+        self._start(y, y_name, isotropic)
+
+
+class SquaredHingeLikelihood(Likelihood):
+    r"""Squared hinge loss of labels, to be observed: :math:`E(z; y) = s\,\max(0, 1 - xz)^2,\quad y = \pm1`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    strength : float
+        :math:`s`: what the loss is multiplied by; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    At its mode only: support vector machines of smooth loss.
+
+    Examples
+    --------
+    >>> SquaredHingeLikelihood(y=None)
+    SquaredHingeLikelihood(y_name='y', strength=1.0)
+    """
+
+    repr_parameters = ("y_name", "strength")
+    _law, _native_parameters = "squared_hinge", ("strength",)
+
+    def __init__(self, y: Any, strength: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
+        self.strength = number(strength, "strength")
+        self._start(y, y_name, isotropic)
+
+
+class HuberLikelihood(Likelihood):
+    r"""Huber loss of residuals, to be observed:
+    :math:`E(z; y) = s\,h(|y - z|),\quad h(r) = \tfrac12 r^2\ \text{up to}\ \delta,\ \delta r - \tfrac12\delta^2\ \text{beyond}`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    strength : float
+        :math:`s`: what the loss is multiplied by; positive.
+    threshold : float
+        :math:`\delta`: residual from which on it is linear; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    At its mode only: robust regression.
+
+    Examples
+    --------
+    >>> HuberLikelihood(y=None)
+    HuberLikelihood(y_name='y', strength=1.0, threshold=1.35)
+    """
+
+    repr_parameters = ("y_name", "strength", "threshold")
+    _law, _native_parameters = "huber", ("strength", "threshold")
+
+    def __init__(
+        self, y: Any, strength: float = 1, threshold: float = 1.35, y_name: str = "y", isotropic: bool = True
+    ) -> None:
+        self.strength = number(strength, "strength")
+        self.threshold = number(threshold, "threshold")
+        self._start(y, y_name, isotropic)
+
+
+class QuantileLikelihood(Likelihood):
+    r"""Quantile loss of residuals, to be observed: :math:`E(z; y) = s\,[q\max(0, y - z) + (1 - q)\max(0, z - y)]`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    strength : float
+        :math:`s`: what the loss is multiplied by; positive.
+    quantile : float
+        :math:`q`: the quantile; from 0 to 1.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    At its mode only: quantile regression; :math:`q = \tfrac12` is half the absolute deviation.
+
+    Examples
+    --------
+    >>> QuantileLikelihood(y=None)
+    QuantileLikelihood(y_name='y', strength=1.0, quantile=0.5)
+    """
+
+    repr_parameters = ("y_name", "strength", "quantile")
+    _law, _native_parameters = "quantile", ("strength", "quantile")
+
+    def __init__(
+        self, y: Any, strength: float = 1, quantile: float = 0.5, y_name: str = "y", isotropic: bool = True
+    ) -> None:
+        self.strength = number(strength, "strength")
+        self.quantile = number(quantile, "quantile")
+        self._start(y, y_name, isotropic)
+
+
 class GaussianLikelihood(Likelihood):
     r"""Additive Gaussian noise: :math:`p(y|z) = N(y; z, \Delta)`.
 
@@ -614,5 +757,9 @@ CLASSES: dict[str, type[Likelihood]] = {
     "student_t_noise": StudentTNoiseLikelihood,
     "outlier_noise": OutlierNoiseLikelihood,
     "heteroscedastic_noise": HeteroscedasticNoiseLikelihood,
+    "hinge": HingeLikelihood,
+    "squared_hinge": SquaredHingeLikelihood,
+    "huber": HuberLikelihood,
+    "quantile": QuantileLikelihood,
     "gaussian": GaussianLikelihood,
 }

@@ -104,7 +104,7 @@ fn factor(module: &Module) -> Value {
     properties.insert("kind".into(), kind);
     properties.insert("name".into(), json!({ "type": "string" }));
     let mut required = vec!["kind"];
-    if matches!(module.role, Role::Channel | Role::Likelihood) {
+    if matches!(module.role, Role::Channel | Role::Likelihood | Role::Loss) {
         properties.insert("input".into(), json!({ "type": "string" }));
         properties.insert("inputs".into(), json!({ "$ref": "#/$defs/names" }));
     }

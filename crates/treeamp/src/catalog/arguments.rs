@@ -11,8 +11,10 @@ use crate::error::{ModelError, parameter};
 use crate::factor::Factor;
 use crate::math::complex_matrix::ComplexMatrix;
 use crate::math::matrix::Matrix;
-use crate::scalar::{Elem, ScalarLikelihood, ScalarPrior};
-use crate::separable::{IidLaw as _, OutputChannel, PartsPrior, Penalty, PenaltyLaw as _};
+use crate::scalar::{Elem, ScalarLikelihood, ScalarLoss, ScalarPrior};
+use crate::separable::{
+    IidLaw as _, LossChannel, OutputChannel, PartsPrior, Penalty, PenaltyLaw as _,
+};
 
 /// The size of the variable that a prior starts.
 #[derive(Debug, Clone, PartialEq)]
@@ -347,6 +349,14 @@ impl Arguments {
     /// Never.
     pub fn likelihood<E: Elem, L: ScalarLikelihood<E>>(&self, law: L) -> Made {
         Ok(Arc::new(OutputChannel::new(self.module, law)))
+    }
+
+    /// A loss, as a channel whose output must be observed.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn loss<L: ScalarLoss>(&self, loss: L) -> Made {
+        Ok(Arc::new(LossChannel::new(loss)))
     }
 
     /// A channel.

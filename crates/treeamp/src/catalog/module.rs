@@ -23,6 +23,8 @@ pub enum Role {
     Penalty,
     /// A channel whose output must be observed.
     Likelihood,
+    /// An energy of the input of an observed output, taken at its mode.
+    Loss,
     /// Inputs and outputs.
     Channel,
 }
@@ -33,6 +35,7 @@ impl fmt::Display for Role {
             Self::Prior => "prior",
             Self::Penalty => "penalty",
             Self::Likelihood => "likelihood",
+            Self::Loss => "loss",
             Self::Channel => "channel",
         })
     }
@@ -393,6 +396,11 @@ impl Module {
         role: Role::Likelihood,
         ..Self::NONE
     };
+    /// What losses have in common.
+    pub const LOSS: Self = Self {
+        role: Role::Loss,
+        ..Self::NONE
+    };
     /// What channels on real components have in common.
     pub const CHANNEL: Self = Self::NONE;
     /// What linear channels that need a shape have in common.
@@ -462,6 +470,10 @@ impl Module {
         // a law of outputs alone can do what it can do once they are observed
         let observed = match self.role {
             Role::Likelihood => self.observed(&*factor),
+            Role::Loss => {
+                let ones = vec![1.0; self.signal().len()];
+                factor.observe(&ones).ok().flatten()
+            }
             _ => None,
         };
         let acting = observed.as_ref().unwrap_or(&factor);

@@ -6,6 +6,7 @@
 mod channel;
 mod elem;
 mod likelihood;
+mod loss;
 mod penalty;
 mod prior;
 mod tilted;
@@ -14,6 +15,7 @@ mod view;
 pub use channel::ScalarChannel;
 pub use elem::Elem;
 pub use likelihood::ScalarLikelihood;
+pub use loss::ScalarLoss;
 pub use penalty::ScalarPenalty;
 pub use prior::ScalarPrior;
 pub use tilted::{Tilt, Tilted, TiltedPair};

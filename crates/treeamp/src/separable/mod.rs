@@ -11,6 +11,7 @@ mod channel;
 mod components;
 mod disorder;
 mod likelihood;
+mod loss;
 mod one_port;
 mod output;
 mod parts;
@@ -24,6 +25,7 @@ mod view;
 
 pub use channel::channel_observed;
 pub use likelihood::{ObservedLaw, SeparableLikelihood};
+pub use loss::{LossChannel, ObservedLoss};
 pub use output::OutputChannel;
 pub use parts::{PartsLikelihood, PartsPrior};
 pub use penalised::Penalised;

@@ -6,6 +6,7 @@ mod catalogue;
 mod common;
 mod complex;
 mod log_concave;
+mod losses;
 mod modules;
 mod natural_priors;
 mod oracle;

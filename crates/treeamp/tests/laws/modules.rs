@@ -45,7 +45,8 @@ fn every_module_has_an_example() {
         let starts = matches!(m.role, Role::Prior | Role::Penalty);
         assert_eq!(factor.arity().inputs == 0, starts, "{}", m.name);
         let supports = m.supports().unwrap();
-        let known = supports.contains(&"sampling") || m.role == Role::Penalty;
+        let energy = [Role::Penalty, Role::Loss].contains(&m.role);
+        let known = supports.contains(&"sampling") || energy;
         assert!(known && supports.contains(&"inference"), "{}", m.name);
         let observed = supports.contains(&"likelihood");
         assert!(observed || m.role != Role::Likelihood, "{}", m.name);

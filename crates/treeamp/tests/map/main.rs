@@ -11,6 +11,7 @@ mod accuracy;
 #[path = "../common/mod.rs"]
 mod common;
 mod limits;
+mod losses;
 mod refusals;
 mod solvers;
 mod theory;

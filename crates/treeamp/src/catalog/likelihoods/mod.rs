@@ -38,7 +38,7 @@ fn log_dirac(d: f64) -> f64 {
     }
 }
 
-fn check_finite(y: f64) -> Result<(), String> {
+pub(super) fn check_finite(y: f64) -> Result<(), String> {
     if y.is_finite() {
         Ok(())
     } else {
@@ -46,7 +46,7 @@ fn check_finite(y: f64) -> Result<(), String> {
     }
 }
 
-fn check_label(y: f64) -> Result<(), String> {
+pub(super) fn check_label(y: f64) -> Result<(), String> {
     // NaN is none
     if (y.abs() - 1.0).abs() <= 0.0 {
         Ok(())

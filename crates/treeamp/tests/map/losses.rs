@@ -1,0 +1,100 @@
+//! Losses and log-concave likelihoods of observed outputs, with a quadratic energy of the signal: the minimiser is that of another method.
+
+use treeamp::extend::Factor;
+use treeamp::prelude::*;
+
+use super::common::{gaussian_matrix, normals};
+
+const ROWS: usize = 30;
+const COLS: usize = 8;
+const RIDGE: f64 = 0.7;
+
+/// The objective, and its minimum from here by coordinate descent with a golden section on every line: smooth losses only.
+fn descended(objective: &dyn Fn(&[f64]) -> f64, start: &[f64]) -> f64 {
+    let (mut x, mut best) = (start.to_vec(), objective(start));
+    for _ in 0..400 {
+        for j in 0..x.len() {
+            let along = |t: f64| {
+                let mut moved = x.clone();
+                moved[j] = t;
+                objective(&moved)
+            };
+            let (mut low, mut high) = (x[j] - 0.5, x[j] + 0.5);
+            for _ in 0..45 {
+                let (p, q) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
+                if along(p) < along(q) {
+                    high = q;
+                } else {
+                    low = p;
+                }
+            }
+            let t = 0.5 * (low + high);
+            if along(t) < best {
+                (x[j], best) = (t, along(t));
+            }
+        }
+    }
+    best
+}
+
+fn check(outputs: impl Factor, y: &[f64], energy: &dyn Fn(f64, f64) -> f64) {
+    let w = gaussian_matrix(ROWS, COLS, 3);
+    let model = source(Quadratic::new(RIDGE, 0.0).unwrap().iid(COLS))
+        >> var("x")
+        >> Linear::new(w.clone()).unwrap()
+        >> var("z")
+        >> outputs
+        >> var("y");
+    let tree = model.build().unwrap().condition("y", y).unwrap();
+    let found = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+    assert!(found.termination.is_converged(), "{:?}", found.termination);
+    let objective = |x: &[f64]| {
+        let mut z = vec![0.0; ROWS];
+        w.apply(x, 1, &mut z);
+        let misfit: f64 = z.iter().zip(y).map(|(z, y)| energy(*y, *z)).sum();
+        misfit + 0.5 * RIDGE * x.iter().map(|x| x * x).sum::<f64>()
+    };
+    let solution = found.solution(&tree).unwrap();
+    let x = solution.place("x").unwrap().to_vec();
+    let value = objective(&x);
+    let below = descended(&objective, &x);
+    assert!(value - below <= 1e-8 * value.abs(), "{value} {below}");
+}
+
+fn labels() -> Vec<f64> {
+    normals(ROWS, 5).iter().map(|x| x.signum()).collect()
+}
+
+#[test]
+fn logistic_and_counts() {
+    let law = LogisticLikelihood;
+    check(OutputChannel::new("logistic", law), &labels(), &|y, z| {
+        (-y * z).exp().ln_1p()
+    });
+    let counts: Vec<f64> = normals(ROWS, 6)
+        .iter()
+        .map(|x| (2.0 * x.abs()).floor())
+        .collect();
+    check(
+        OutputChannel::new("poisson", PoissonLikelihood),
+        &counts,
+        &|y, z| z.exp() - y * z,
+    );
+}
+
+#[test]
+fn smooth_losses() {
+    check(
+        LossChannel::new(SquaredHinge::new(0.8).unwrap()),
+        &labels(),
+        &|y, z| 0.8 * (1.0 - y * z).max(0.0).powi(2),
+    );
+    check(
+        LossChannel::new(Huber::new(1.5, 0.4).unwrap()),
+        &normals(ROWS, 7),
+        &|y, z| {
+            let r = (y - z).abs();
+            1.5 * if r < 0.4 { 0.5 * r * r } else { 0.4 * r - 0.08 }
+        },
+    );
+}
