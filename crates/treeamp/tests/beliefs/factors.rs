@@ -45,6 +45,31 @@ fn gaussian_factors_conform_in_every_structure() {
     }
 }
 
+#[test]
+fn sums_pieces_and_rotations_conform_in_every_structure_they_take() {
+    let n = SignalSpec::real([6]);
+    let bound = |factor: &dyn Factor, inputs: &[SignalSpec]| {
+        let bound = factor.bind(inputs).unwrap();
+        bound.expect("it depends on the shapes")
+    };
+    for s in ALL {
+        let sum = Sum::new(2).unwrap();
+        check_structures(&sum, &[n.clone(), n.clone()], &[s; 3]);
+    }
+    for s in KINDS {
+        let parts = [SignalSpec::real([2]), SignalSpec::real([4])];
+        let join = bound(&Concatenate::new(2).unwrap(), &parts);
+        check_structures(&*join, &parts, &[s; 3]);
+        let whole = [n.clone()];
+        let split = bound(&Split::new(vec![2, 4]).unwrap(), &whole);
+        check_structures(&*split, &whole, &[s; 3]);
+    }
+    for s in [Structure::Isotropic, Structure::Full] {
+        let turn = Rotation::new(rotation_matrix(6, 5)).unwrap();
+        check_structures(&turn, &[n.clone()], &[s; 2]);
+    }
+}
+
 /// Every prior of the catalogue conforms with a precision per component, and with equal ones it says component by
 /// component what the law says.
 #[test]

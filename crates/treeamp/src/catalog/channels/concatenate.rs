@@ -219,7 +219,8 @@ impl<W: Way> Partition<W> {
 
 impl<W: Way> Kernel for Partition<W> {
     const NAME: &'static str = W::NAME;
-    const STRUCTURES: &'static [Structure] = &[Structure::Isotropic, Structure::Full];
+    const STRUCTURES: &'static [Structure] =
+        &[Structure::Isotropic, Structure::Diagonal, Structure::Full];
 
     fn summary(&self) -> String {
         self.way.summary()

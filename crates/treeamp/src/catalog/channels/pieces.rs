@@ -71,8 +71,15 @@ impl Pieces {
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        if out.structure() != Structure::Isotropic {
-            return self.dense_message(incoming, target, out);
+        match out.structure() {
+            Structure::Isotropic => {}
+            Structure::Diagonal => {
+                self.by_components(incoming, target, out);
+                return Ok(());
+            }
+            Structure::Block { .. } | Structure::Full => {
+                return self.dense_message(incoming, target, out);
+            }
         }
         if target != self.whole {
             let whole = incoming.get(self.whole);
@@ -81,6 +88,21 @@ impl Pieces {
             return Ok(());
         }
         self.to_whole(incoming, out)
+    }
+
+    /// The message between diagonal beliefs, whose components are those of the other side.
+    fn by_components(&self, incoming: Incoming<'_, Gaussian>, target: usize, out: &mut Gaussian) {
+        if target == self.whole {
+            for i in 0..self.count() {
+                let piece = incoming.get(self.first + i);
+                self.insert(i, &piece.linear, &mut out.linear);
+                self.insert(i, piece.precision.data(), out.precision.data_mut());
+            }
+            return;
+        }
+        let (whole, i) = (incoming.get(self.whole), target - self.first);
+        self.extract(i, &whole.linear, &mut out.linear);
+        self.extract(i, whole.precision.data(), out.precision.data_mut());
     }
 
     /// Places of every piece in the whole.
@@ -208,7 +230,8 @@ impl Pieces {
     /// Full beliefs that do not make one.
     pub fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         let whole = incoming.get(self.whole);
-        if whole.structure() != Structure::Isotropic {
+        let diagonal = whole.structure() == Structure::Diagonal;
+        if !diagonal && whole.structure() != Structure::Isotropic {
             let pieces = (0..self.count()).map(|i| incoming.get(self.first + i));
             let pieces: Vec<&Gaussian> = pieces.collect();
             return dense_pieces::excess(whole, &pieces, &self.places());
@@ -217,7 +240,11 @@ impl Pieces {
             let piece = incoming.get(self.first + i);
             let mut part = piece.clone();
             self.extract(i, &whole.linear, &mut part.linear);
-            part.precision.set_scalar(whole.precision.scalar());
+            if diagonal {
+                self.extract(i, whole.precision.data(), part.precision.data_mut());
+            } else {
+                part.precision.set_scalar(whole.precision.scalar());
+            }
             let mut total = piece.clone();
             product_excess([piece, &part].into_iter(), &mut total)
         });

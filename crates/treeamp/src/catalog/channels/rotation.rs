@@ -96,7 +96,7 @@ impl Rotation {
 
 impl Kernel for RotationKernel {
     const NAME: &'static str = "rotation";
-    const STRUCTURES: &'static [Structure] = &[Structure::Isotropic];
+    const STRUCTURES: &'static [Structure] = &[Structure::Isotropic, Structure::Full];
 
     fn summary(&self) -> String {
         format!("{} x {}", self.matrix.rows(), self.matrix.cols())
@@ -131,12 +131,13 @@ impl Kernel for RotationKernel {
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
         let other = incoming.get(1 - target);
-        let p = other.len() / self.matrix.cols();
-        if target == 1 {
-            self.matrix.apply(&other.linear, p, &mut out.linear);
-        } else {
-            self.matrix
-                .apply_transpose(&other.linear, p, &mut out.linear);
+        self.turn(&other.linear, target, &mut out.linear);
+        if out.structure() == Structure::Full {
+            let given = other.precision.data();
+            let (form, matrix, _) = out.block_mut(0);
+            *form = other.form(0);
+            self.turn_matrix(given, target, matrix);
+            return Ok(());
         }
         out.precision.set_scalar(other.precision.scalar());
         Ok(())
@@ -164,6 +165,45 @@ impl Kernel for RotationKernel {
 
     fn theory(&self) -> Theory<'_> {
         Theory::Scalars(self)
+    }
+}
+
+impl RotationKernel {
+    /// $R v$ towards the output, $R^T v$ towards the input.
+    fn turn(&self, v: &[f64], target: usize, out: &mut [f64]) {
+        let p = v.len() / self.matrix.cols();
+        if target == 1 {
+            self.matrix.apply(v, p, out);
+        } else {
+            self.matrix.apply_transpose(v, p, out);
+        }
+    }
+
+    /// $R S R^T$ towards the output, $R^T S R$ towards the input: a precision and a covariance turn alike.
+    fn turn_matrix(&self, s: &[f64], target: usize, out: &mut [f64]) {
+        let n = s.len().isqrt();
+        let mut half = vec![0.0; s.len()];
+        // rows of S turn to those of S Rᵀ, and the columns of that to those of R S Rᵀ
+        for (row, turned) in s.chunks_exact(n).zip(half.chunks_exact_mut(n)) {
+            self.turn(row, target, turned);
+        }
+        let mut column = vec![0.0; n];
+        let mut turned = vec![0.0; n];
+        for j in 0..n {
+            for (c, row) in column.iter_mut().zip(half.chunks_exact(n)) {
+                *c = row[j];
+            }
+            self.turn(&column, target, &mut turned);
+            for (x, row) in turned.iter().zip(out.chunks_exact_mut(n)) {
+                row[j] = *x;
+            }
+        }
+        // symmetric to the last bit
+        for i in 0..n {
+            for j in 0..i {
+                out[j * n + i] = out[i * n + j];
+            }
+        }
     }
 }
 

@@ -55,6 +55,7 @@ impl Kernel for SumKernel {
     const NAME: &'static str = "sum";
     const STRUCTURES: &'static [Structure] = &[
         Structure::Isotropic,
+        Structure::Diagonal,
         Structure::Block { dim: 0 },
         Structure::Full,
     ];
@@ -90,8 +91,15 @@ impl Kernel for SumKernel {
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
-        if out.structure() != Structure::Isotropic {
-            return dense_sum::message(incoming, target, out);
+        match out.structure() {
+            Structure::Isotropic => {}
+            Structure::Diagonal => {
+                self.by_components(incoming, target, out);
+                return Ok(());
+            }
+            Structure::Block { .. } | Structure::Full => {
+                return dense_sum::message(incoming, target, out);
+            }
         }
         let others = || (0..incoming.len()).filter(|p| *p != target);
         // one flat message among the others: nothing can be said, whatever the rest says
@@ -119,8 +127,10 @@ impl Kernel for SumKernel {
 
     /// $\ln\mathcal N(\hat x; \sum_i \hat z_i, \frac1{a_x} + \sum_i \frac1{a_i})$ with $\hat x = b_x/a_x$.
     fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
-        if incoming.get(0).structure() != Structure::Isotropic {
-            return dense_sum::excess(incoming);
+        match incoming.get(0).structure() {
+            Structure::Isotropic => {}
+            Structure::Diagonal => return self.excess_by_components(incoming),
+            Structure::Block { .. } | Structure::Full => return dense_sum::excess(incoming),
         }
         if let Some(port) = incoming.iter().position(|m| m.precision.scalar() == 0.0) {
             let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
@@ -199,6 +209,48 @@ fn flat_limit(incoming: Incoming<'_, Gaussian>, target: usize, out: &mut Gaussia
 }
 
 impl SumKernel {
+    /// The message between diagonal beliefs: every component is a sum of its own.
+    fn by_components(self, incoming: Incoming<'_, Gaussian>, target: usize, out: &mut Gaussian) {
+        for i in 0..out.len() {
+            let (mut mean, mut variance, mut flat) = (0.0, 0.0, None);
+            for port in (0..incoming.len()).filter(|p| *p != target) {
+                let message = incoming.get(port);
+                let (a, b) = (message.precision.data()[i], message.linear[i]);
+                let same_side = port == self.terms || target == self.terms;
+                let b = if same_side { b } else { -b };
+                if a == 0.0 {
+                    flat = Some(b);
+                } else {
+                    mean += if a == f64::INFINITY { b } else { b / a };
+                    variance += 1.0 / a;
+                }
+            }
+            // as of isotropic beliefs: a flat message leaves its linear part, and what has no variance is a place
+            let (a, b) = match flat {
+                Some(b) => (0.0, b),
+                None if variance == 0.0 => (f64::INFINITY, mean),
+                None => (1.0 / variance, mean / variance),
+            };
+            out.precision.data_mut()[i] = a;
+            out.linear[i] = b;
+        }
+    }
+
+    /// The sum of the excesses of the components.
+    fn excess_by_components(self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
+        let mut one = vec![Gaussian::flat(&SignalSpec::real([1])); incoming.len()];
+        let mut sum = 0.0;
+        for i in 0..incoming.get(0).len() {
+            for (own, message) in one.iter_mut().zip(incoming.iter()) {
+                own.precision.set_scalar(message.precision.data()[i]);
+                own.linear[0] = message.linear[i];
+            }
+            let slots: Vec<usize> = (0..one.len()).collect();
+            sum += self.excess(Incoming::new(&one, &slots))?;
+        }
+        Ok(sum)
+    }
+
     /// $A$ when the message at `port` has precision zero: its variable is integrated out freely.
     fn log_partition_without(self, incoming: Incoming<'_, Gaussian>, port: usize) -> f64 {
         let free = incoming.get(port);
