@@ -2,6 +2,11 @@
 //! [`extend`](crate::extend).
 
 pub use crate::Complex;
+pub use crate::algorithms::state_evolution::phases::{
+    Phase, PhaseReport, algorithmic_threshold, information_threshold, informed_threshold,
+    l1_threshold, l1_transition, noiseless_linear_threshold, phase_report, phase_report_at,
+    weak_recovery,
+};
 pub use crate::algorithms::{
     Evolution, ExpectationPropagation, MaximumAPosteriori, Minimum, MismatchedEvolution, Posterior,
     Solution, StateEvolution, Teacher,

@@ -52,6 +52,8 @@ pub fn module(name: &str) -> Option<&'static Module> {
 ///
 /// # Errors
 /// If the channel has none.
+// public because lines of the lists have it, which tests expand
+#[doc(hidden)]
 pub fn observed<C: crate::scalar::ScalarChannel>(
     channel: &C,
 ) -> Result<C::Likelihood, crate::ModelError> {

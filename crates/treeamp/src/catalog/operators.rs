@@ -275,6 +275,8 @@ pub fn convolution() -> Result<Convolution, ModelError> {
 }
 
 /// Calls `$callback!` with `name => instance` for every linear operator, real and complex.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_operator {
     ($callback:ident) => {

@@ -68,6 +68,8 @@ pub fn rule32() -> &'static GaussLegendre<32> {
 }
 
 /// The rule of 16 points, for adaptive panels.
+// public for the tests of this crate, whose independent averages are sums over its nodes
+#[doc(hidden)]
 pub fn rule16() -> &'static GaussLegendre<16> {
     static RULE: OnceLock<GaussLegendre<16>> = OnceLock::new();
     RULE.get_or_init(GaussLegendre::new)
@@ -77,6 +79,8 @@ pub fn rule16() -> &'static GaussLegendre<16> {
 ///
 /// `breaks` are ascending and should include the corners of `f`. Panels are refined to a relative
 /// error `tolerance` of the largest integral of $|f_k|$ met so far, at most forty times.
+// public for the tests of this crate, which integrate definitions with it
+#[doc(hidden)]
 pub fn integrate<const K: usize>(
     f: impl Fn(f64) -> [f64; K],
     breaks: &[f64],

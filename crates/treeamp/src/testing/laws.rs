@@ -156,6 +156,8 @@ pub fn check_value(t: Tilted, (low, high): (f64, f64)) -> Outcome {
 }
 
 /// The moments of the input of a channel, with the joint log-partition.
+// public for the tests of this crate, which look at both ends of channels
+#[doc(hidden)]
 #[must_use]
 pub fn end_z(t: TiltedPair) -> Tilted {
     Tilted {
@@ -166,6 +168,8 @@ pub fn end_z(t: TiltedPair) -> Tilted {
 }
 
 /// The moments of the output of a channel, with the joint log-partition.
+// as the other end
+#[doc(hidden)]
 #[must_use]
 pub fn end_x(t: TiltedPair) -> Tilted {
     Tilted {
@@ -389,6 +393,8 @@ fn require(condition: bool, message: impl FnOnce() -> String) -> Outcome {
 
 /// A belief in the range where laws must hold: $a$ log-uniform in $[10^{-8}, 10^{12}]$, $|b|$ in
 /// $[10^{-6}, 10^{6}]$ with either sign.
+// public for the tests of this crate, which draw such points for the whole catalogue
+#[doc(hidden)]
 pub fn extreme_tilt(rng: &mut dyn Rng) -> Tilt {
     let a = 10f64.powf(rng.random_range(-8.0..12.0));
     let size = 10f64.powf(rng.random_range(-6.0..6.0));

@@ -45,6 +45,8 @@ pub use sum::Sum;
 
 /// Calls `$callback!` with `name(MODULE) => instance, [outputs];` for every real channel on components: its entry in the
 /// catalogue, and the law that conformance tests check.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_channel {
     ($callback:ident) => {
@@ -65,6 +67,8 @@ macro_rules! for_each_channel {
 }
 
 /// The same for channels from complex to real components.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_complex_channel {
     ($callback:ident) => {
@@ -75,6 +79,8 @@ macro_rules! for_each_complex_channel {
 }
 
 /// Calls `$callback!` with `name(MODULE) => instance, [inputs];` for every linear channel, noise and sum.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_linear {
     ($callback:ident) => {
@@ -97,6 +103,8 @@ macro_rules! for_each_linear {
 }
 
 /// The same for every channel that moves numbers about; a line without an entry is one more instance for the tests.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_shape {
     ($callback:ident) => {

@@ -66,6 +66,8 @@ fn check_count(y: f64) -> Result<(), String> {
 
 /// Calls `$callback!` with `name(MODULE) => instance, [observations];` for every likelihood of a real signal. Those of
 /// channels have the entry of their channel, and no `(MODULE)` here; a law of outputs alone has its own.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_likelihood {
     ($callback:ident) => {
@@ -88,6 +90,8 @@ macro_rules! for_each_likelihood {
 }
 
 /// The same for likelihoods of a complex signal.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_complex_likelihood {
     ($callback:ident) => {

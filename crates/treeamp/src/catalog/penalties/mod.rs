@@ -28,6 +28,8 @@ fn check_strength(module: &str, strength: f64) -> Result<f64, ModelError> {
 
 /// Calls `$callback!` with `name(MODULE) => instance, [shape];` for every penalty: its entry in the catalogue, and what
 /// conformance tests check.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_penalty {
     ($callback:ident) => {

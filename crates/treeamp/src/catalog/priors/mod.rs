@@ -40,6 +40,8 @@ pub use uniform::Uniform;
 
 /// Calls `$callback!` with `name(MODULE) => instance;` for every prior: its entry in the catalogue, and the law that
 /// conformance tests check.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_prior {
     ($callback:ident) => {
@@ -63,6 +65,8 @@ macro_rules! for_each_prior {
 }
 
 /// The same for complex priors; a line without an entry is one more instance for the tests.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_complex_prior {
     ($callback:ident) => {
