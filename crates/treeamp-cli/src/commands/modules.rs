@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use treeamp::catalog::{self, Module, modules};
+use treeamp::catalog::{self, Module, Preset, modules};
 use treeamp_lab::spec::{schema, unknown_module};
 
 use crate::common::Common;
@@ -65,7 +65,9 @@ fn details(module: &Module) -> String {
     let parameters = module.parameters.iter().map(|p| {
         let default = p.default.map(|d| format!("default {d}"));
         let default = default.unwrap_or("required".to_owned());
-        (p.name, format!("{}, {default}: {}", p.kind, p.meaning()))
+        let learned = if p.learnable { ", can be learned" } else { "" };
+        let text = format!("{}, {default}{learned}: {}", p.kind, p.meaning());
+        (p.name, text)
     });
     let aliases = (!module.aliases.is_empty()).then(|| ("also", module.aliases.join(", ")));
     let lines: Vec<(&str, String)> = [("supports", supports)]
@@ -83,13 +85,32 @@ fn details(module: &Module) -> String {
     )
 }
 
+/// A number that is whole is written as one.
+#[expect(clippy::cast_possible_truncation, reason = "only where it is exact")]
+fn number(x: f64) -> serde_json::Value {
+    if x.fract() == 0.0 && x.abs() < 1e15 {
+        json!(x as i64)
+    } else {
+        json!(x)
+    }
+}
+
+fn value(preset: Preset) -> serde_json::Value {
+    match preset {
+        Preset::Number(x) => number(x),
+        Preset::Count(n) => json!(n),
+        Preset::Numbers(x) => x.iter().map(|x| number(*x)).collect(),
+        Preset::Word(word) => json!(word),
+    }
+}
+
 fn as_json(module: &Module) -> serde_json::Value {
     let parameters = module.parameters.iter().map(|p| {
         json!({
             "name": p.name,
             "kind": p.kind.to_string(),
             "domain": p.domain.to_string(),
-            "default": p.default.map(|d| d.to_string()),
+            "default": p.default.map(value),
             "learnable": p.learnable,
             "symbol": p.symbol,
             "doc": p.doc,

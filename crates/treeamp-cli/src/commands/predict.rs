@@ -139,6 +139,10 @@ fn as_text(
     lines.extend(forecast.heuristics.iter().map(|h| ("heuristic", h.clone())));
     lines.push(("sweeps", forecast.sweeps.to_string()));
     lines.push(("ended", forecast.termination.to_string()));
+    if let Some(before) = &forecast.restarted {
+        let text = format!("with another damping, having ended with the given one: {before}");
+        lines.push(("started again", text));
+    }
     let header = ["variable", "error", "variance", "second moment"];
     table(&header, &rows) + "\n" + &pairs(&lines)
 }
@@ -203,5 +207,6 @@ fn as_json(
         "sweeps": forecast.sweeps,
         "converged": forecast.termination.is_converged(),
         "ended": forecast.termination.to_string(),
+        "restarted": forecast.restarted.as_ref().map(ToString::to_string),
     })
 }

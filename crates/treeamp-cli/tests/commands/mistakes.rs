@@ -56,6 +56,7 @@ fn mistakes_are_named() {
             "low below high",
         ),
         (2, vec!["modules", "gausian"], "did you mean `gaussian`?"),
+        (2, vec!["modules", "gaus"], "did you mean `gaussian`?"),
         (
             2,
             vec!["predict", model, "--signal", "q"],

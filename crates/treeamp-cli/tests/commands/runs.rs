@@ -89,6 +89,20 @@ fn a_damping_that_does_not_settle_is_followed_by_an_adaptive_one() {
     assert_eq!(followed["restarted"], "sweep limit reached");
 }
 
+/// A theory of a mismatched student that starts again says so.
+#[test]
+fn a_prediction_that_starts_again_says_so() {
+    let model = models().join("mismatched.toml");
+    let run = |damping: &str| works(&["predict", text(&model), "--damping", damping, "--json"]);
+    let parsed = |told: String| serde_json::from_str::<serde_json::Value>(&told).expect("JSON");
+    let [strong, little] = ["0.99", "0.1"].map(|d| parsed(run(d)));
+    assert_eq!(strong["restarted"], "sweep limit reached", "{strong}");
+    assert_eq!(strong["converged"], true);
+    assert!(little["restarted"].is_null(), "{little}");
+    let told = works(&["predict", text(&model), "--damping", "0.99"]);
+    assert!(told.contains("started again"), "{told}");
+}
+
 /// Damping and fallback by their names, on the command line and in the file.
 #[test]
 fn damping_and_fallback_have_names() {
@@ -402,6 +416,24 @@ fn every_command_teaches() {
     let modules: serde_json::Value =
         serde_json::from_str(&works(&["modules", "--json"])).expect("JSON");
     assert!(modules.as_array().is_some_and(|m| m.len() > 20));
+    // defaults are numbers where they are
+    let defaults = |kind: &str| {
+        let mut all = modules.as_array().expect("a list").iter();
+        let module = all.find(|m| m["kind"] == kind).expect("a module");
+        let parameters = module["parameters"].as_array().expect("a list").iter();
+        let defaults: Vec<_> = parameters.map(|p| p["default"].clone()).collect();
+        serde_json::Value::Array(defaults)
+    };
+    let expected = serde_json::json!([null, 0.5, 0, 1]);
+    assert_eq!(defaults("gauss_bernoulli"), expected);
+    let expected = serde_json::json!([null, [0.5, 0.5], [-1, 1], [1, 1]]);
+    assert_eq!(defaults("gaussian_mixture"), expected);
+    assert_eq!(defaults("gradient"), serde_json::json!(["periodic"]));
+    let told = works(&["modules", "gauss_bernoulli"]);
+    assert!(
+        told.contains("default 0.5, can be learned: fraction"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub struct Forecast {
     pub termination: Termination,
     /// Its sweeps.
     pub sweeps: usize,
+    /// How the iteration with the damping it was given ended, where it did not settle and this is another one.
+    pub restarted: Option<Termination>,
 }
 
 /// The error of one variable after every sweep, as state evolution predicts it.
@@ -124,6 +126,7 @@ pub fn predict(
                 heuristics: evolution.heuristics.clone(),
                 termination: evolution.termination().clone(),
                 sweeps: evolution.report.sweeps,
+                restarted: evolution.report.restarted.clone(),
             })
         }};
     }

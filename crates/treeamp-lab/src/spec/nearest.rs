@@ -19,11 +19,26 @@ fn distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// A known name close enough to be meant.
+/// The shortest name that begins with this one, or else the shortest that has it inside.
+fn completed<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let shortest = |fits: &dyn Fn(&str) -> bool| {
+        let fitting = known.iter().copied().filter(|k| fits(k));
+        fitting.min_by_key(|k| k.len())
+    };
+    // a letter or two are in too many names
+    let begins = shortest(&|k| name.len() >= 2 && k.starts_with(name));
+    begins.or_else(|| shortest(&|k| name.len() >= 3 && k.contains(name)))
+}
+
+/// A known name close enough to be meant: one that this is a part of, or one that differs by a few letters.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // a name of any length is compared, but not a whole file in one key
     if name.chars().count() > 64 {
         return None;
+    }
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(whole) = completed(name, &known) {
+        return Some(whole);
     }
     let scored = known.into_iter().map(|k| (distance(name, k), k));
     let (score, best) = scored.min_by_key(|(score, _)| *score)?;
@@ -60,6 +75,16 @@ mod tests {
         assert_eq!(nearest("gaus_bernouli", known), Some("gauss_bernoulli"));
         assert_eq!(nearest("gaussain", known), Some("gaussian"));
         assert_eq!(nearest("szie", known), Some("size"));
+        // a part of a name, although another name is nearer by letters
+        assert_eq!(
+            nearest("gaus", ["abs", "gauss_bernoulli", "gaussian"]),
+            Some("gaussian")
+        );
+        assert_eq!(
+            nearest("noise", ["bias", "gaussian_noise"]),
+            Some("gaussian_noise")
+        );
+        assert_eq!(nearest("s", known), None);
         assert_eq!(nearest("temperature", known), None);
         assert_eq!(nearest("x", []), None);
     }
