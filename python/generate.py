@@ -3,26 +3,46 @@
     python3 python/generate.py            # writes them
     python3 python/generate.py --check    # says which are not up to date
 
-The catalogue is what ``treeamp modules --json`` prints, or a file with that: ``--catalogue FILE``. Names and signatures of
-tramp are in ``tramp_names.py``. A law has a class here if all its parameters are numbers or lists of them; classes that take arrays,
-functions or operators are written by hand, and so are those of laws with ``"by_hand": True`` there.
+The catalogue is what ``treeamp modules --json`` prints, or a file with that: ``--catalogue FILE``. A law has a class here if all its
+parameters are numbers or lists of them; classes that take arrays, functions or operators are written by hand.
+
+``tramp_names.json`` is the one table of tramp's names. A law without an entry under ``laws`` there has the name of the catalogue in
+CamelCase and ``Prior``, ``Channel`` or ``Likelihood`` behind it (``MAP_`` before it if it is a penalty), the parameters of the catalogue,
+and these signatures::
+
+    Prior(size, parameters..., isotropic=True)
+    Channel(parameters...)
+    Likelihood(y, parameters..., y_name="y", isotropic=True)
+
+An entry may have
+
+``class``       the name of the class
+``key``         the name that ``get_prior``, ``get_channel`` or ``get_likelihood`` takes
+``parameters``  name of the catalogue to name in Python
+``signature``   all arguments in their order, with defaults, ``*`` before those by keyword only
+``also``        another name of a parameter, by name in Python; both are ``None`` in the signature
+``recorded``    further names that reference values have for parameters, to that of the catalogue
+``sets``        further attributes, as expressions
+``example``     lines of the documentation, in place of the one that shows the defaults
+
+``signatures`` has those of everything else that tramp has, by the module that it is in. Tests compare all of them with the package.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
-from textwrap import dedent, indent
+from textwrap import indent
 from typing import Any
-
-from tramp_names import CHANNELS, LIKELIHOODS, PRIORS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "treeamp"
+TRAMP = json.loads((ROOT / "python" / "tramp_names.json").read_text(encoding="utf-8"))["laws"]
 WIDTH = 120
 #: The kind of a parameter that is a list.
 LIST = "list of numbers"
@@ -44,21 +64,19 @@ _Y_NAME = ("str", '"y"', "str", "A name for them.")
 class Law:
     """A module of the catalogue as a class of one kind."""
 
-    def __init__(self, module: dict[str, Any], names: dict[str, dict[str, Any]], kind: str) -> None:
-        own = names.get(module["kind"], {})
+    def __init__(self, module: dict[str, Any], kind: str) -> None:
+        own = TRAMP[kind.lower()].get(module["kind"], {})
         camel = "".join(word.capitalize() for word in module["kind"].split("_"))
         prefix = "MAP_" if module["role"] == "penalty" else ""
         self.module, self.kind = module, kind
         self.name: str = own.get("class", f"{prefix}{camel}{kind}")
         self.key: str = own.get("key", module["kind"])
         self.also: dict[str, str] = own.get("also", {})
-        self.example: str | None = own.get("example")
-        self.parameters = []
-        for parameter in module["parameters"]:
-            if parameter["name"] != "size":
-                name = own.get("renamed", {}).get(parameter["name"], parameter["name"])
-                default = own.get("defaults", {}).get(name, parameter["default"])
-                self.parameters.append({**parameter, "name": name, "default": default})
+        self.sets: dict[str, str] = own.get("sets", {})
+        self.example = "\n".join(own.get("example", []))
+        called = own.get("parameters", {})
+        own_parameters = (p for p in module["parameters"] if p["name"] != "size")
+        self.parameters = [{**p, "name": called.get(p["name"], p["name"])} for p in own_parameters]
         self.signature: str | None = own.get("signature")
 
     @property
@@ -73,16 +91,18 @@ class Law:
         """Annotation, default, type and documentation of every argument, in order."""
         own: dict[str, tuple[str, str | None, str, str]] = {}
         for p in self.parameters:
-            default = None if p["default"] is None else str(p["default"])
+            default = None if p["default"] is None else written(p["default"])
             if p["kind"] == LIST:
-                own[p["name"]] = ("Any", default and str(tuple(json.loads(default))), "array", meaning(p))
-                continue
-            own[p["name"]] = ("float", default, "float", meaning(p))
-            if p["name"] in self.also:
-                own[self.also[p["name"]]] = ("Any", "None", "float", f"Another name of ``{p['name']}``.")
+                own[p["name"]] = ("Any", default, "array", meaning(p))
+            elif p["name"] in self.also:
+                other, doc = self.also[p["name"]], f"{meaning(p)[:-1]}; {default} by default."
+                own[p["name"]] = ("float | None", "None", "float", doc)
+                own[other] = ("float | None", "None", "float", f"Another name of ``{p['name']}``.")
+            else:
+                own[p["name"]] = ("float", default, "float", meaning(p))
         if self.kind == "Channel":
-            return own
-        if self.kind == "Likelihood":
+            every = own
+        elif self.kind == "Likelihood":
             every = {"y": _Y, **own, "y_name": _Y_NAME, "isotropic": _ISOTROPIC}
         else:
             size = _PARTS if self.module["signals"] == "complex" else _SIZE
@@ -90,7 +110,10 @@ class Law:
             every = {"size": size, **own, "isotropic": _KEPT if one else _ISOTROPIC}
         if self.signature is None:
             return every
-        return {name: every[name] for name in self.signature.replace("*, ", "").split(", ")}
+        declared, _ = parsed(self.signature)
+        if sorted(declared) != sorted(every):
+            raise ValueError(f"{self.name}: the table has the arguments {', '.join(declared)}, the catalogue {', '.join(every)}")
+        return {name: (every[name][0], default, *every[name][2:]) for name, default in declared.items()}
 
     # --- the class
 
@@ -110,7 +133,7 @@ class Law:
             notes = notes.removeprefix("Observed, ")
             parts += ["", "Notes", "-----", wrapped(re.sub(r"\$(.*?)\$", r":math:`\1`", notes), 4)]
         if self.example or self.numbers:
-            parts += ["", "Examples", "--------", dedent(self.example or self.shown()).strip("\n")]
+            parts += ["", "Examples", "--------", self.example or self.shown()]
         return "\n".join(parts)
 
     def shown(self) -> str:
@@ -118,28 +141,32 @@ class Law:
         first = {"Prior": "size=(2, 3)" if self.module["signals"] == "complex" else "size=3", "Likelihood": "y=None"}
         given = [first[self.kind]] if self.kind in first else []
         given += [f"{name}=1.0" for name, (_, default, *_) in self.arguments().items() if default is None and name in self.numbers]
-        values = {p["name"]: shown_value(p) for p in self.parameters}
+        required = [name for name, (_, default, *_) in self.arguments().items() if default is None]
+        values = {p["name"]: "1.0" if p["name"] in required else shown_value(p) for p in self.parameters}
         seen = [first["Prior"]] if self.kind == "Prior" else ["y_name='y'"] if self.kind == "Likelihood" else []
         seen += [f"{name}={value}" for name, value in values.items()]
         return f">>> {self.name}({', '.join(given)})\n{self.name}({', '.join(seen)})"
 
     def init(self) -> str:
         arguments = []
-        keyword_only = (self.signature or "").partition("*, ")[2].split(", ")
+        keyword_only = parsed(self.signature or "")[1]
         for name, (annotation, default, *_) in self.arguments().items():
-            if name == keyword_only[0]:
+            if [name] == keyword_only[:1]:
                 arguments.append("*")
             arguments.append(f"{name}: {annotation}" + ("" if default is None else f" = {default}"))
         line = f"def __init__(self{''.join(', ' + a for a in arguments)}) -> None:"
         if len(line) + 4 > WIDTH:
             line = "def __init__(\n    self, " + ", ".join(arguments) + "\n) -> None:"
         body = []
-        for name in self.numbers:
-            value = f'owned(array({name}, "{name}"))' if name in self.lists else f'number({name}, "{name}")'
+        for p in self.parameters:
+            name = p["name"]
             if name in self.also:
                 other = self.also[name]
-                value = f'{value} if {other} is None else number({other}, "{other}")'
+                body.append(f"self.{name}, self._given_as = one_of({written(p['default'])}, {name}={name}, {other}={other})")
+                continue
+            value = f'owned(array({name}, "{name}"))' if name in self.lists else f'number({name}, "{name}")'
             body.append(f"self.{name} = {value}")
+        body += [f"self.{name} = {value}" for name, value in self.sets.items()]
         start = {"Prior": "size, isotropic", "Likelihood": "y, y_name, isotropic", "Channel": ""}[self.kind]
         body.append(f"self._start({start})")
         return line + "\n" + indent("\n".join(body), "    ")
@@ -173,8 +200,30 @@ def shown_value(parameter: dict[str, Any]) -> str:
     """A default as the representation of a module shows it."""
     default = parameter["default"]
     if parameter["kind"] == LIST:
-        return f"<array ({len(json.loads(default))},)>"
-    return repr(float(default or 1))
+        return f"<array ({len(default)},)>"
+    return repr(float(default))
+
+
+def written(default: Any) -> str:
+    """A default as the signature has it."""
+    return repr(tuple(default) if isinstance(default, list) else default)
+
+
+def source(default: ast.expr) -> str:
+    """A default of a signature, words in double quotes."""
+    value = ast.literal_eval(default)
+    return json.dumps(value) if isinstance(value, str) else ast.unparse(default)
+
+
+def parsed(signature: str) -> tuple[dict[str, str | None], list[str]]:
+    """The arguments of a signature with their defaults, in order, and those by keyword only."""
+    (function,) = ast.parse(f"def f({signature}): pass").body
+    assert isinstance(function, ast.FunctionDef)
+    declared = function.args
+    names, by_keyword = [a.arg for a in declared.args], [a.arg for a in declared.kwonlyargs]
+    defaults = [None] * (len(names) - len(declared.defaults)) + [source(x) for x in declared.defaults]
+    defaults += [None if x is None else source(x) for x in declared.kw_defaults]
+    return dict(zip(names + by_keyword, defaults)), by_keyword
 
 
 def literal(names: list[str]) -> str:
@@ -216,7 +265,7 @@ def file(about: str, imports: str, laws: list[Law]) -> str:
     typing = "from typing import Any\n\n" if "Any" in classes else ""
     head = f'''r"""{about}
 
-Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.py``, not this file.
+Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.json``, not this file.
 """
 
 from __future__ import annotations
@@ -237,15 +286,14 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
     scalar = [m for m in catalogue if all(p["kind"] == "number" or p["name"] == "size" for p in m["parameters"])]
     kinds = ("number", LIST)
     of_numbers = [m for m in catalogue if all(p["kind"] in kinds or p["name"] == "size" for p in m["parameters"])]
-    generated = [m for m in of_numbers if m["role"] == "prior" and not PRIORS.get(m["kind"], {}).get("by_hand")]
-    priors = [Law(m, PRIORS, "Prior") for m in generated]
-    penalties = [Law(m, PRIORS, "Prior") for m in scalar if m["role"] == "penalty"]
+    priors = [Law(m, "Prior") for m in of_numbers if m["role"] == "prior"]
+    penalties = [Law(m, "Prior") for m in scalar if m["role"] == "penalty"]
     # on components: in the limit too, and between signals of one kind
     on_components = [
         m for m in of_numbers if m["role"] in ("channel", "likelihood", "loss") and (m["limit"] or m["role"] == "likelihood") and m["signals"] in ("any", "real")
     ]
-    channels = [Law(m, CHANNELS, "Channel") for m in on_components]
-    likelihoods = [Law(m, LIKELIHOODS, "Likelihood") for m in on_components if "likelihood" in m["supports"]]
+    channels = [Law(m, "Channel") for m in on_components]
+    likelihoods = [Law(m, "Likelihood") for m in on_components if "likelihood" in m["supports"]]
     written = [
         ("priors/laws.py", "Laws on every component of a signal.", "base_prior import ComplexPrior, Prior", priors),
         ("priors/penalties.py", "Penalties and constraints on components, at their mode.", "base_penalty import Penalty", penalties),
@@ -257,8 +305,8 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
 
 def arrays(laws: list[Law]) -> str:
     """What classes need to take their arguments."""
-    some = any(law.lists for law in laws)
-    return f"from .._arrays import {'array, number, owned' if some else 'number'}"
+    names = {"number"} | {n for law in laws if law.lists for n in ("array", "owned")} | {"one_of" for law in laws if law.also}
+    return f"from .._arrays import {', '.join(sorted(names))}"
 
 
 def main() -> int:

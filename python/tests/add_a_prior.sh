@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Adds a prior to a scratch copy of the tree: its file and its line. It is then used from Rust, from a model file, and from
-# Python.
+# Adds a prior to a scratch copy of the tree: its file, its line and its reference values. It is then used from Rust, from a model
+# file, and from Python.
 #
 #   python/tests/add_a_prior.sh FOLDER    FOLDER is made; builds go where CARGO_TARGET_DIR says, to target/added otherwise
 set -euo pipefail
@@ -122,9 +122,31 @@ for before, added in (
 path.write_text(text)
 PYTHON
 
+# its reference values: sums of two terms
+python3 - <<'PYTHON'
+import json
+from math import exp, log
+from pathlib import Path
+
+path = Path("oracle/data/laws2.json")
+data = json.loads(path.read_text())
+for rho, h in ((0.3, 1.4), (0.05, -2.0)):
+    for a, b in ((0.0, 0.0), (0.5, -1.25), (3.0, 4.0), (-2.0, 0.5), (100.0, 140.0)):
+        up, down = rho * exp(-a * h * h / 2 + b * h), 1 - rho
+        p = up / (up + down)
+        truth = {"A": log(up + down), "r": h * p, "v": h * h * p * down / (up + down)}
+        law = {"cls": "two_points", "group": "prior", "params": {"rho": rho, "height": h}}
+        data["records"].append({**law, "point": {"a": a, "b": b}, "truth": truth})
+path.write_text(json.dumps(data))
+PYTHON
+
 echo "--- Rust: its conformance, and what the catalogue says of it"
 cargo test --quiet -p treeamp --test laws two_points
 cargo test --quiet -p treeamp --test laws modules::
+echo "--- Rust: its reference values"
+# the test finds the law by itself, and says so
+cargo test --quiet -p treeamp --test laws own_values_of_second_set -- --nocapture | tee values
+grep -E '^two_points +10 points' values
 
 echo "--- a model file"
 cat >two_points.toml <<'TOML'
@@ -167,4 +189,4 @@ seen = model.to_observed({"y": model.sample(seed=0)["y"]})
 assert ta.ExpectationPropagation(seen).iterate(max_iter=50).converged
 print(prior)
 PYTHON
-echo "--- a new prior: its file, its line"
+echo "--- a new prior: its file, its line, its reference values"

@@ -28,8 +28,8 @@ TABLE: Table = {
     "a penalty that is NaN": (
         lambda: ta.MAP(chain(ta.MAP_CustomPrior(3, lambda t, u: NAN * u, lambda t, u: u, abs))).iterate(), VALUE, "NaN",
     ),
-    "a negative penalty strength": (lambda: ta.MAP_L1NormPrior(3, gamma=-1), MODEL, "`strength` must be not negative"),
-    "a box without an inside": (lambda: ta.MAP_BoxPrior(3, low=1, high=1), MODEL, "below upper"),
+    "a negative penalty strength": (lambda: ta.MAP_L1NormPrior(3, gamma=-1), MODEL, "`gamma` must be not negative"),
+    "a box without an inside": (lambda: ta.MAP_BoxPrior(3, low=1, high=1), MODEL, "below high"),
     "a penalty of complex numbers": (
         lambda: seen(ta.ComplexLinearChannel(W), ta.MAP_L1NormPrior((2, 3))), MODEL, "penalty of a real signal",
     ),
@@ -40,7 +40,7 @@ TABLE: Table = {
     "groups along an axis before the first": (lambda: ta.MAP_L21NormPrior((2, 3), axis=-3), VALUE, "`axis` must be at least -2"),
     "a committee of too many units": (lambda: ta.CommitteeBinaryPrior(3, 13), MODEL, "`K` must be at most 12"),
     "a committee without units": (lambda: ta.CommitteeBinaryPrior(3, 0), VALUE, "`K` must be at least 1"),
-    "a committee of no law": (lambda: ta.CommitteeBinaryPrior(3, 2, p_pos=1.5), MODEL, "p_plus"),
+    "a committee of no law": (lambda: ta.CommitteeBinaryPrior(3, 2, p_pos=1.5), MODEL, "`p_pos`"),
     "a committee by components": (lambda: ta.CommitteeBinaryPrior(3, 2).scalar_forward_mean(1.0, 1.0), MODEL, "whole rows"),
     "a precision that is no matrix of units": (
         lambda: ta.CommitteeBinaryPrior(3, 2).compute_forward_posterior(np.eye(3), np.ones((3, 2))), VALUE, "symmetric 2 x 2",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,37 +79,69 @@ def test_derivatives_of_every_prior(kind: Any) -> None:
     check_factor(kind(size=(2, 3)))
 
 
-#: tramp's signatures, which scripts rely on.
-SIGNATURES = {
-    ta.GaussianPrior: "(size, mean=0, var=1, isotropic=True)",
-    ta.GaussBernoulliPrior: "(size, rho=0.5, mean=0, var=1, isotropic=True)",
-    ta.BinaryPrior: "(size, p_pos=0.5, isotropic=True)",
-    ta.GaussianMixturePrior: "(size, probs=(0.5, 0.5), means=(-1, 1), vars=(1, 1), isotropic=True)",
-    ta.ExponentialPrior: "(size, mean=1, isotropic=True)",
-    ta.PositivePrior: "(size, isotropic=True, *, mean=0, var=1)",
-    ta.IntervalPrior: "(size, low=-1, high=1, mean=0, var=1, isotropic=True)",
-    ta.MAP_L1NormPrior: "(size, gamma=1, isotropic=True)",
-    ta.MAP_L2NormPrior: "(size, gamma=1, mean=0, isotropic=True)",
-    ta.MAP_BoxPrior: "(size, low=-1, high=1, isotropic=True)",
-    ta.MAP_NonNegativePrior: "(size, isotropic=True)",
-    ta.GaussianChannel: "(var=1)",
-    ta.AsymmetricAbsChannel: "(shift=0.0001)",
-    ta.LeakyReluChannel: "(slope)",
-    ta.HardSigmoidChannel: "(knee=2.5)",
-    ta.SymmetricDoorChannel: "(width)",
-    ta.GaussianLikelihood: "(y, var=1, y_name='y', isotropic=True)",
-    ta.SgnLikelihood: "(y, y_name='y', isotropic=True)",
-    ta.AsymmetricAbsLikelihood: "(y, y_name='y', isotropic=True, shift=0.0001)",
-    ta.LeakyReluLikelihood: "(slope, y, y_name='y', isotropic=True)",
-    ta.HardSigmoidLikelihood: "(y, y_name='y', isotropic=True, knee=2.5, l=None)",
-    ta.SymmetricDoorLikelihood: "(width, y, y_name='y', isotropic=True)",
+#: tramp's names of laws, which scripts rely on.
+LAWS = {
+    law["class"]: law
+    for kind in json.loads((Path(__file__).parents[1] / "tramp_names.json").read_text(encoding="utf-8"))["laws"].values()
+    for law in kind.values()
 }
 
 
-@pytest.mark.parametrize("kind", SIGNATURES, ids=lambda kind: kind.__name__)
-def test_signatures(kind: type[Factor]) -> None:
-    plain = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(kind).parameters.values()]
-    assert str(inspect.Signature(plain)) == SIGNATURES[kind]
+@pytest.mark.parametrize("name", [name for name, law in LAWS.items() if "signature" in law])
+def test_signatures(name: str) -> None:
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(getattr(ta, name)).parameters.values()]
+    assert str(inspect.Signature(plain)) == f"({LAWS[name]['signature']})"
+
+
+@pytest.mark.parametrize("package", TABLES, ids=lambda package: package.__name__.rpartition(".")[2])
+def test_errors_have_the_names_of_python(package: Any) -> None:
+    """Whatever argument is out of its range, the error speaks of it by the name that was written."""
+    seen = 0
+    modules = (priors.laws, priors.penalties, channels.activations, likelihoods.laws)
+    written = [c for module in modules for c in module.CLASSES.values()]
+    for kind in (c for c in classes(package) if c in written):
+        numbers = {p.name for p in inspect.signature(kind).parameters.values() if p.annotation == "float"}
+        first = {} if package is channels else {"size": (2, 3)} if package is priors else {"y": None}
+        for name in numbers & set(kind._native_parameters):
+            needed = {n: 1.0 for n, p in inspect.signature(kind).parameters.items() if p.default is p.empty and n in numbers}
+            with pytest.raises(ta.ModelError, match=f"parameter `{name}` must be |must be below {name} = "):
+                kind(**{**first, **needed, name: float("nan")})
+            seen += 1
+    assert seen >= 4
+
+
+def test_errors_of_several_parameters_have_the_names_of_python() -> None:
+    with pytest.raises(ta.ModelError, match="parameter `probs` must be positive with sum one"):
+        ta.GaussianMixturePrior(3, probs=[0.5, 0.6])
+    with pytest.raises(ta.ModelError, match="as many as means and vars, got 2 probs, 2 means, 1 vars"):
+        ta.GaussianMixturePrior(3, vars=[0.5])
+    with pytest.raises(ta.ModelError, match="parameter `low` must be below high = 0, got 1"):
+        ta.IntervalPrior(3, low=1, high=0)
+    with pytest.raises(ta.ModelError, match="parameter `l` must be positive"):
+        ta.HardSigmoidLikelihood(None, l=-3)
+    with pytest.raises(ta.ModelError, match="parameter `p_pos`"):
+        ta.CommitteeBinaryPrior(3, 2, p_pos=2)
+    for name, channel in (("R", ta.RotationChannel), ("U", ta.UnitaryChannel)):
+        with pytest.raises(ta.ModelError, match=f"parameter `{name}` must be "):
+            channel(np.ones((2, 2)))
+    with pytest.raises(ta.ModelError, match="parameter `W` must be finite"):
+        ta.LinearChannel(np.full((2, 2), np.nan))
+
+
+def test_one_name_at_a_time() -> None:
+    assert ta.HardSigmoidLikelihood(None).knee == 2.5
+    with pytest.raises(TypeError, match="expected `knee` or `l`, got both"):
+        ta.HardSigmoidLikelihood(None, knee=2, l=3)
+
+
+def test_what_is_no_number_is_said_to_be_none() -> None:
+    for wrong in ("a", None):
+        with pytest.raises(TypeError, match=f"`rho` must be a number, got {wrong!r}"):
+            ta.GaussBernoulliPrior(3, rho=wrong)  # type: ignore[arg-type]
+
+
+def test_boundaries_are_shown() -> None:
+    assert repr(ta.GradientChannel(boundary="neumann")) == "GradientChannel(shape=None, boundary='neumann')"
 
 
 def test_phases() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,165 +17,7 @@ import pytest
 
 import treeamp as ta
 
-SIGNATURES = {
-    "priors": [
-        'BinaryPrior(size, p_pos=0.5, isotropic=True)',
-        'CommitteeBinaryPrior(N, K, p_pos=0.5)',
-        'ExponentialPrior(size, mean=1, isotropic=True)',
-        'GaussBernoulliPrior(size, rho=0.5, mean=0, var=1, isotropic=True)',
-        'GaussianMixturePrior(size, probs=[0.5, 0.5], means=[-1, 1], vars=[1, 1], isotropic=True)',
-        'GaussianPrior(size, mean=0, var=1, isotropic=True)',
-        'MAP_L1NormPrior(size, gamma=1, isotropic=True)',
-        'MAP_L21NormPrior(size, gamma=1, axis=0, isotropic=True)',
-        'PositivePrior(size, isotropic=True)',
-        'get_prior(size, prior_type, **kwargs)',
-    ],
-    "likelihoods": [
-        "AbsLikelihood(y, y_name='y', isotropic=True)",
-        "AsymmetricAbsLikelihood(y, y_name='y', isotropic=True, shift=0.0001)",
-        "GaussianLikelihood(y, var=1, y_name='y', isotropic=True)",
-        "HardSigmoidLikelihood(y, y_name='y', isotropic=True)",
-        "HardTanhLikelihood(y, y_name='y', isotropic=True)",
-        "LeakyReluLikelihood(slope, y, y_name='y', isotropic=True)",
-        "ModulusLikelihood(y, y_name='y', isotropic=True)",
-        "ReluLikelihood(y, y_name='y', isotropic=True)",
-        "SgnLikelihood(y, y_name='y', isotropic=True)",
-        "SymmetricDoorLikelihood(width, y, y_name='y', isotropic=True)",
-        'get_likelihood(y, likelihood_type, **kwargs)',
-    ],
-    "channels": [
-        'AbsChannel()',
-        "AnalyticalLinearChannel(ensemble, name='W')",
-        'AsymmetricAbsChannel(shift=0.0001)',
-        'BiasChannel(bias)',
-        'Blur1DChannel(sigma, N, real=True)',
-        'Blur2DChannel(sigma, shape, real=True)',
-        "ComplexLinearChannel(W, precompute_svd=True, name='W')",
-        'ConcatChannel(Ns, axis=0)',
-        'ConvChannel(filter, real=True)',
-        'DFTChannel(real=True)',
-        'DifferentialChannel(D1, D2, shape, real=True)',
-        'DuplicateChannel(n_next)',
-        'GaussianChannel(var=1)',
-        'GradientChannel(shape, real=True)',
-        'HardSigmoidChannel()',
-        'HardTanhChannel()',
-        'LaplacianChannel(shape, real=True)',
-        'LeakyReluChannel(slope)',
-        "LinearChannel(W, precompute_svd=True, name='W')",
-        'LowRankFactorization(M, N, K)',
-        'LowRankGramChannel(N, K)',
-        "MarchenkoPasturChannel(alpha, name='W')",
-        'ModulusChannel()',
-        'PiecewiseLinearChannel(name, regions)',
-        'ReluChannel()',
-        'ReshapeChannel(prev_shape, next_shape)',
-        "RotationChannel(R, name='R')",
-        'SgnChannel()',
-        'SumChannel(n_prev)',
-        'SymmetricDoorChannel(width)',
-        'TanhChannel()',
-        "UnitaryChannel(U, name='U')",
-        'get_channel(channel_type, **kwargs)',
-    ],
-    "ensembles": [
-        'BinaryEnsemble(M, N, p_pos=0.5)',
-        'ComplexGaussianEnsemble(M, N)',
-        'ComplexUnitaryEnsemble(M, N, scale=1)',
-        'GaussianEnsemble(M, N)',
-        'MarchenkoPasturEnsemble(alpha)',
-        'RandomFeatureEnsemble(M, N, f)',
-        'RotationEnsemble(N)',
-        'TernaryEnsemble(M, N, p_pos=0.33, p_neg=0.33)',
-        'UnitaryEnsemble(N)',
-        'get_ensemble(ensemble_type, **kwargs)',
-    ],
-    "variables": [
-        'MILeafVariable(id, n_prev)',
-        'MISOVariable(id, n_prev)',
-        'MORootVariable(id, n_next)',
-        'SILeafVariable(id)',
-        'SIMOVariable(id, n_next)',
-        'SISOVariable(id)',
-        'SORootVariable(id)',
-    ],
-    "models": [
-        'FactorModel(factor_dag)',
-        'Model(model_dag)',
-        'MultiLayerModel(layers, ids=None)',
-        'committee(K, N, alpha, ensemble_type, priors, activation1, activation2, noise_var)',
-        'glm_generative(N, alpha, ensemble_type, prior_type, output_type, **kwargs)',
-        'glm_state_evolution(alpha, prior_type, output_type, **kwargs)',
-        'sgn_committee(K, N, alpha, ensemble_type, p_pos, noise_var)',
-        'soft_committee(K, N, alpha, ensemble_type, prior_mean, prior_var, noise_var)',
-        'sparse_gradient_classification(A, y, x_shape, grad_rho, noise_var, prior_var)',
-        'sparse_gradient_regression(A, y, x_shape, grad_rho, noise_var, prior_var)',
-        'tv_classification(A, y, x_shape, grad_scale, noise_var, prior_var)',
-        'tv_regression(A, y, x_shape, grad_scale, noise_var, prior_var)',
-    ],
-    "algos": [
-        'ConstantInit(a=0, b=0)',
-        'CustomInit(a_init=None, b_init=None, a=0, b=0)',
-        'DisplayLatexMessagePassing(model)',
-        "EarlyStopping(ids='all', tol=1e-06, min_variance=-1, wait_increase=5, max_increase=0.2)",
-        "EarlyStoppingEP(ids='all', tol=1e-06, wait_increase=5, max_increase=0.2)",
-        'ExpectationPropagation(model)',
-        'ExplainMessagePassing(model, keys=[], print_incoming=True, print_outcoming=True)',
-        'ExplainStateEvolution(model, keys=[], print_incoming=True, print_outcoming=True)',
-        'JoinCallback(callbacks)',
-        "LogProgress(ids='all', every=1)",
-        'NoisyInit(a_mean=0, a_var=0, b_mean=0, b_var=1)',
-        'StateEvolution(model)',
-        "TrackErrors(true_values, metrics=['mse'], every=1, verbose=False)",
-        "TrackEstimate(ids='all', every=1)",
-        "TrackEvolution(ids='all', every=1, verbose=False)",
-        "TrackMessages(keys=['a', 'n_iter', 'direction'])",
-        'TrackObjective()',
-        "TrackOverlaps(true_values, ids='all', every=1, verbose=False)",
-    ],
-    "algos.metrics": [
-        'array2complex(Z)',
-        'complex2array(z)',
-        'mean_squared_error(x_true, x_pred)',
-        'overlap(x_true, x_pred)',
-        'phase_symmetric_mse(x_true, x_pred)',
-        'sign_symmetric_mse(x_true, x_pred)',
-    ],
-    "base": [
-        'Factor()',
-        'ReprMixin()',
-        'Variable(id, n_prev, n_next)',
-        'filter_message(message, direction)',
-        'inv(v)',
-    ],
-    "experiments": [
-        "BayesOptimalScenario(model, x_ids=['x'], y_ids=['y'])",
-        "TeacherStudentScenario(teacher, student, x_ids=['x'], y_ids=['y'])",
-        'binary_search(f, xmin, xmax, xtol)',
-        'find_critical_alpha(id, a0, mse_criterion, alpha_min, alpha_max, model_builder, alpha_tol=1e-06, vtol=0.001, **k)',
-        'find_state_evolution_mse(id, a0, alpha, model_builder, **k)',
-        'log_on_progress(i, total)',
-        'plot_compare(x_true, x_pred)',
-        'plot_compare_complex(x_true, x_pred)',
-        'plot_function(f, xlim=(-3, 3))',
-        'qplot(data, x, y, color=None, column=None, row=None, marker=None, linestyle=None, xlog=False, ylog=False, '
-        'xlim=None, ylim=None, y_markers=None, sharex=True, sharey=True, figsize=4, y_legend=False, rename=None, '
-        'font_size=12, usetex=False)',
-        'run_experiments(run, on_progress=None, **k)',
-        'run_state_evolution(x_ids, model, **k)',
-        'save_experiments(run, csv_file, on_progress=None, **k)',
-        'simple_run_experiments(run, **k)',
-    ],
-    "utils.integration": [
-        'exponential_measure(m, f)',
-        'gaussian_measure(m, s, f)',
-        'gaussian_measure_2d(m1, s1, m2, s2, f)',
-        'gaussian_measure_2d_full(mean, cov, f)',
-        'gaussian_measure_full(mean, cov, f)',
-        'is_pos_def(x)',
-        'norm_pdf(x)',
-    ],
-}
+TABLE = json.loads((Path(__file__).parents[1] / "tramp_names.json").read_text(encoding="utf-8"))["signatures"]
 
 #: Parameters that have no default any more, or another one: name, and why.
 CHANGED = {
@@ -185,7 +29,7 @@ CHANGED = {
 
 
 def cases() -> list[tuple[str, str]]:
-    return [(module, signature) for module, found in SIGNATURES.items() for signature in found]
+    return [(module, signature) for module, found in TABLE.items() for signature in found]
 
 
 def same(ours: Any, theirs: Any) -> bool:

@@ -29,6 +29,7 @@ __all__ = [
     "matrix",
     "new_seed",
     "number",
+    "one_of",
     "owned",
     "positive",
     "size_to_shape",
@@ -84,10 +85,27 @@ def number(x: Any, name: str) -> float:
     """
     if isinstance(x, float):
         return x
+    if x is None or isinstance(x, (str, bytes)):
+        raise TypeError(f"`{name}` must be a number, got {x!r}")
     found = array(x, name)
     if found.ndim != 0:
         raise TypeError(f"`{name}` must be a number, got an array of shape {found.shape}")
     return float(found)
+
+
+def one_of(default: float, **given: Any) -> tuple[float, dict[str, str]]:
+    """The number given under one of several names, and that name where it is not the first.
+
+    >>> one_of(2.5, knee=None, l=3)
+    (3.0, {'knee': 'l'})
+    """
+    told = [name for name, x in given.items() if x is not None]
+    if len(told) > 1:
+        raise TypeError(f"expected {' or '.join(f'`{name}`' for name in given)}, got both")
+    if not told:
+        return default, {}
+    first = next(iter(given))
+    return number(given[told[0]], told[0]), {} if told[0] == first else {first: told[0]}
 
 
 def known(x: Any, name: str) -> float:

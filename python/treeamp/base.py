@@ -211,6 +211,8 @@ class Factor(Piece, ReprMixin):
     #: Its name in the catalogue, and its parameters, in the order of the catalogue.
     _law: str = ""
     _native_parameters: tuple[str, ...] = ()
+    #: Parameters that were given under another name than their own.
+    _given_as: dict[str, str] = {}
 
     #: Whether inputs and outputs are complex; None where the factor follows its neighbours.
     _complex: tuple[bool | None, bool | None] = (None, None)
@@ -219,10 +221,14 @@ class Factor(Piece, ReprMixin):
 
     _native: _lib.Factor = _NativeTwin()  # type: ignore[assignment]
 
-    def _values(self) -> list[str | list[float]]:
-        """The parameters for the native twin: numbers, or a word."""
-        values = [getattr(self, name) for name in self._native_parameters]
-        return [value if isinstance(value, str) else np.ravel(value).tolist() for value in values]
+    def _values(self) -> list[tuple[str, str | list[float]]]:
+        """The parameters for the native twin, numbers or a word, under the names that were written: errors speak of these."""
+
+        def value(name: str) -> str | list[float]:
+            found = getattr(self, name)
+            return found if isinstance(found, str) else np.ravel(found).tolist()
+
+        return [(self._given_as.get(name, name), value(name)) for name in self._native_parameters]
 
     def _complex_native(self) -> _lib.Factor:
         """The native twin on complex signals, whose parts are on the first axis."""

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use treeamp::belief::{Element, SignalSpec};
 use treeamp::math::matrix::Matrix;
 
-use crate::error::{model_error, model_message};
+use crate::error::{model_error_of, model_message};
 
 /// An array of one axis.
 pub type Flat<'py> = Bound<'py, PyArray1<f64>>;
@@ -63,10 +63,11 @@ pub fn flat(py: Python<'_>, values: Vec<f64>) -> Flat<'_> {
 }
 
 /// The library's matrix from a row-major array.
-pub fn matrix(w: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
+pub fn matrix(w: &PyReadonlyArray2<'_, f64>, name: &str) -> PyResult<Matrix> {
     let view = w.as_array();
     let (rows, cols) = view.dim();
-    Matrix::from_fn(rows, cols, |i, j| view[(i, j)]).map_err(|e| model_error(&e))
+    Matrix::from_fn(rows, cols, |i, j| view[(i, j)])
+        .map_err(|e| model_error_of(&e, &[("entries", name)]))
 }
 
 /// A contiguous array as a slice, without a copy.

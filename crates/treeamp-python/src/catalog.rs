@@ -13,7 +13,7 @@ use treeamp::operator::{ComplexDense, Filter, Unitary};
 use treeamp::prelude::*;
 
 use crate::array::{matrix, pairs, slice};
-use crate::error::{model_error, model_message};
+use crate::error::{model_error, model_error_of, model_message};
 use crate::factor::Factor as PyFactor;
 use crate::paired::PairedDft;
 
@@ -33,10 +33,16 @@ fn whole(x: f64) -> usize {
     x.max(0.0) as usize
 }
 
+/// An argument under the name that it has in Python.
+type Named = (String, Given);
+
+/// The names of the library and of Python, where they differ.
+type Names = Vec<(&'static str, String)>;
+
 /// The plain value of a parameter.
-fn argument(module: &Module, parameter: &Parameter, given: Given) -> PyResult<Argument> {
+fn argument(module: &Module, parameter: &Parameter, (name, given): Named) -> PyResult<Argument> {
     let wrong = |got: String| {
-        let (module, name, kind) = (module.name, parameter.name, parameter.kind);
+        let (module, kind) = (module.name, parameter.kind);
         model_message(format!("{module}: `{name}` must be a {kind}, got {got}"))
     };
     Ok(match (parameter.kind, given) {
@@ -57,13 +63,13 @@ fn argument(module: &Module, parameter: &Parameter, given: Given) -> PyResult<Ar
     })
 }
 
-/// The module of a name and its arguments, in the order of its parameters, without the size.
+/// The module of a name and its arguments, in the order of its parameters, without the size; and what these are called.
 fn looked_up(
     what: &str,
     law: &str,
     roles: &[Role],
-    given: Vec<Given>,
-) -> PyResult<(&'static Module, Arguments)> {
+    given: Vec<Named>,
+) -> PyResult<(&'static Module, Arguments, Names)> {
     let found = catalog::module(law).filter(|m| roles.contains(&m.role));
     let none = || model_message(format!("there is no {what} `{law}`"));
     let module = found.ok_or_else(none)?;
@@ -74,16 +80,26 @@ fn looked_up(
         let text = format!("{law}: expected {expected} parameters, got {got}");
         return Err(model_message(text));
     }
-    let mut arguments = Arguments::new();
+    let (mut arguments, mut names) = (Arguments::new(), Names::new());
     for (parameter, given) in own.into_iter().zip(given) {
+        if given.0 != parameter.name {
+            names.push((parameter.name, given.0.clone()));
+        }
         arguments = arguments.with(parameter.name, argument(module, parameter, given)?);
     }
-    Ok((module, arguments))
+    Ok((module, arguments, names))
 }
 
-/// Makes a module; complex signals are told by the catalogue.
-fn made(module: &Module, arguments: &Arguments, complex: Vec<bool>) -> PyResult<PyFactor> {
-    let inner = module.make(arguments).map_err(|e| model_error(&e))?;
+/// Makes a module; complex signals are told by the catalogue. What is refused is called as in Python.
+fn made(
+    module: &Module,
+    arguments: &Arguments,
+    names: &Names,
+    complex: Vec<bool>,
+) -> PyResult<PyFactor> {
+    let names: Vec<_> = names.iter().map(|(old, new)| (*old, &**new)).collect();
+    let inner = module.make(arguments);
+    let inner = inner.map_err(|e| model_error_of(&e, &names))?;
     Ok(PyFactor { inner, complex })
 }
 
@@ -98,36 +114,36 @@ fn checked<F: Factor>(factor: Result<F, ModelError>) -> PyResult<PyFactor> {
 pub fn prior(
     law: &str,
     shape: Option<Vec<usize>>,
-    parameters: Vec<Given>,
+    parameters: Vec<Named>,
     complex: bool,
 ) -> PyResult<PyFactor> {
     let roles = [Role::Prior, Role::Penalty];
-    let (module, arguments) = looked_up("prior", law, &roles, parameters)?;
+    let (module, arguments, names) = looked_up("prior", law, &roles, parameters)?;
     let arguments = match shape {
         Some(shape) => arguments.sized(shape),
         None => arguments.in_the_limit(1.0),
     };
     if complex && module.signals == Signals::Real {
-        return made(module, &arguments.on_parts(), vec![true]);
+        return made(module, &arguments.on_parts(), &names, vec![true]);
     }
     let is_complex = module.signals == Signals::Complex;
     let ports = if is_complex { vec![true] } else { Vec::new() };
-    made(module, &arguments, ports)
+    made(module, &arguments, &names, ports)
 }
 
 /// A channel of the catalogue that takes numbers and words, or a law of outputs alone.
 #[pyfunction]
 #[pyo3(signature = (law, parameters))]
-pub fn channel(law: &str, parameters: Vec<Given>) -> PyResult<PyFactor> {
+pub fn channel(law: &str, parameters: Vec<Named>) -> PyResult<PyFactor> {
     let roles = [Role::Channel, Role::Likelihood, Role::Loss];
-    let (module, arguments) = looked_up("channel", law, &roles, parameters)?;
+    let (module, arguments, names) = looked_up("channel", law, &roles, parameters)?;
     let ports = match module.signals {
         Signals::Any | Signals::Real => Vec::new(),
         Signals::Complex => vec![true, true],
         Signals::ComplexToReal => vec![true, false],
         Signals::ToComplex => vec![false, true],
     };
-    made(module, &arguments, ports)
+    made(module, &arguments, &names, ports)
 }
 
 /// Name, role and parameters of every module of the catalogue, and what it supports.
@@ -165,7 +181,7 @@ pub fn piecewise(name: &str, regions: Vec<(f64, f64, f64, f64)>) -> PyResult<PyF
 /// $x = W z$.
 #[pyfunction]
 pub fn linear(w: PyReadonlyArray2<'_, f64>) -> PyResult<PyFactor> {
-    checked(Linear::new(matrix(&w)?))
+    checked(Linear::new(matrix(&w, "W")?))
 }
 
 /// $x_n = \sum_m h_m z_{n-m}$, circular, the origin of the kernel at index 0 of every axis.
@@ -202,10 +218,12 @@ pub fn complex_linear(
     im: PyReadonlyArray2<'_, f64>,
     unitary: bool,
 ) -> PyResult<PyFactor> {
-    let w = ComplexMatrix::from_parts(&matrix(&re)?, &matrix(&im)?);
+    let name = if unitary { "U" } else { "W" };
+    let w = ComplexMatrix::from_parts(&matrix(&re, name)?, &matrix(&im, name)?);
     let w = w.map_err(|e| model_error(&e))?;
     let channel = if unitary {
-        Linear::of(Unitary::new(w).map_err(|e| model_error(&e))?)
+        let unitary = Unitary::new(w);
+        Linear::of(unitary.map_err(|e| model_error_of(&e, &[("matrix", "U")]))?)
     } else {
         Linear::of(ComplexDense::new(w))
     };
@@ -240,7 +258,10 @@ pub fn reshape(shape: Vec<usize>) -> PyResult<PyFactor> {
 /// $x = R z$ with $R^T R = 1$.
 #[pyfunction]
 pub fn rotation(r: PyReadonlyArray2<'_, f64>) -> PyResult<PyFactor> {
-    checked(Rotation::new(matrix(&r)?))
+    let rotation = Rotation::new(matrix(&r, "R")?);
+    rotation
+        .map(PyFactor::new)
+        .map_err(|e| model_error_of(&e, &[("matrix", "R")]))
 }
 
 /// A linear channel in the limit: `gaussian`, `orthogonal`, or `eigenvalues` of $W^T W$.

@@ -32,6 +32,39 @@ pub fn model_error(error: &ModelError) -> PyErr {
     raise(&MODEL, "ModelError", error.to_string())
 }
 
+/// The same with the names that parameters have in Python, as (name in the library, name in Python).
+pub fn model_error_of(error: &ModelError, names: &[(&str, &str)]) -> PyErr {
+    let ModelError::Parameter {
+        module,
+        name,
+        expected,
+        got,
+    } = error
+    else {
+        return model_error(error);
+    };
+    let called = |word: &str| {
+        let known = names.iter().find(|(inner, _)| *inner == word);
+        known.map_or(word, |(_, outer)| outer).to_owned()
+    };
+    // what was expected may speak of the other parameters
+    let words = |text: &str| {
+        let ends = |c: char| !(c.is_alphanumeric() || c == '_');
+        let parts = text.split_inclusive(ends);
+        let word = |part: &str| match part.char_indices().last() {
+            Some((at, c)) if ends(c) => called(&part[..at]) + &part[at..],
+            _ => called(part),
+        };
+        parts.map(word).collect::<String>()
+    };
+    model_message(format!(
+        "{module}: parameter `{}` must be {}, got {}",
+        called(name),
+        words(expected),
+        words(got)
+    ))
+}
+
 pub fn model_message(message: String) -> PyErr {
     raise(&MODEL, "ModelError", message)
 }

@@ -107,12 +107,12 @@ pub fn spectral_estimate<'py>(
     y: PyReadonlyArray1<'py, f64>,
     seed: u64,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (w, y) = (matrix(&re)?, slice(&y)?.to_vec());
+    let (w, y) = (matrix(&re, "W")?, slice(&y)?.to_vec());
     let Some(im) = im else {
         let found = py.detach(|| native_estimate(&Dense::new(w), &y, seed));
         return Ok(flat(py, found.map_err(|e| model_error(&e))?));
     };
-    let w = ComplexMatrix::from_parts(&w, &matrix(&im)?).map_err(|e| model_error(&e))?;
+    let w = ComplexMatrix::from_parts(&w, &matrix(&im, "W")?).map_err(|e| model_error(&e))?;
     let found = py.detach(|| native_estimate(&ComplexDense::new(w), &y, seed));
     Ok(flat(py, halves(&found.map_err(|e| model_error(&e))?)))
 }

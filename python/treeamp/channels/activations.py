@@ -1,6 +1,6 @@
 r"""Noise, and functions of components.
 
-Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.py``, not this file.
+Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.json``, not this file.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class GradientChannel(_Shaped):
     array([[1., 2., 0.]])
     """
 
-    repr_parameters = ("shape",)
+    repr_parameters = ("shape", "boundary")
     _law, _native_parameters = "gradient", ("boundary",)
 
     def __init__(self, shape: Any = None, real: bool = True, boundary: str = "periodic") -> None:
@@ -322,7 +322,7 @@ class ConcatChannel(Channel):
         self._start()
 
     def _averaging(self) -> _lib.Factor:
-        return _lib.channel(self._law, [[float(self.n_prev)], [0.0]]).bind([[n] for n in self.Ns])
+        return _lib.channel(self._law, [("n_prev", [float(self.n_prev)]), ("axis", [0.0])]).bind([[n] for n in self.Ns])
 
     def compute_free_energy(self, az: Any, ax: Any, tau_z: Any) -> float:
         r""":math:`\bar A` per component of ``x``, Bayes-optimal: the mean over its pieces, weighted by their lengths."""
@@ -378,7 +378,7 @@ class SplitChannel(Channel):
         self._start()
 
     def _averaging(self) -> _lib.Factor:
-        return _lib.channel(self._law, [[float(n) for n in self.Ns], [0.0]]).bind([[sum(self.Ns)]])
+        return _lib.channel(self._law, [("Ns", [float(n) for n in self.Ns]), ("axis", [0.0])]).bind([[sum(self.Ns)]])
 
     def sample(self, Z: Any, *more: Any, seed: Any = None) -> Any:
         """The pieces of ``Z``, as a list."""

@@ -46,7 +46,7 @@ class Likelihood(Law):
     def _complex_native(self) -> _lib.Factor:
         if not self._on_parts:
             return self._native
-        (variance,) = self._values()
+        ((_, variance),) = self._values()
         return _lib.complex_gaussian_likelihood(float(variance[0]), None if self.y is None else np.ravel(self.y))
 
     @staticmethod

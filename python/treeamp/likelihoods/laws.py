@@ -1,13 +1,13 @@
 r"""Noise and functions of components, observed.
 
-Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.py``, not this file.
+Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.json``, not this file.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._arrays import array, number, owned
+from .._arrays import array, number, one_of, owned
 from .base_likelihood import Likelihood
 
 __all__ = [
@@ -199,7 +199,7 @@ class HardSigmoidLikelihood(Likelihood):
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
     knee : float
-        :math:`L`: where it is clipped; positive.
+        :math:`L`: where it is clipped; positive; 2.5 by default.
     l : float
         Another name of ``knee``.
 
@@ -212,8 +212,10 @@ class HardSigmoidLikelihood(Likelihood):
     repr_parameters = ("y_name", "knee")
     _law, _native_parameters = "hard_sigmoid", ("knee",)
 
-    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True, knee: float = 2.5, l: Any = None) -> None:
-        self.knee = number(knee, "knee") if l is None else number(l, "l")
+    def __init__(
+        self, y: Any, y_name: str = "y", isotropic: bool = True, knee: float | None = None, l: float | None = None
+    ) -> None:
+        self.knee, self._given_as = one_of(2.5, knee=knee, l=l)
         self._start(y, y_name, isotropic)
 
 

@@ -17,13 +17,11 @@ from .base_prior import ComplexPrior, Prior
 from .committee import CommitteeBinaryPrior
 from .group_penalties import MAP_CustomPrior, MAP_L21NormPrior
 from .laws import *  # noqa: F403
-from .mixture import GaussianMixturePrior
 from .penalties import *  # noqa: F403
 
 __all__ = [
     "CommitteeBinaryPrior",
     "ComplexPrior",
-    "GaussianMixturePrior",
     "MAP_CustomPrior",
     "MAP_L21NormPrior",
     "Prior",
@@ -35,7 +33,6 @@ __all__ = [
 #: Priors by the names that ``get_prior`` takes.
 PRIOR_CLASSES: dict[str, Callable[..., Prior]] = {
     **laws.CLASSES,
-    "mixture": GaussianMixturePrior,
     **penalties.CLASSES,
     "L21_norm": MAP_L21NormPrior,
     "committee_binary": CommitteeBinaryPrior,

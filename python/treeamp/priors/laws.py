@@ -1,6 +1,6 @@
 r"""Laws on every component of a signal.
 
-Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.py``, not this file.
+Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.json``, not this file.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ __all__ = [
     "ExponentialPrior",
     "FiniteAlphabetPrior",
     "GaussBernoulliPrior",
+    "GaussianMixturePrior",
     "GaussianPrior",
     "IntervalPrior",
     "LaplacePrior",
@@ -128,6 +129,41 @@ class BinaryPrior(Prior):
 
     def __init__(self, size: Any, p_pos: float = 0.5, isotropic: bool = True) -> None:
         self.p_pos = number(p_pos, "p_pos")
+        self._start(size, isotropic)
+
+
+class GaussianMixturePrior(Prior):
+    r"""A mixture of Gaussians; a variance of zero is a point mass: :math:`p(x) = \sum_k p_k\,N(x; m_k, \sigma_k^2)`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    probs : array
+        :math:`p_k`: the weights; positive, of sum 1.
+    means : array
+        :math:`m_k`: one mean per weight.
+    vars : array
+        :math:`\sigma_k^2`: one variance per weight; not negative.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Examples
+    --------
+    >>> GaussianMixturePrior(size=3, probs=[0.5, 0.5], means=[-1, 1], vars=[0.1, 0.1]).second_moment()
+    1.1
+    """
+
+    repr_parameters = ("size", "probs", "means", "vars")
+    _law, _native_parameters = "gaussian_mixture", ("probs", "means", "vars")
+
+    def __init__(
+        self, size: Any, probs: Any = (0.5, 0.5), means: Any = (-1, 1), vars: Any = (1, 1), isotropic: bool = True
+    ) -> None:
+        self.probs = owned(array(probs, "probs"))
+        self.means = owned(array(means, "means"))
+        self.vars = owned(array(vars, "vars"))
+        self.K = self.probs.size
         self._start(size, isotropic)
 
 
@@ -313,7 +349,7 @@ class FiniteAlphabetPrior(Prior):
     repr_parameters = ("size", "values", "weights")
     _law, _native_parameters = "finite_alphabet", ("values", "weights")
 
-    def __init__(self, size: Any, values: Any = (-1.0, 1.0), weights: Any = (0.5, 0.5), isotropic: bool = True) -> None:
+    def __init__(self, size: Any, values: Any = (-1, 1), weights: Any = (0.5, 0.5), isotropic: bool = True) -> None:
         self.values = owned(array(values, "values"))
         self.weights = owned(array(weights, "weights"))
         self._start(size, isotropic)
@@ -380,7 +416,7 @@ class NonnegativeGaussianMixturePrior(Prior):
     _law, _native_parameters = "nonnegative_gaussian_mixture", ("weights", "means", "variances")
 
     def __init__(
-        self, size: Any, weights: Any = (0.5, 0.5), means: Any = (0.0, 2.0), variances: Any = (1.0, 1.0), isotropic: bool = True
+        self, size: Any, weights: Any = (0.5, 0.5), means: Any = (0, 2), variances: Any = (1, 1), isotropic: bool = True
     ) -> None:
         self.weights = owned(array(weights, "weights"))
         self.means = owned(array(means, "means"))
@@ -520,6 +556,7 @@ CLASSES: dict[str, type[Prior]] = {
     "gaussian": GaussianPrior,
     "gauss_bernoulli": GaussBernoulliPrior,
     "binary": BinaryPrior,
+    "mixture": GaussianMixturePrior,
     "positive": PositivePrior,
     "interval": IntervalPrior,
     "exponential": ExponentialPrior,

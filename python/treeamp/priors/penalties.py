@@ -1,6 +1,6 @@
 r"""Penalties and constraints on components, at their mode.
 
-Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.py``, not this file.
+Written by ``python/generate.py`` from the catalogue: change the law's ``MODULE`` or ``python/tramp_names.json``, not this file.
 """
 
 from __future__ import annotations

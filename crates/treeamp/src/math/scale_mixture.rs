@@ -34,6 +34,8 @@ pub fn integrate(
     let coarse = 16.0 * step;
     let cells = (count / 16.0).ceil();
     let mut cell = 0.0;
+    // a range without an end has no integral
+    let cells = if cells.is_finite() { cells } else { 0.0 };
     while cell <= cells {
         top = top.max(weight(coarse.mul_add(cell, low)).log_mass);
         cell += 1.0;

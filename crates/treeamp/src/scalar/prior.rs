@@ -4,7 +4,23 @@ use std::fmt::Debug;
 
 use rand::Rng;
 
+use crate::math::special::log_add_exp;
+
 use super::{Elem, Landmark, ScalarView, Symmetry, Tilt, Tilted, excess_by_difference};
+
+/// Point masses of this sum, up to rounding, leave nothing for a density.
+const ALL_ATOMS: f64 = 1e-12;
+
+/// $\ln\sum_k p_k\,\mathcal N(x_k; \tfrac ba, \tfrac1a)$, without a difference of large numbers.
+fn excess_of_atoms<E: Elem>(atoms: &[(E, f64)], a: f64, b: E) -> f64 {
+    let centre = b.scale(1.0 / a);
+    let heights = atoms.iter().map(|(x, p)| {
+        let d = x.minus(centre);
+        p.ln() - 0.5 * a * d.norm_sqr()
+    });
+    let sum = heights.fold(f64::NEG_INFINITY, log_add_exp);
+    sum + 0.5 * E::REAL_LEN as f64 * (a / std::f64::consts::TAU).ln()
+}
 
 /// A law of one component: $A(a, b) = \ln \int dx\, p(x)\, e^{-\frac12 a|x|^2 + \mathrm{Re}(\bar b x)}$.
 ///
@@ -45,9 +61,14 @@ pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + PartialEq + Send + Sync + 
     }
 
     /// $\ln\int p(x)\,\mathcal N(x; \tfrac ba, \tfrac1a)\,dx = A - \tfrac{|b|^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$, the last
-    /// term once per real component. Override it where it can be had without the difference: averages at high precision
-    /// are weighted by it.
+    /// term once per real component. Averages at high precision are weighted by it. Of a law that is all atoms it is their sum;
+    /// otherwise override it where it can be had without the difference, which loses its digits there.
     fn excess(&self, a: f64, b: E) -> f64 {
+        let atoms = self.atoms();
+        let mass: f64 = atoms.iter().map(|(_, p)| p).sum();
+        if (mass - 1.0).abs() < ALL_ATOMS && a > 0.0 {
+            return excess_of_atoms(&atoms, a, b);
+        }
         excess_by_difference(self.tilted(a, b).log_z, a, b)
     }
 

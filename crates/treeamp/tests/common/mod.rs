@@ -6,6 +6,7 @@
     clippy::cast_possible_truncation
 )]
 
+pub mod laws;
 pub mod npz;
 pub mod oracle;
 mod trees;

@@ -90,3 +90,44 @@ fn regions_must_cover_the_line() {
     assert!(PiecewiseLinear::new("half", &[region(0.0, inf)]).is_err());
     assert!(PiecewiseLinear::new("nan", &[region(-inf, f64::NAN), region(f64::NAN, inf)]).is_err());
 }
+
+/// A law that is all atoms has its excess from them: the difference of log-partitions has no digits left at high precision.
+#[test]
+fn atoms_alone_have_an_excess_without_a_difference() {
+    use rand::Rng;
+    use treeamp::catalog::priors::Binary;
+    use treeamp::scalar::{ScalarPrior, Tilted};
+
+    /// The binary law with the methods that an author must write.
+    #[derive(Debug, Clone, PartialEq)]
+    struct Plain(Binary);
+
+    impl ScalarPrior for Plain {
+        const NAME: &'static str = "plain";
+        fn tilted(&self, a: f64, b: f64) -> Tilted {
+            self.0.tilted(a, b)
+        }
+        fn sample(&self, rng: &mut dyn Rng) -> f64 {
+            self.0.sample(rng)
+        }
+        fn log_density(&self, x: f64) -> f64 {
+            self.0.log_density(x)
+        }
+        fn atoms(&self) -> Vec<(f64, f64)> {
+            self.0.atoms()
+        }
+    }
+
+    let law = Binary::new(0.3).unwrap();
+    for a in [0.5_f64, 1e3, 1e9, 1e15] {
+        for place in [-1.0 - 1.0 / a.sqrt(), 0.2, 1.0] {
+            let (got, exact) = (Plain(law).excess(a, a * place), law.excess(a, a * place));
+            // rounding of the place, as large as the exponent makes it
+            let tolerance = 1e-14 * (1.0 + exact.abs()) + 1e-15 * a.sqrt();
+            assert!(
+                (got - exact).abs() < tolerance,
+                "a = {a:e}: {got} and {exact}"
+            );
+        }
+    }
+}

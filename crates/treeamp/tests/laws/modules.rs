@@ -3,10 +3,9 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use treeamp::ModelError;
-use treeamp::catalog::{
-    Argument, Arguments, Domain, Module, Parameter, ParameterKind, Role, Signals, module, modules,
-};
-use treeamp::testing::laws::{check_value, extreme_tilt};
+use treeamp::catalog::{Arguments, Domain, Module, ParameterKind, Role, Signals, module, modules};
+use treeamp::scalar::{Tilt, Tilted};
+use treeamp::testing::laws::{check_value, end_x, end_z, extreme_tilt};
 
 /// A module on a few components, with one more argument.
 fn made_with(module: &Module, name: &str, x: f64) -> treeamp::catalog::Made {
@@ -83,7 +82,7 @@ fn domains_are_those_of_the_constructors() {
                     let Err(ModelError::Parameter { name, .. }) = outcome else {
                         panic!("{}.{} = {x}: {outcome:?}", m.name, p.name);
                     };
-                    let blamed = name.ends_with(p.name) || p.domain == Domain::Extended;
+                    let blamed = name == p.name || p.domain == Domain::Extended;
                     assert!(blamed, "{}.{} = {x}: {name}", m.name, p.name);
                 }
             }
@@ -115,46 +114,142 @@ fn arguments_that_do_not_fit_are_named() {
     );
 }
 
-/// A number of a domain, of any size; of a list, as many as there are by default.
-fn drawn(p: &Parameter, rng: &mut dyn Rng) -> f64 {
-    let size = 10f64.powf(rng.random_range(-3.0..3.0));
-    match p.domain {
+/// A number of a domain, of any size; the ends of some.
+fn drawn(domain: Domain, rng: &mut dyn Rng) -> f64 {
+    let size = 10f64.powf(rng.random_range(-6.0..4.0));
+    match domain {
         Domain::Positive | Domain::NotNegative => size,
-        Domain::Unit | Domain::Probabilities => rng.random::<f64>(),
+        Domain::Unit => match rng.random_range(0..10) {
+            0 => 0.0,
+            1 => 1.0,
+            2 => 10f64.powf(rng.random_range(-300.0..0.0)),
+            _ => rng.random::<f64>(),
+        },
         _ if rng.random::<bool>() => -size,
         _ => size,
     }
 }
 
-/// Every real prior of numbers, at parameters from anywhere in their domains and extreme tilts.
+/// Three numbers of a domain, each in it, and together where that says something of them.
+fn drawn_list(domain: Domain, rng: &mut dyn Rng) -> Vec<f64> {
+    if domain == Domain::Probabilities {
+        let p = rng.random_range(1e-9..0.5);
+        return vec![p, 0.5 - p, 0.5];
+    }
+    let mut list: Vec<f64> = (0..3).map(|_| drawn(domain, rng)).collect();
+    if domain == Domain::Ordered {
+        list.sort_unstable_by(f64::total_cmp);
+    }
+    list
+}
+
+/// Arguments from anywhere in their domains.
+fn anywhere(m: &Module, rng: &mut dyn Rng) -> Arguments {
+    let mut arguments = Arguments::new();
+    for p in m.parameters {
+        arguments = match p.kind {
+            ParameterKind::Size => arguments.sized([1]),
+            ParameterKind::Number => arguments.with(p.name, drawn(p.domain, rng)),
+            ParameterKind::Numbers => arguments.with(p.name, drawn_list(p.domain, rng)),
+            _ => arguments,
+        };
+    }
+    arguments
+}
+
+/// Modules of numbers and lists of them, on real components.
+fn of_numbers(role: Role) -> impl Iterator<Item = &'static Module> {
+    let kinds = [
+        ParameterKind::Number,
+        ParameterKind::Numbers,
+        ParameterKind::Size,
+    ];
+    modules().filter(move |m| {
+        let real = matches!(m.signals, Signals::Real | Signals::Any);
+        let plain = m.parameters.iter().all(|p| kinds.contains(&p.kind));
+        m.role == role && real && plain && m.example().unwrap().scalar().is_some()
+    })
+}
+
+const LINE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+fn draws() -> usize {
+    let full = std::env::var("TREEAMP_FULL").is_ok_and(|v| v == "1");
+    if full { 200_000 } else { 2000 }
+}
+
+/// Every real prior, at parameters from anywhere in their domains and extreme tilts.
 #[test]
 fn priors_are_sane_at_random() {
     let mut rng = ChaCha8Rng::seed_from_u64(21);
-    let of_numbers = |m: &&Module| {
-        let kinds = [ParameterKind::Number, ParameterKind::Size];
-        m.role == Role::Prior
-            && m.signals == Signals::Real
-            && m.parameters.iter().all(|p| kinds.contains(&p.kind))
-    };
-    for m in modules().filter(of_numbers) {
+    let mut laws = 0;
+    for m in of_numbers(Role::Prior) {
+        laws += 1;
         let mut made = 0;
-        for _ in 0..2000 {
-            let mut arguments = Arguments::new().sized([1]);
-            for p in m.parameters.iter().filter(|p| p.name != "size") {
-                arguments = arguments.with(p.name, Argument::Number(drawn(p, &mut rng)));
-            }
+        for _ in 0..draws() {
+            let arguments = anywhere(m, &mut rng);
             // ends of an interval in the wrong order
             let Ok(factor) = m.make(&arguments) else {
                 continue;
             };
             made += 1;
             let tilt = extreme_tilt(&mut rng);
-            let law = factor.scalar().unwrap();
-            let t = law.prior(tilt).unwrap();
-            let line = (f64::NEG_INFINITY, f64::INFINITY);
-            let outcome = check_value(t, line);
-            assert!(outcome.is_ok(), "{} at {tilt:?}: {outcome:?}", m.name);
+            let t = factor.scalar().unwrap().prior(tilt).unwrap();
+            let outcome = check_value(t, LINE);
+            let law = format!("{} {}", m.name, factor.summary());
+            assert!(outcome.is_ok(), "{law} at {tilt:?}: {outcome:?}");
         }
-        assert!(made > 500, "{}: {made}", m.name);
+        assert!(made > draws() / 4, "{}: {made}", m.name);
     }
+    assert!(laws >= 12, "{laws} priors");
+}
+
+/// Any finite number, of either sign and any size.
+fn anything(rng: &mut dyn Rng) -> f64 {
+    let x = match rng.random_range(0..4) {
+        0 => 0.0,
+        1 => 10f64.powf(rng.random_range(-3.0..3.0)),
+        _ => 10f64.powf(rng.random_range(-307.0..307.0)),
+    };
+    if rng.random::<bool>() { x } else { -x }
+}
+
+/// No panic and no NaN anywhere, at magnitudes where even the exact answer overflows.
+#[test]
+fn no_finite_input_gives_nan() {
+    let mut rng = ChaCha8Rng::seed_from_u64(14);
+    let mut tilt = || Tilt {
+        a: anything(&mut rng),
+        b: anything(&mut rng),
+    };
+    let points: Vec<(Tilt, Tilt)> = (0..draws() / 2).map(|_| (tilt(), tilt())).collect();
+    let sane = |t: &Tilted| {
+        let nan = t.log_z.is_nan() || t.mean.is_nan() || t.variance.is_nan();
+        !nan && t.variance >= 0.0
+    };
+    let priors = of_numbers(Role::Prior).chain(of_numbers(Role::Channel));
+    let mut values = 0;
+    for m in priors.chain(of_numbers(Role::Likelihood)) {
+        let factor = m.example().unwrap();
+        // an output that it can have
+        let seen = |y: &f64| Some((*y, factor.observe(&[*y]).ok().flatten()?));
+        let observed = [1.0, 0.5].iter().find_map(seen);
+        // smooth activations are integrated: a few points
+        let every = if m.role == Role::Prior { 1 } else { 20 };
+        for (z, x) in points.iter().step_by(every) {
+            let law = factor.scalar().unwrap();
+            let mut all: Vec<Tilted> = law.prior(*x).into_iter().collect();
+            if let Some(pair) = law.channel(*z, *x) {
+                all.extend([end_z(pair), end_x(pair)]);
+            }
+            if let Some((y, law)) = &observed {
+                all.extend(law.scalar().and_then(|law| law.likelihood(*y, *z)));
+            }
+            for t in &all {
+                assert!(sane(t), "{} at z {z:?}, x {x:?}: {t:?}", m.name);
+            }
+            values += all.len();
+        }
+    }
+    assert!(values > 12 * points.len(), "{values}");
 }

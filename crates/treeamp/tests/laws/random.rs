@@ -1,6 +1,7 @@
 //! Laws at random points of their whole range: values finite, variances positive, means in the support.
 //!
-//! $10^4$ draws per law, or $10^6$ with `TREEAMP_FULL=1`.
+//! $10^4$ draws per law, or $10^6$ with `TREEAMP_FULL=1`. These are laws at parameters that were trouble once, with what is known of
+//! their supports; `modules.rs` goes through the whole catalogue.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -205,85 +206,4 @@ channels! {
     tanh((-1.0, 1.0)): |_| Activation::tanh();
     sigmoid((0.0, 1.0)): |_| Activation::sigmoid();
     softplus((0.0, f64::INFINITY)): |_| Activation::softplus();
-}
-
-/// Any finite number, of either sign and any size.
-fn anything(rng: &mut dyn Rng) -> f64 {
-    let x = match rng.random_range(0..4) {
-        0 => 0.0,
-        1 => size(rng, -3.0, 3.0),
-        _ => size(rng, -307.0, 307.0),
-    };
-    if rng.random::<bool>() { x } else { -x }
-}
-
-/// No panic and no NaN anywhere, at magnitudes where even the exact answer overflows.
-#[test]
-fn no_finite_input_gives_nan() {
-    let mut rng = ChaCha8Rng::seed_from_u64(14);
-    let (gb, interval) = (
-        GaussBernoulli::new(0.3, 0.5, 2.0).unwrap(),
-        Interval::new(-1.0, 2.0, 0.3, 0.5).unwrap(),
-    );
-    let (positive, exponential) = (
-        Positive::new(-3.0, 2.0).unwrap(),
-        Exponential::new(0.7).unwrap(),
-    );
-    let mixture = GaussianMixture::new(&[0.4, 0.6], &[-1.0, 2.0], &[0.0, 3.0]).unwrap();
-    let (gaussian, binary) = (
-        GaussianPrior::new(1.0, 3.0).unwrap(),
-        Binary::new(0.2).unwrap(),
-    );
-    let (laplace, uniform) = (
-        Laplace::new(0.5, 2.0).unwrap(),
-        Uniform::new(-1.0, 3.0).unwrap(),
-    );
-    let alphabet = FiniteAlphabet::new(&[-1.0, 0.5, 2.0], &[0.2, 0.5, 0.3]).unwrap();
-    let spike = SpikeLaplace::new(0.2, 3.0).unwrap();
-    let positive_mixture =
-        NonnegativeGaussianMixture::new(&[0.4, 0.6], &[-1.0, 2.0], &[0.3, 3.0]).unwrap();
-    let shapes = [
-        PiecewiseLinear::sign(),
-        PiecewiseLinear::abs(),
-        PiecewiseLinear::hard_tanh(),
-    ];
-    let smooth = [Activation::tanh(), Activation::softplus()];
-    for i in 0..draws() / 10 {
-        let (a, b) = (anything(&mut rng), anything(&mut rng));
-        let (z, x) = (
-            Tilt { a, b },
-            Tilt {
-                a: anything(&mut rng),
-                b: anything(&mut rng),
-            },
-        );
-        let mut all = vec![
-            gb.tilted(a, b),
-            interval.tilted(a, b),
-            positive.tilted(a, b),
-            exponential.tilted(a, b),
-            mixture.tilted(a, b),
-            gaussian.tilted(a, b),
-            binary.tilted(a, b),
-            laplace.tilted(a, b),
-            uniform.tilted(a, b),
-            alphabet.tilted(a, b),
-            spike.tilted(a, b),
-            positive_mixture.tilted(a, b),
-        ];
-        for shape in &shapes {
-            all.push(shape.likelihood().unwrap().tilted(1.0, a, b));
-            all.extend([end_z(shape.tilted(z, x)), end_x(shape.tilted(z, x))]);
-        }
-        if i % 10 == 0 {
-            all.extend(smooth.iter().map(|s| end_z(s.tilted(z, x))));
-        }
-        for (k, t) in all.iter().enumerate() {
-            let nan = t.log_z.is_nan() || t.mean.is_nan() || t.variance.is_nan();
-            assert!(
-                !nan && t.variance >= 0.0,
-                "law {k} at z {z:?}, x {x:?}: {t:?}"
-            );
-        }
-    }
 }

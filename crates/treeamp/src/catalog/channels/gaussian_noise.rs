@@ -39,7 +39,7 @@ impl GaussianNoise {
         }
         Err(parameter(
             Self::NAME,
-            "noise_variance",
+            "variance",
             "finite and not negative",
             noise_variance,
         ))

@@ -31,12 +31,7 @@ impl GaussianLikelihood {
     pub fn new(noise_variance: f64) -> Result<Self, ModelError> {
         if !(noise_variance >= 0.0 && noise_variance.is_finite()) {
             let expected = "non-negative and finite";
-            return Err(parameter(
-                Self::NAME,
-                "noise_variance",
-                expected,
-                noise_variance,
-            ));
+            return Err(parameter(Self::NAME, "variance", expected, noise_variance));
         }
         Ok(Self { noise_variance })
     }

@@ -126,10 +126,15 @@ impl ScalarPrior for RegularisedHorseshoe {
         if !(width > 0.0) {
             return Tilted::divergent(0.0);
         }
-        let (log_mass, sum) = self.integral(a, b);
         let slab = self.slab / width * self.slab;
+        let far = b * slab;
+        // what has no square is beyond all numbers
+        if !((far * b).is_finite() && (far * far).is_finite()) {
+            return Tilted::divergent(0.0);
+        }
+        let (log_mass, sum) = self.integral(a, b);
         Tilted {
-            log_z: 0.5 * (b * slab) * b + log_mass,
+            log_z: 0.5 * far * b + log_mass,
             mean: sum.mean[0],
             variance: sum.variance[0],
         }

@@ -65,7 +65,7 @@ impl StudentT {
         let c = (-a).mul_add(self.mean, b);
         let (drop, place) = (0.5 * c * (c / a), 2.0 * self.scale.ln());
         let shift = c / a;
-        if !(a > 0.0 && drop.is_finite() && shift.is_finite() && (1.0 / a).is_finite()) {
+        if !(a > 0.0 && drop.is_finite() && (shift * shift).is_finite() && (1.0 / a).is_finite()) {
             return None;
         }
         let constant = half * half.ln() - libm::lgamma(half);
