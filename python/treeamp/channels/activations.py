@@ -393,7 +393,7 @@ class HeteroscedasticNoiseChannel(Channel):
     repr_parameters = ("variances",)
     _law, _native_parameters = "heteroscedastic_noise", ("variances",)
 
-    def __init__(self, variances: Any = (1.0,)) -> None:
+    def __init__(self, variances: Any = (1,)) -> None:
         self.variances = owned(array(variances, "variances"))
         self._start()
 
@@ -530,7 +530,7 @@ class BiasChannel(Channel):
     repr_parameters = ("bias",)
     _law, _native_parameters = "bias", ("bias",)
 
-    def __init__(self, bias: Any = (0.0,)) -> None:
+    def __init__(self, bias: Any = (0,)) -> None:
         self.bias = owned(array(bias, "bias"))
         self._start()
 

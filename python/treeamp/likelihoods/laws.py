@@ -560,7 +560,7 @@ class HeteroscedasticNoiseLikelihood(Likelihood):
     repr_parameters = ("y_name", "variances")
     _law, _native_parameters = "heteroscedastic_noise", ("variances",)
 
-    def __init__(self, y: Any, variances: Any = (1.0,), y_name: str = "y", isotropic: bool = True) -> None:
+    def __init__(self, y: Any, variances: Any = (1,), y_name: str = "y", isotropic: bool = True) -> None:
         self.variances = owned(array(variances, "variances"))
         self._start(y, y_name, isotropic)
 
