@@ -66,7 +66,7 @@ fn sums_pieces_and_rotations_conform_in_every_structure_they_take() {
     }
     for s in [Structure::Isotropic, Structure::Full] {
         let turn = Rotation::new(rotation_matrix(6, 5)).unwrap();
-        check_structures(&turn, &[n.clone()], &[s; 2]);
+        check_structures(&turn, std::slice::from_ref(&n), &[s; 2]);
     }
 }
 
