@@ -69,7 +69,7 @@ class Law:
         camel = "".join(word.capitalize() for word in module["kind"].split("_"))
         prefix = "MAP_" if module["role"] == "penalty" else ""
         self.module, self.kind = module, kind
-        self.name: str = own.get("class", f"{prefix}{camel}{kind}")
+        self.name: str = own.get("class", f"{prefix}{camel.removesuffix(kind)}{kind}")
         self.key: str = own.get("key", module["kind"])
         self.also: dict[str, str] = own.get("also", {})
         self.sets: dict[str, str] = own.get("sets", {})
@@ -98,6 +98,8 @@ class Law:
                 other, doc = self.also[p["name"]], f"{meaning(p)[:-1]}; {default} by default."
                 own[p["name"]] = ("float | None", "None", "float", doc)
                 own[other] = ("float | None", "None", "float", f"Another name of ``{p['name']}``.")
+            elif p["kind"] == "count":
+                own[p["name"]] = ("int", default, "int", meaning(p))
             else:
                 own[p["name"]] = ("float", default, "float", meaning(p))
         if self.kind == "Channel":
@@ -164,7 +166,8 @@ class Law:
                 other = self.also[name]
                 body.append(f"self.{name}, self._given_as = one_of({written(p['default'])}, {name}={name}, {other}={other})")
                 continue
-            value = f'owned(array({name}, "{name}"))' if name in self.lists else f'number({name}, "{name}")'
+            reader = "count" if p["kind"] == "count" else "number"
+            value = f'owned(array({name}, "{name}"))' if name in self.lists else f'{reader}({name}, "{name}")'
             body.append(f"self.{name} = {value}")
         body += [f"self.{name} = {value}" for name, value in self.sets.items()]
         start = {"Prior": "size, isotropic", "Likelihood": "y, y_name, isotropic", "Channel": ""}[self.kind]
@@ -201,7 +204,7 @@ def shown_value(parameter: dict[str, Any]) -> str:
     default = parameter["default"]
     if parameter["kind"] == LIST:
         return f"<array ({len(default)},)>"
-    return repr(float(default))
+    return repr(default if parameter["kind"] == "count" else float(default))
 
 
 def written(default: Any) -> str:
@@ -286,12 +289,14 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
     scalar = [m for m in catalogue if all(p["kind"] == "number" or p["name"] == "size" for p in m["parameters"])]
     kinds = ("number", LIST)
     of_numbers = [m for m in catalogue if all(p["kind"] in kinds or p["name"] == "size" for p in m["parameters"])]
-    priors = [Law(m, "Prior") for m in of_numbers if m["role"] == "prior"]
+    plain = (*kinds, "count")
+    of_counts = [m for m in catalogue if all(p["kind"] in plain or p["name"] == "size" for p in m["parameters"])]
+    priors = [Law(m, "Prior") for m in of_counts if m["role"] == "prior"]
     penalties = [Law(m, "Prior") for m in scalar if m["role"] == "penalty"]
-    # on components: in the limit too, and between signals of one kind
-    on_components = [
-        m for m in of_numbers if m["role"] in ("channel", "likelihood", "loss") and (m["limit"] or m["role"] == "likelihood") and m["signals"] in ("any", "real")
-    ]
+    # on components: in the limit too, and between signals of one kind. Channels that take lists are written by hand, laws of outputs alone are not
+    outputs = [m for m in of_numbers if m["role"] in ("likelihood", "loss")]
+    on_components = [m for m in scalar if m["role"] == "channel" and m["limit"]] + outputs
+    on_components = [m for m in on_components if m["signals"] in ("any", "real")]
     channels = [Law(m, "Channel") for m in on_components]
     likelihoods = [Law(m, "Likelihood") for m in on_components if "likelihood" in m["supports"]]
     written = [
@@ -305,7 +310,8 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
 
 def arrays(laws: list[Law]) -> str:
     """What classes need to take their arguments."""
-    names = {"number"} | {n for law in laws if law.lists for n in ("array", "owned")} | {"one_of" for law in laws if law.also}
+    counted = any(p["kind"] == "count" for law in laws for p in law.parameters)
+    names = {"number"} | ({"count"} if counted else set()) | {n for law in laws if law.lists for n in ("array", "owned")} | {"one_of" for law in laws if law.also}
     return f"from .._arrays import {', '.join(sorted(names))}"
 
 

@@ -281,6 +281,10 @@ LAWS = [
     (student_t, {"df": 4.0, "mean": 0.25, "scale": 0.5}, []),
     (student_t, {"df": 1.0, "mean": 0.0, "scale": 3.0}, []),
     (regularised_horseshoe, {"scale": 0.125, "slab": 3.0}, [(0.0, 0.5), (-0.0625, 0.25)]),
+    (logistic_prior, {"mean": 0.25, "scale": 0.5}, [(0.0, 1.5)]),
+    (gamma, {"shape": 0.25, "rate": 2.0}, [(0.0, 1.5), (0.0, -1e6)]),
+    (gamma, {"shape": 8.0, "rate": 0.5}, [(0.0, 0.25)]),
+    (spike_student_t, {"rho": 0.125, "df": 4.0, "scale": 0.5}, [(1e4, 300.0)]),
 ]
 OUTPUT_POINTS = [(0.5, -1.25), (2.0, 6.0), (1e3, 1e3), (1e12, 1e6), (1e-8, 1e4), (1e-12, -1e3)]
 #: Likelihoods with their outputs.
@@ -290,6 +294,9 @@ OUTPUTS = [
     (probit, {"noise_variance": 2.0, "flip_probability": 0.125}, [{"y": 1.0}], []),
     (poisson, {}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),
     (poisson_softplus, {}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),
+    (negative_binomial, {"dispersion": 0.5}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),
+    (quantised, {"noise_variance": 0.25}, [{"lo": -1.0, "hi": 0.5}, {"lo": None, "hi": 2.0}, {"lo": 0.125, "hi": None}], []),
+    (censored, {"threshold": 0.5, "noise_variance": 0.25}, [{"y": 0.5}, {"y": 3.0}], []),
     (laplace_noise, {"scale": 0.5}, [{"y": 0.25}, {"y": -20.0}], []),
     (student_t_noise, {"df": 4.0, "scale": 0.5}, [{"y": 0.25}, {"y": -20.0}], []),
     (outlier_noise, {"variance": 0.25, "outlier_variance": 64.0, "outlier_probability": 0.0625}, [{"y": 0.25}, {"y": -20.0}], []),

@@ -16,7 +16,15 @@ from . import activations
 from .absent import LowRankFactorization, LowRankGramChannel
 from .activations import *  # noqa: F403
 from .base_channel import Channel
-from .complex import ComplexLinearChannel, DFTChannel, MaskedDFTChannel, ModulusChannel, PhaseChannel, UnitaryChannel
+from .complex import (
+    ComplexLinearChannel,
+    DFTChannel,
+    MaskedDFTChannel,
+    ModulusChannel,
+    PhaseChannel,
+    RicianModulusChannel,
+    UnitaryChannel,
+)
 from .functions import ActivationChannel, PiecewiseLinearChannel
 from .linear import (
     AnalyticalLinearChannel,
@@ -69,6 +77,7 @@ __all__ = [
     "PiecewiseLinearChannel",
     "RealDFTChannel",
     "ReshapeChannel",
+    "RicianModulusChannel",
     "RotationChannel",
     "SplitChannel",
     "SumChannel",
@@ -105,6 +114,7 @@ CHANNEL_CLASSES: dict[str, Callable[..., Channel]] = {
     "split": SplitChannel,
     "activation": ActivationChannel,
     "modulus": ModulusChannel,
+    "rician_modulus": RicianModulusChannel,
     "phase": PhaseChannel,
     "low_rank_gram": LowRankGramChannel,
     "low_rank": LowRankFactorization,

@@ -13,7 +13,7 @@ from .base_channel import Channel
 __all__ = [
     "AbsChannel",
     "AsymmetricAbsChannel",
-    "BiasChannel",
+    "CensoredChannel",
     "GaussianChannel",
     "HardSigmoidChannel",
     "HardTanhChannel",
@@ -23,11 +23,13 @@ __all__ = [
     "LaplaceNoiseChannel",
     "LeakyReluChannel",
     "LogisticChannel",
+    "NegativeBinomialChannel",
     "OutlierNoiseChannel",
     "PoissonChannel",
     "PoissonSoftplusChannel",
     "ProbitChannel",
     "QuantileChannel",
+    "QuantisedChannel",
     "ReluChannel",
     "SgnChannel",
     "SigmoidChannel",
@@ -202,6 +204,29 @@ class SoftplusChannel(Channel):
     _law = "softplus"
 
     def __init__(self) -> None:
+        self._start()
+
+
+class GaussianChannel(Channel):
+    r"""Additive Gaussian noise: :math:`p(x|z) = N(x; z, \Delta)`.
+
+    Parameters
+    ----------
+    var : float
+        :math:`\Delta`: variance of the noise; not negative.
+
+    Examples
+    --------
+    >>> GaussianChannel(var=0.5).compute_forward_message(2.0, [2.0], 0.0, [0.0])
+    (1.0, array([1.]))
+    """
+
+    _complex = (None, None)
+    repr_parameters = ("var",)
+    _law, _native_parameters = "gaussian_noise", ("var",)
+
+    def __init__(self, var: float = 1) -> None:
+        self.var = number(var, "var")
         self._start()
 
 
@@ -398,6 +423,96 @@ class HeteroscedasticNoiseChannel(Channel):
         self._start()
 
 
+class NegativeBinomialChannel(Channel):
+    r"""Counts of mean e^z, more dispersed than Poisson's, to be observed:
+    :math:`p(x \mid z) = \frac{\Gamma(x + k)}{\Gamma(k)\,x!}\left(\frac k{k + \mu}\right)^k\left(\frac\mu{k + \mu}\right)^x,\quad \mu = e^z,\quad x = 0, 1, 2, \ldots`.
+    Its output must be observed.
+
+    Parameters
+    ----------
+    dispersion : float
+        :math:`k`: the dispersion; positive.
+
+    Notes
+    -----
+    Mean :math:`\mu`, variance :math:`\mu + \mu^2/k`. Moments by quadrature to a relative accuracy of :math:`10^{-8}` or
+    better.
+
+    Examples
+    --------
+    >>> NegativeBinomialChannel()
+    NegativeBinomialChannel(dispersion=1.0)
+    """
+
+    repr_parameters = ("dispersion",)
+    _law, _native_parameters = "negative_binomial", ("dispersion",)
+
+    def __init__(self, dispersion: float = 1) -> None:
+        self.dispersion = number(dispersion, "dispersion")
+        self._start()
+
+
+class QuantisedChannel(Channel):
+    r"""Cells of noisy inputs, to be observed: :math:`x = \#\{k : e_k < z + \sqrt\Delta\,\xi\}`. Its output must be
+    observed.
+
+    Parameters
+    ----------
+    noise_variance : float
+        :math:`\Delta`: variance of the noise; not negative.
+    edges : array
+        :math:`e`: edges between the cells; finite, in ascending order.
+
+    Notes
+    -----
+    :math:`P(x = k) = \Phi((e_{k+1} - z)/\sqrt\Delta) - \Phi((e_k - z)/\sqrt\Delta)`; the first and the last cell are
+    unbounded.
+
+    Examples
+    --------
+    >>> QuantisedChannel()
+    QuantisedChannel(noise_variance=1.0, edges=<array (3,)>)
+    """
+
+    repr_parameters = ("noise_variance", "edges")
+    _law, _native_parameters = "quantised", ("noise_variance", "edges")
+
+    def __init__(self, noise_variance: float = 1, edges: Any = (-1, 0, 1)) -> None:
+        self.noise_variance = number(noise_variance, "noise_variance")
+        self.edges = owned(array(edges, "edges"))
+        self._start()
+
+
+class CensoredChannel(Channel):
+    r"""Noisy outputs, censored below a threshold, to be observed: :math:`x = \max(z + \sqrt\Delta\,\xi, c)`. Its output
+    must be observed.
+
+    Parameters
+    ----------
+    threshold : float
+        :math:`c`: the least output that is told.
+    noise_variance : float
+        :math:`\Delta`: variance of the noise; positive.
+
+    Notes
+    -----
+    :math:`N(x; z, \Delta)` above the threshold :math:`c`, :math:`\Phi((c - z)/\sqrt\Delta)` at it.
+
+    Examples
+    --------
+    >>> CensoredChannel()
+    CensoredChannel(threshold=0.0, noise_variance=1.0)
+    """
+
+    repr_parameters = ("threshold", "noise_variance")
+    _law, _native_parameters = "censored", ("threshold", "noise_variance")
+
+    def __init__(self, threshold: float = 0, noise_variance: float = 1) -> None:
+        self.threshold = number(threshold, "threshold")
+        self.noise_variance = number(noise_variance, "noise_variance")
+        self._start()
+
+
 class HingeChannel(Channel):
     r"""Hinge loss of labels, to be observed: :math:`E(z; x) = s\,\max(0, 1 - xz),\quad x = \pm1`. Its output must be
     observed.
@@ -513,51 +628,6 @@ class QuantileChannel(Channel):
         self._start()
 
 
-class BiasChannel(Channel):
-    r"""A known shift: :math:`x = z + c`.
-
-    Parameters
-    ----------
-    bias : array
-        :math:`c`: one per component, or one for all.
-
-    Examples
-    --------
-    >>> BiasChannel()
-    BiasChannel(bias=<array (1,)>)
-    """
-
-    repr_parameters = ("bias",)
-    _law, _native_parameters = "bias", ("bias",)
-
-    def __init__(self, bias: Any = (0,)) -> None:
-        self.bias = owned(array(bias, "bias"))
-        self._start()
-
-
-class GaussianChannel(Channel):
-    r"""Additive Gaussian noise: :math:`p(x|z) = N(x; z, \Delta)`.
-
-    Parameters
-    ----------
-    var : float
-        :math:`\Delta`: variance of the noise; not negative.
-
-    Examples
-    --------
-    >>> GaussianChannel(var=0.5).compute_forward_message(2.0, [2.0], 0.0, [0.0])
-    (1.0, array([1.]))
-    """
-
-    _complex = (None, None)
-    repr_parameters = ("var",)
-    _law, _native_parameters = "gaussian_noise", ("var",)
-
-    def __init__(self, var: float = 1) -> None:
-        self.var = number(var, "var")
-        self._start()
-
-
 #: The same by name.
 CLASSES: dict[str, type[Channel]] = {
     "sgn": SgnChannel,
@@ -571,6 +641,7 @@ CLASSES: dict[str, type[Channel]] = {
     "tanh": TanhChannel,
     "sigmoid": SigmoidChannel,
     "softplus": SoftplusChannel,
+    "gaussian": GaussianChannel,
     "logistic": LogisticChannel,
     "probit": ProbitChannel,
     "poisson": PoissonChannel,
@@ -579,10 +650,11 @@ CLASSES: dict[str, type[Channel]] = {
     "student_t_noise": StudentTNoiseChannel,
     "outlier_noise": OutlierNoiseChannel,
     "heteroscedastic_noise": HeteroscedasticNoiseChannel,
+    "negative_binomial": NegativeBinomialChannel,
+    "quantised": QuantisedChannel,
+    "censored": CensoredChannel,
     "hinge": HingeChannel,
     "squared_hinge": SquaredHingeChannel,
     "huber": HuberChannel,
     "quantile": QuantileChannel,
-    "bias": BiasChannel,
-    "gaussian": GaussianChannel,
 }

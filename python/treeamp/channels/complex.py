@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import array, complex_matrix, owned
+from .._arrays import array, complex_matrix, number, owned
 from ..errors import ModelError
 from .base_channel import Channel
 from .operators import _Shaped
@@ -19,6 +19,7 @@ __all__ = [
     "MaskedDFTChannel",
     "ModulusChannel",
     "PhaseChannel",
+    "RicianModulusChannel",
     "UnitaryChannel",
 ]
 
@@ -96,6 +97,24 @@ class ModulusChannel(Channel):
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape[1:]
+
+
+class RicianModulusChannel(ModulusChannel):
+    r"""Modulus :math:`x = |z + n|` of a complex signal behind circular noise of variance :math:`\Delta` per real component. Its output must be
+    observed.
+
+    Parameters
+    ----------
+    noise_variance : float
+        :math:`\Delta`: variance of the noise per real component; positive.
+    """
+
+    repr_parameters = ("noise_variance",)
+    _law, _native_parameters = "rician_modulus", ("noise_variance",)
+
+    def __init__(self, noise_variance: float = 1) -> None:
+        self.noise_variance = number(noise_variance, "noise_variance")
+        self._start()
 
 
 class PhaseChannel(Channel):

@@ -13,15 +13,16 @@ from typing import Any
 from .._arrays import choice
 from . import laws
 from .base_likelihood import Likelihood
-from .complex import ModulusLikelihood, PhaseLikelihood
+from .complex import ModulusLikelihood, PhaseLikelihood, RicianModulusLikelihood
 from .laws import *  # noqa: F403
 
-__all__ = ["Likelihood", "ModulusLikelihood", "PhaseLikelihood", "get_likelihood", *laws.__all__]
+__all__ = ["Likelihood", "ModulusLikelihood", "PhaseLikelihood", "RicianModulusLikelihood", "get_likelihood", *laws.__all__]
 
 #: Likelihoods by the names that ``get_likelihood`` takes.
 LIKELIHOOD_CLASSES: dict[str, Callable[..., Likelihood]] = {
     **laws.CLASSES,
     "modulus": ModulusLikelihood,
+    "rician_modulus": RicianModulusLikelihood,
     "phase": PhaseLikelihood,
 }
 

@@ -11,7 +11,7 @@ from .._arrays import Array, array, belief, check_seed, number
 from ..errors import ModelError, NotAvailable
 from .base_likelihood import Likelihood
 
-__all__ = ["ModulusLikelihood", "PhaseLikelihood"]
+__all__ = ["ModulusLikelihood", "PhaseLikelihood", "RicianModulusLikelihood"]
 
 
 class _OfComplex(Likelihood):
@@ -82,6 +82,46 @@ class ModulusLikelihood(_OfComplex):
         z = array(Z, "Z")
         drawn = self._channel().sample([np.ravel(z)], [z.size // 2], check_seed(seed))[0]
         return drawn.reshape(z.shape[1:])
+
+
+class RicianModulusLikelihood(ModulusLikelihood):
+    r"""Modulus :math:`y = |z + n|` of a complex :math:`z` behind circular noise: parts of :math:`z` on the first axis.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations, positive; ``None`` for outputs that are observed and not told.
+    noise_variance : float
+        :math:`\Delta`: variance of the noise per real component; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; there is no other way here.
+
+    Notes
+    -----
+    :math:`p(y|z) = \frac y\Delta e^{-(y^2 + |z|^2)/2\Delta} I_0(y|z|/\Delta)`.
+
+    Examples
+    --------
+    >>> r, v = RicianModulusLikelihood([1.0]).compute_backward_posterior(1.0, [[0.0], [0.0]])
+    >>> r.shape, v
+    ((2, 1), 0.625)
+    """
+
+    repr_parameters = ("y_name", "noise_variance")
+    _law, _native_parameters = "rician_modulus", ("noise_variance",)
+
+    def __init__(self, y: Any, noise_variance: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
+        self.noise_variance = number(noise_variance, "noise_variance")
+        super().__init__(y, y_name, isotropic)
+
+    def _at(self, y: Any) -> _lib.Factor:
+        return self._native if y is None else type(self)(y, self.noise_variance)._native
+
+    def sample(self, Z: Any, seed: int | None = None) -> Array:
+        """Draws of the moduli of ``Z`` behind noise."""
+        return super().sample(Z, seed)
 
 
 class PhaseLikelihood(_OfComplex):

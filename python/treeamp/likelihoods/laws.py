@@ -13,6 +13,7 @@ from .base_likelihood import Likelihood
 __all__ = [
     "AbsLikelihood",
     "AsymmetricAbsLikelihood",
+    "CensoredLikelihood",
     "GaussianLikelihood",
     "HardSigmoidLikelihood",
     "HardTanhLikelihood",
@@ -22,11 +23,13 @@ __all__ = [
     "LaplaceNoiseLikelihood",
     "LeakyReluLikelihood",
     "LogisticLikelihood",
+    "NegativeBinomialLikelihood",
     "OutlierNoiseLikelihood",
     "PoissonLikelihood",
     "PoissonSoftplusLikelihood",
     "ProbitLikelihood",
     "QuantileLikelihood",
+    "QuantisedLikelihood",
     "ReluLikelihood",
     "SgnLikelihood",
     "SigmoidLikelihood",
@@ -316,6 +319,40 @@ class SoftplusLikelihood(Likelihood):
         self._start(y, y_name, isotropic)
 
 
+class GaussianLikelihood(Likelihood):
+    r"""Additive Gaussian noise: :math:`p(y|z) = N(y; z, \Delta)`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    var : float
+        :math:`\Delta`: variance of the noise; not negative.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`r = \frac{y + \Delta b}{1 + \Delta a}`, :math:`v = \frac\Delta{1 + \Delta a}`: the message is constant,
+    :math:`(1/\Delta, y/\Delta)`. A variance of zero is a noiseless observation.
+
+    Examples
+    --------
+    >>> GaussianLikelihood(y=[1.0, 3.0], var=1.0).compute_backward_posterior(1.0, [0.0, 0.0])
+    (array([0.5, 1.5]), 0.5)
+    """
+
+    _on_parts = True
+    repr_parameters = ("y_name", "var")
+    _law, _native_parameters = "gaussian_noise", ("var",)
+
+    def __init__(self, y: Any, var: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
+        self.var = number(var, "var")
+        self._start(y, y_name, isotropic)
+
+
 class LogisticLikelihood(Likelihood):
     r"""Logistic labels, to be observed: :math:`p(y \mid z) = \frac1{1 + e^{-xz}},\quad y = \pm1`.
 
@@ -565,6 +602,115 @@ class HeteroscedasticNoiseLikelihood(Likelihood):
         self._start(y, y_name, isotropic)
 
 
+class NegativeBinomialLikelihood(Likelihood):
+    r"""Counts of mean e^z, more dispersed than Poisson's, to be observed:
+    :math:`p(y \mid z) = \frac{\Gamma(y + k)}{\Gamma(k)\,y!}\left(\frac k{k + \mu}\right)^k\left(\frac\mu{k + \mu}\right)^y,\quad \mu = e^z,\quad y = 0, 1, 2, \ldots`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    dispersion : float
+        :math:`k`: the dispersion; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Mean :math:`\mu`, variance :math:`\mu + \mu^2/k`. Moments by quadrature to a relative accuracy of :math:`10^{-8}` or
+    better.
+
+    Examples
+    --------
+    >>> NegativeBinomialLikelihood(y=None)
+    NegativeBinomialLikelihood(y_name='y', dispersion=1.0)
+    """
+
+    repr_parameters = ("y_name", "dispersion")
+    _law, _native_parameters = "negative_binomial", ("dispersion",)
+
+    def __init__(self, y: Any, dispersion: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
+        self.dispersion = number(dispersion, "dispersion")
+        self._start(y, y_name, isotropic)
+
+
+class QuantisedLikelihood(Likelihood):
+    r"""Cells of noisy inputs, to be observed: :math:`y = \#\{k : e_k < z + \sqrt\Delta\,\xi\}`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    noise_variance : float
+        :math:`\Delta`: variance of the noise; not negative.
+    edges : array
+        :math:`e`: edges between the cells; finite, in ascending order.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`P(y = k) = \Phi((e_{k+1} - z)/\sqrt\Delta) - \Phi((e_k - z)/\sqrt\Delta)`; the first and the last cell are
+    unbounded.
+
+    Examples
+    --------
+    >>> QuantisedLikelihood(y=None)
+    QuantisedLikelihood(y_name='y', noise_variance=1.0, edges=<array (3,)>)
+    """
+
+    repr_parameters = ("y_name", "noise_variance", "edges")
+    _law, _native_parameters = "quantised", ("noise_variance", "edges")
+
+    def __init__(
+        self, y: Any, noise_variance: float = 1, edges: Any = (-1, 0, 1), y_name: str = "y", isotropic: bool = True
+    ) -> None:
+        self.noise_variance = number(noise_variance, "noise_variance")
+        self.edges = owned(array(edges, "edges"))
+        self._start(y, y_name, isotropic)
+
+
+class CensoredLikelihood(Likelihood):
+    r"""Noisy outputs, censored below a threshold, to be observed: :math:`y = \max(z + \sqrt\Delta\,\xi, c)`.
+
+    Parameters
+    ----------
+    y : array or None
+        The observations; ``None`` for outputs that are observed and not told.
+    threshold : float
+        :math:`c`: the least output that is told.
+    noise_variance : float
+        :math:`\Delta`: variance of the noise; positive.
+    y_name : str
+        A name for them.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`N(y; z, \Delta)` above the threshold :math:`c`, :math:`\Phi((c - z)/\sqrt\Delta)` at it.
+
+    Examples
+    --------
+    >>> CensoredLikelihood(y=None)
+    CensoredLikelihood(y_name='y', threshold=0.0, noise_variance=1.0)
+    """
+
+    repr_parameters = ("y_name", "threshold", "noise_variance")
+    _law, _native_parameters = "censored", ("threshold", "noise_variance")
+
+    def __init__(
+        self, y: Any, threshold: float = 0, noise_variance: float = 1, y_name: str = "y", isotropic: bool = True
+    ) -> None:
+        self.threshold = number(threshold, "threshold")
+        self.noise_variance = number(noise_variance, "noise_variance")
+        self._start(y, y_name, isotropic)
+
+
 class HingeLikelihood(Likelihood):
     r"""Hinge loss of labels, to be observed: :math:`E(z; y) = s\,\max(0, 1 - xz),\quad y = \pm1`.
 
@@ -704,40 +850,6 @@ class QuantileLikelihood(Likelihood):
         self._start(y, y_name, isotropic)
 
 
-class GaussianLikelihood(Likelihood):
-    r"""Additive Gaussian noise: :math:`p(y|z) = N(y; z, \Delta)`.
-
-    Parameters
-    ----------
-    y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
-    var : float
-        :math:`\Delta`: variance of the noise; not negative.
-    y_name : str
-        A name for them.
-    isotropic : bool
-        One variance for all components; each its own otherwise, in modules asked alone and in models.
-
-    Notes
-    -----
-    :math:`r = \frac{y + \Delta b}{1 + \Delta a}`, :math:`v = \frac\Delta{1 + \Delta a}`: the message is constant,
-    :math:`(1/\Delta, y/\Delta)`. A variance of zero is a noiseless observation.
-
-    Examples
-    --------
-    >>> GaussianLikelihood(y=[1.0, 3.0], var=1.0).compute_backward_posterior(1.0, [0.0, 0.0])
-    (array([0.5, 1.5]), 0.5)
-    """
-
-    _on_parts = True
-    repr_parameters = ("y_name", "var")
-    _law, _native_parameters = "gaussian_noise", ("var",)
-
-    def __init__(self, y: Any, var: float = 1, y_name: str = "y", isotropic: bool = True) -> None:
-        self.var = number(var, "var")
-        self._start(y, y_name, isotropic)
-
-
 #: The same by name.
 CLASSES: dict[str, type[Likelihood]] = {
     "sgn": SgnLikelihood,
@@ -751,6 +863,7 @@ CLASSES: dict[str, type[Likelihood]] = {
     "tanh": TanhLikelihood,
     "sigmoid": SigmoidLikelihood,
     "softplus": SoftplusLikelihood,
+    "gaussian": GaussianLikelihood,
     "logistic": LogisticLikelihood,
     "probit": ProbitLikelihood,
     "poisson": PoissonLikelihood,
@@ -759,9 +872,11 @@ CLASSES: dict[str, type[Likelihood]] = {
     "student_t_noise": StudentTNoiseLikelihood,
     "outlier_noise": OutlierNoiseLikelihood,
     "heteroscedastic_noise": HeteroscedasticNoiseLikelihood,
+    "negative_binomial": NegativeBinomialLikelihood,
+    "quantised": QuantisedLikelihood,
+    "censored": CensoredLikelihood,
     "hinge": HingeLikelihood,
     "squared_hinge": SquaredHingeLikelihood,
     "huber": HuberLikelihood,
     "quantile": QuantileLikelihood,
-    "gaussian": GaussianLikelihood,
 }

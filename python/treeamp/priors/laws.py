@@ -7,24 +7,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._arrays import array, number, owned
+from .._arrays import array, count, number, owned
 from .base_prior import ComplexPrior, Prior
 
 __all__ = [
     "BinaryPrior",
     "CircularGaussBernoulliPrior",
+    "CircularGaussianMixturePrior",
     "CircularGaussianPrior",
     "ExponentialPrior",
     "FiniteAlphabetPrior",
+    "GammaPrior",
     "GaussBernoulliPrior",
     "GaussianMixturePrior",
     "GaussianPrior",
     "IntervalPrior",
     "LaplacePrior",
+    "LogisticPrior",
     "NonnegativeGaussianMixturePrior",
     "PositivePrior",
+    "QamPrior",
     "RegularisedHorseshoePrior",
     "SpikeLaplacePrior",
+    "SpikeStudentTPrior",
     "StudentTPrior",
     "UniformPrior",
 ]
@@ -496,6 +501,111 @@ class RegularisedHorseshoePrior(Prior):
         self._start(size, isotropic)
 
 
+class LogisticPrior(Prior):
+    r"""Components with exponential tails and a round top:
+    :math:`p(x) = \frac{e^{-u}}{s(1 + e^{-u})^2},\quad u = \frac{x - m}s`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    mean : float
+        :math:`m`: the mean.
+    scale : float
+        :math:`s`: the scale; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Its variance is :math:`\pi^2 s^2/3`. Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+
+    Examples
+    --------
+    >>> LogisticPrior(size=3)
+    LogisticPrior(size=3, mean=0.0, scale=1.0)
+    """
+
+    repr_parameters = ("size", "mean", "scale")
+    _law, _native_parameters = "logistic_prior", ("mean", "scale")
+
+    def __init__(self, size: Any, mean: float = 0, scale: float = 1, isotropic: bool = True) -> None:
+        self.mean = number(mean, "mean")
+        self.scale = number(scale, "scale")
+        self._start(size, isotropic)
+
+
+class GammaPrior(Prior):
+    r"""Positive components of some shape: :math:`p(x) = \frac{\beta^k}{\Gamma(k)} x^{k-1} e^{-\beta x}\ \text{on}\ x > 0`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    shape : float
+        :math:`k`: the shape; positive.
+    rate : float
+        :math:`\beta`: the rate; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    Mean :math:`k/\beta`, variance :math:`k/\beta^2`. Moments by quadrature to a relative accuracy of :math:`10^{-8}` or
+    better.
+
+    Examples
+    --------
+    >>> GammaPrior(size=3)
+    GammaPrior(size=3, shape=1.0, rate=1.0)
+    """
+
+    repr_parameters = ("size", "shape", "rate")
+    _law, _native_parameters = "gamma", ("shape", "rate")
+
+    def __init__(self, size: Any, shape: float = 1, rate: float = 1, isotropic: bool = True) -> None:
+        self.shape = number(shape, "shape")
+        self.rate = number(rate, "rate")
+        self._start(size, isotropic)
+
+
+class SpikeStudentTPrior(Prior):
+    r"""Sparse heavy-tailed components: :math:`p(x) = (1 - \rho)\,\delta(x) + \rho\,t_\nu(x; 0, s)`.
+
+    Parameters
+    ----------
+    size : int, tuple or None
+        Number of components or shape; ``None`` for the limit of large sizes.
+    rho : float
+        :math:`\rho`: fraction that is not zero; from 0 to 1.
+    df : float
+        :math:`\nu`: degrees of freedom; positive.
+    scale : float
+        :math:`s`: scale of those that are not zero; positive.
+    isotropic : bool
+        One variance for all components; each its own otherwise, in modules asked alone and in models.
+
+    Notes
+    -----
+    :math:`t_\nu` is Student's law of :math:`\nu` degrees of freedom, without a variance for :math:`\nu \le 2`: the law
+    can then be a student's only, at precisions :math:`a > 0`.
+
+    Examples
+    --------
+    >>> SpikeStudentTPrior(size=3)
+    SpikeStudentTPrior(size=3, rho=0.5, df=3.0, scale=1.0)
+    """
+
+    repr_parameters = ("size", "rho", "df", "scale")
+    _law, _native_parameters = "spike_student_t", ("rho", "df", "scale")
+
+    def __init__(self, size: Any, rho: float = 0.5, df: float = 3, scale: float = 1, isotropic: bool = True) -> None:
+        self.rho = number(rho, "rho")
+        self.df = number(df, "df")
+        self.scale = number(scale, "scale")
+        self._start(size, isotropic)
+
+
 class CircularGaussianPrior(ComplexPrior):
     r"""Complex Gaussian components: :math:`p(x) = CN(x; 0, \sigma^2)`.
 
@@ -551,6 +661,66 @@ class CircularGaussBernoulliPrior(ComplexPrior):
         self._start(size, isotropic)
 
 
+class CircularGaussianMixturePrior(ComplexPrior):
+    r"""Mixture of complex Gaussian components: :math:`p(x) = \sum_k w_k\,CN(x; 0, v_k)`.
+
+    Parameters
+    ----------
+    size : tuple or None
+        Shape, the parts on its first axis: ``(2, ...)``; ``None`` for the limit of large sizes.
+    weights : array
+        :math:`w`: weights of the components; positive, of sum 1.
+    variances : array
+        :math:`v`: variances per real component; positive.
+    isotropic : bool
+        Kept for scripts that give it.
+
+    Examples
+    --------
+    >>> CircularGaussianMixturePrior(size=(2, 3))
+    CircularGaussianMixturePrior(size=(2, 3), weights=<array (2,)>, variances=<array (2,)>)
+    """
+
+    repr_parameters = ("size", "weights", "variances")
+    _law, _native_parameters = "circular_gaussian_mixture", ("weights", "variances")
+
+    def __init__(self, size: Any, weights: Any = (0.5, 0.5), variances: Any = (0.1, 1), isotropic: bool = True) -> None:
+        self.weights = owned(array(weights, "weights"))
+        self.variances = owned(array(variances, "variances"))
+        self._start(size, isotropic)
+
+
+class QamPrior(ComplexPrior):
+    r"""Complex symbols of a square constellation:
+    :math:`x \in \{\pm\tfrac d2, \pm\tfrac{3d}2, \ldots\}^2,\quad E|x|^2 = 1`.
+
+    Parameters
+    ----------
+    size : tuple or None
+        Shape, the parts on its first axis: ``(2, ...)``; ``None`` for the limit of large sizes.
+    order : int
+        Number of points, a power of 4.
+    isotropic : bool
+        Kept for scripts that give it.
+
+    Notes
+    -----
+    Both parts are independent: 4 is QPSK, 16 is 16-QAM.
+
+    Examples
+    --------
+    >>> QamPrior(size=(2, 3))
+    QamPrior(size=(2, 3), order=4)
+    """
+
+    repr_parameters = ("size", "order")
+    _law, _native_parameters = "qam", ("order",)
+
+    def __init__(self, size: Any, order: int = 4, isotropic: bool = True) -> None:
+        self.order = count(order, "order")
+        self._start(size, isotropic)
+
+
 #: The same by name.
 CLASSES: dict[str, type[Prior]] = {
     "gaussian": GaussianPrior,
@@ -567,6 +737,11 @@ CLASSES: dict[str, type[Prior]] = {
     "nonnegative_gaussian_mixture": NonnegativeGaussianMixturePrior,
     "student_t": StudentTPrior,
     "regularised_horseshoe": RegularisedHorseshoePrior,
+    "logistic_prior": LogisticPrior,
+    "gamma": GammaPrior,
+    "spike_student_t": SpikeStudentTPrior,
     "circular_gaussian": CircularGaussianPrior,
     "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
+    "circular_gaussian_mixture": CircularGaussianMixturePrior,
+    "qam": QamPrior,
 }

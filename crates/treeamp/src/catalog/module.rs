@@ -477,10 +477,12 @@ impl Module {
             _ => None,
         };
         let acting = observed.as_ref().unwrap_or(&factor);
+        // also of a teacher of its own kind: its outputs must be known
+        let theory = acting.ensemble().is_some_and(|e| e.pairs_with(&**acting));
         let all = [
             ("inference", acting.posterior().is_some()),
             ("mode", acting.proximal().is_some()),
-            ("theory", acting.ensemble().is_some()),
+            ("theory", theory),
             ("sampling", factor.generator().is_some()),
             ("likelihood", likelihood && factor.arity().inputs > 0),
         ];

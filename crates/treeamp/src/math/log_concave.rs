@@ -57,7 +57,8 @@ pub fn top(phi: &impl Concave, a: f64, b: f64) -> Option<Top> {
         (low, high) = ((b + least) / a, (b + most) / a);
     }
     let mut z = phi.start(a, b).max(low).min(high);
-    for _ in 0..STEPS {
+    let mut width = f64::INFINITY;
+    for i in 0..STEPS {
         let (slope, bend) = phi.slope(z);
         let rest = (-a).mul_add(z, b) + slope;
         let curvature = a - bend;
@@ -84,7 +85,13 @@ pub fn top(phi: &impl Concave, a: f64, b: f64) -> Option<Top> {
             };
             return (top.place.is_finite() && top.curvature.is_finite()).then_some(top);
         }
-        z = if next > low && next < high {
+        // Newton's method may go to and fro between two places: the bracket must shrink
+        let gap = high - low;
+        let stuck = i % 4 == 3 && gap.is_finite() && gap >= 0.5 * width;
+        if i % 4 == 3 {
+            width = gap;
+        }
+        z = if next > low && next < high && !stuck {
             next
         } else if low.is_finite() && high.is_finite() {
             0.5 * (low + high)
@@ -100,10 +107,13 @@ pub fn top(phi: &impl Concave, a: f64, b: f64) -> Option<Top> {
 }
 
 /// Mass, mean and variance of a weight about its top.
-struct Sums {
-    mass: f64,
-    mean: f64,
-    variance: f64,
+pub struct Moments {
+    /// In units of the weight at the top.
+    pub mass: f64,
+    /// Of the distance from the top.
+    pub mean: f64,
+    /// The variance.
+    pub variance: f64,
 }
 
 /// Fall of the exponent beyond which nothing is left: a mass of $e^{-41}$.
@@ -111,9 +121,9 @@ const DEPTH: f64 = 41.0;
 /// Last Legendre coefficients of a resolved panel, in units of the mean weight. The error of the integral is of the order of their square.
 const RESOLVED: f64 = 1e-11;
 /// Panels waiting to be halved.
-const STACK: usize = 96;
+const STACK: usize = 256;
 /// Panels in all: where rounding leaves none resolved.
-const PANELS: usize = 400;
+const PANELS: usize = 600;
 
 /// A distance at which the exponent has fallen by [`DEPTH`] to twice that.
 fn reach(h: &impl Fn(f64) -> f64, side: f64, guess: f64) -> f64 {
@@ -137,23 +147,33 @@ fn reach(h: &impl Fn(f64) -> f64, side: f64, guess: f64) -> f64 {
     t
 }
 
-/// $\int e^{h(t)} dt$ and its moments.
-fn sums(h: &impl Fn(f64) -> f64, curvature: f64) -> Sums {
-    let guess = (2.0 * DEPTH / curvature).sqrt();
+/// $\int e^{h(t)} dt$ of an exponent with one top, at zero, with the moments of $d(t)$.
+pub fn moments(h: &impl Fn(f64) -> f64, curvature: f64, d: impl Fn(f64) -> f64) -> Moments {
+    let deviation = 1.0 / curvature.sqrt();
+    let guess = (2.0 * DEPTH).sqrt() * deviation;
     let (left, right) = (reach(h, -1.0, guess), reach(h, 1.0, guess));
-    // by concavity the mass is at least this
-    let unit = (left + right) / (2.0 * DEPTH);
+    // of a concave exponent the mass is at least that
+    let unit = ((left + right) / (2.0 * DEPTH)).min(deviation);
     let rule = rule16();
-    let mut todo = [(0.0, 0.0); STACK];
-    let mut waiting = 0;
-    for quarter in [1.0, 0.5, 0.25] {
-        todo[waiting] = (-left * quarter, -left * quarter * 0.5);
-        todo[waiting + 1] = (right * quarter * 0.5, right * quarter);
-        waiting += 2;
+    let (mut todo, mut waiting) = ([(0.0, 0.0); STACK], 0);
+    for (side, reach) in [(-1.0, left), (1.0, right)] {
+        // panels that halve towards the top, however narrow it is
+        let mut far = reach;
+        for i in 0..STACK / 4 {
+            let last = far <= 2.5 * deviation && i > 2;
+            let near = if last { 0.0 } else { 0.5 * far };
+            todo[waiting] = if side < 0.0 {
+                (-far, -near)
+            } else {
+                (near, far)
+            };
+            waiting += 1;
+            if last {
+                break;
+            }
+            far = near;
+        }
     }
-    todo[waiting] = (-left * 0.125, 0.0);
-    todo[waiting + 1] = (0.0, right * 0.125);
-    waiting += 2;
     let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
     let mut panels = 0;
     while waiting > 0 {
@@ -165,7 +185,7 @@ fn sums(h: &impl Fn(f64) -> f64, curvature: f64) -> Sums {
         let done = rule.tail_size(&weights) * width <= RESOLVED * unit;
         if done || panels + waiting > PANELS || waiting + 2 > STACK {
             for i in 0..16 {
-                let t = width.mul_add(rule.nodes[i], lo);
+                let t = d(width.mul_add(rule.nodes[i], lo));
                 let w = width * rule.weights[i] * weights[i];
                 mass += w;
                 first += w * t;
@@ -181,7 +201,7 @@ fn sums(h: &impl Fn(f64) -> f64, curvature: f64) -> Sums {
     let mean = first / mass;
     // the mean of a log-concave law is within √3 deviations of its top: nothing is lost
     let variance = second / mass - mean * mean;
-    Sums {
+    Moments {
         mass,
         mean,
         variance,
@@ -189,11 +209,11 @@ fn sums(h: &impl Fn(f64) -> f64, curvature: f64) -> Sums {
 }
 
 /// The top and the integral about it; `None` where that diverges.
-fn integral(phi: &impl Concave, a: f64, b: f64) -> Option<(Top, Sums)> {
+fn integral(phi: &impl Concave, a: f64, b: f64) -> Option<(Top, Moments)> {
     let top = top(phi, a, b)?;
     let bend = phi.bend(top.place);
     let h = |t: f64| bend(t) + t * (-0.5 * a).mul_add(t, top.rest);
-    let sums = sums(&h, top.curvature);
+    let sums = moments(&h, top.curvature, |t| t);
     (sums.mass > 0.0 && sums.variance > 0.0 && sums.variance.is_finite()).then_some((top, sums))
 }
 

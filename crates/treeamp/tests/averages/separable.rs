@@ -27,9 +27,10 @@ pub fn mismatched(
     };
     let e = rule(student);
     assert!(e.pairs_with(teacher));
+    let failed = |e: FactorError| -> ! { panic!("{} at {at:?}: {e}", student.name()) };
     (
-        e.overlaps(teacher, at, 0).unwrap(),
-        e.potential(teacher, at).unwrap(),
+        e.overlaps(teacher, at, 0).unwrap_or_else(|e| failed(e)),
+        e.potential(teacher, at).unwrap_or_else(|e| failed(e)),
     )
 }
 
@@ -88,6 +89,8 @@ fn random_outputs() -> Vec<Dyn> {
         Box::new(LaplaceNoise::new(0.6).unwrap().unspecified()),
         Box::new(StudentTNoise::new(3.0, 0.7).unwrap().unspecified()),
         Box::new(OutlierNoise::new(0.3, 9.0, 0.1).unwrap().unspecified()),
+        Box::new(NegativeBinomial::new(1.5).unwrap().unspecified()),
+        Box::new(Quantised::new(0.2, &[-0.5, 0.7]).unwrap().unspecified()),
     ]
 }
 

@@ -36,7 +36,9 @@ fn found(class: &str, group: &str, table: &Value) -> Option<(&'static Module, Va
         "prior" => [Role::Prior, Role::Penalty],
         _ => [Role::Channel, Role::Likelihood],
     };
-    let module = module(&name).filter(|m| roles.contains(&m.role))?;
+    // a prior and a likelihood may share their name in records
+    let own = module(&name).filter(|m| roles.contains(&m.role));
+    let module = own.or_else(|| module(&format!("{name}_{group}")))?;
     Some((module, entry.map_or(Value::Null, |(_, e)| e.clone())))
 }
 

@@ -70,6 +70,8 @@ mod extremes {
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(4);
         let gaussian = CircularGaussian::new(1.3).unwrap();
         let sparse = CircularGaussBernoulli::new(0.1, 2.0).unwrap();
+        let mixture = CircularGaussianMixture::new(&[0.2, 0.8], &[30.0, 1e-4]).unwrap();
+        let rician = RicianModulus::new(0.3).unwrap();
         let log_uniform =
             |rng: &mut rand_chacha::ChaCha8Rng| 10f64.powf(rng.random_range(-6.0..4.0));
         for _ in 0..4000 {
@@ -79,6 +81,8 @@ mod extremes {
             let phase = Complex::from_polar(1.0, rng.random_range(0.0..6.2));
             let x = extreme_tilt(&mut rng);
             let values = [
+                mixture.tilted(a, b),
+                rician.tilted(y, a, b),
                 gaussian.tilted(a, b),
                 sparse.tilted(a, b),
                 ModulusLikelihood.tilted(y, a, b),

@@ -1,6 +1,6 @@
 //! Log-concave priors: $0 < v \le 1/a$ from weak to sharp beliefs, at fields of up to $10^6$ deviations, and modes that rise nowhere.
 
-use treeamp::catalog::priors::{Exponential, Laplace, Uniform};
+use treeamp::catalog::priors::{Exponential, Gamma, Laplace, LogisticPrior, Uniform};
 use treeamp::scalar::ScalarPrior;
 
 fn check<P: ScalarPrior>(law: &P) {
@@ -60,6 +60,8 @@ fn variances_are_at_most_those_of_the_belief() {
     for (mean, scale) in [(0.0, 1.0), (3.0, 1e-3), (-0.2, 1e3)] {
         check(&Laplace::new(mean, scale).unwrap());
         check(&Uniform::new(mean, mean + scale).unwrap());
+        check(&LogisticPrior::new(mean, scale).unwrap());
+        check(&Gamma::new(3.0, scale).unwrap());
     }
 }
 
@@ -68,11 +70,16 @@ fn modes_are_highest() {
     check_mode(&Laplace::new(0.3, 0.7).unwrap());
     check_mode(&Laplace::new(-2.0, 1.5).unwrap());
     check_mode(&Uniform::new(-0.8, 1.7).unwrap());
+    check_mode(&LogisticPrior::new(-0.8, 0.6).unwrap());
+    check_mode(&Gamma::new(2.5, 1.5).unwrap());
 }
 
 #[test]
 fn parameters_out_of_range_are_named() {
-    use treeamp::catalog::priors::{FiniteAlphabet, NonnegativeGaussianMixture, SpikeLaplace};
+    use treeamp::catalog::priors::{
+        CircularGaussianMixture, FiniteAlphabet, NonnegativeGaussianMixture, Qam, SpikeLaplace,
+        SpikeStudentT,
+    };
     let refusals = [
         Laplace::new(0.0, 0.0).map(|_| ()).unwrap_err(),
         Uniform::new(2.0, 1.0).map(|_| ()).unwrap_err(),
@@ -84,6 +91,13 @@ fn parameters_out_of_range_are_named() {
             .map(|_| ())
             .unwrap_err(),
         SpikeLaplace::new(1.5, 1.0).map(|_| ()).unwrap_err(),
+        SpikeStudentT::new(0.5, 0.0, 1.0).map(|_| ()).unwrap_err(),
+        LogisticPrior::new(0.0, -1.0).map(|_| ()).unwrap_err(),
+        Gamma::new(1.0, 0.0).map(|_| ()).unwrap_err(),
+        CircularGaussianMixture::new(&[1.0], &[-2.0])
+            .map(|_| ())
+            .unwrap_err(),
+        Qam::points(8).map(|_| ()).unwrap_err(),
         NonnegativeGaussianMixture::new(&[1.0], &[0.0], &[0.0])
             .map(|_| ())
             .unwrap_err(),
@@ -95,6 +109,11 @@ fn parameters_out_of_range_are_named() {
         "finite_alphabet: parameter `values` must be distinct, got 1 twice",
         "finite_alphabet: parameter `values` must be at least one, and as many as weights, got 1 values, 2 weights",
         "spike_laplace: parameter `rho` must be in [0, 1], got 1.5",
+        "spike_student_t: parameter `df` must be positive and finite, got 0",
+        "logistic_prior: parameter `scale` must be positive and finite, got -1",
+        "gamma: parameter `rate` must be positive and finite, got 0",
+        "circular_gaussian_mixture: parameter `variances` must be positive and finite, got -2 at index 0",
+        "qam: parameter `order` must be a power of 4 from 4 to 65536, got 8",
         "nonnegative_gaussian_mixture: parameter `variances` must be positive and finite, got 0",
     ];
     let got: Vec<String> = refusals.iter().map(ToString::to_string).collect();

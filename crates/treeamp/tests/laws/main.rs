@@ -5,6 +5,7 @@ mod catalogue;
 #[path = "../common/mod.rs"]
 mod common;
 mod complex;
+mod extremes;
 mod log_concave;
 mod losses;
 mod modules;

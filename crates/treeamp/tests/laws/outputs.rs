@@ -1,8 +1,9 @@
 //! Labels, counts and noises: extreme beliefs, modes, and outputs that cannot be.
 
 use treeamp::catalog::likelihoods::{
-    HeteroscedasticNoise, LaplaceNoise, LogisticLikelihood, OutlierNoise, PoissonLikelihood,
-    PoissonSoftplusLikelihood, ProbitLikelihood, StudentTNoise,
+    Censored, HeteroscedasticNoise, LaplaceNoise, LogisticLikelihood, NegativeBinomial,
+    OutlierNoise, PoissonLikelihood, PoissonSoftplusLikelihood, ProbitLikelihood, Quantised,
+    RicianModulus, StudentTNoise,
 };
 use treeamp::prelude::*;
 use treeamp::scalar::ScalarLikelihood;
@@ -66,6 +67,14 @@ fn extreme_beliefs() {
     for y in [0.0, 1.0, 40.0, 1e6] {
         check(&PoissonLikelihood, y, true);
         check(&PoissonSoftplusLikelihood, y, true);
+        check(&NegativeBinomial::new(0.3).unwrap(), y, true);
+        check(&NegativeBinomial::new(40.0).unwrap(), y, true);
+    }
+    for y in [0.0, 1.0, 2.0] {
+        check(&Quantised::new(0.2, &[-0.5, 0.7]).unwrap(), y, true);
+    }
+    for y in [-0.3, 2.0] {
+        check(&Censored::new(-0.3, 0.4).unwrap(), y, true);
     }
     for y in [0.0, -3.0, 1e4] {
         check(&LaplaceNoise::new(0.7).unwrap(), y, true);
@@ -82,6 +91,7 @@ fn modes_are_highest() {
     for y in [0.0, 3.0, 2000.0] {
         check_mode(&PoissonLikelihood, y);
         check_mode(&PoissonSoftplusLikelihood, y);
+        check_mode(&NegativeBinomial::new(1.5).unwrap(), y);
     }
     check_mode(&LaplaceNoise::new(0.7).unwrap(), 0.4);
 }
@@ -102,6 +112,20 @@ fn impossible_outputs_are_refused() {
         assert_eq!(refused, expected);
         assert!(PoissonSoftplusLikelihood.observed([count]).is_err());
     }
+    let cell = Quantised::new(0.1, &[0.0, 1.0])
+        .unwrap()
+        .observed([2.0, 3.0]);
+    assert_eq!(
+        text(cell.unwrap_err()),
+        "quantised: parameter `y` must be a cell 0, ..., 2, got 3 at index 1"
+    );
+    let below = Censored::new(0.5, 1.0).unwrap().observed([0.5, 0.4]);
+    assert_eq!(
+        text(below.unwrap_err()),
+        "censored: parameter `y` must be a finite number from 0.5 up, got 0.4 at index 1"
+    );
+    let modulus = RicianModulus::new(1.0).unwrap().observed([0.0]);
+    assert!(text(modulus.unwrap_err()).ends_with("got 0 at index 0"));
     let nan = LaplaceNoise::new(1.0).unwrap().observed([0.0, f64::NAN]);
     assert!(text(nan.unwrap_err()).ends_with("got NaN at index 1"));
 }
@@ -116,6 +140,10 @@ fn parameters_out_of_range_are_named() {
         StudentTNoise::new(2.0, f64::INFINITY).map(|_| ()),
         OutlierNoise::new(0.0, 1.0, 0.1).map(|_| ()),
         OutlierNoise::new(1.0, 1.0, -0.1).map(|_| ()),
+        NegativeBinomial::new(0.0).map(|_| ()),
+        Quantised::new(0.1, &[0.0, 0.0]).map(|_| ()),
+        Censored::new(f64::NAN, 1.0).map(|_| ()),
+        RicianModulus::new(0.0).map(|_| ()),
     ];
     let expected = [
         "probit: parameter `noise_variance` must be non-negative and finite, got -1",
@@ -125,6 +153,10 @@ fn parameters_out_of_range_are_named() {
         "student_t_noise: parameter `scale` must be positive and finite, got inf",
         "outlier_noise: parameter `variance` must be positive and finite, got 0",
         "outlier_noise: parameter `outlier_probability` must be in [0, 1], got -0.1",
+        "negative_binomial: parameter `dispersion` must be positive and finite, got 0",
+        "quantised: parameter `edges` must be finite and ascending, got 0 at index 1",
+        "censored: parameter `threshold` must be finite, got NaN",
+        "rician_modulus: parameter `noise_variance` must be positive and finite, got 0",
     ];
     for (refusal, expected) in refusals.into_iter().zip(expected) {
         assert_eq!(refusal.unwrap_err().to_string(), expected);

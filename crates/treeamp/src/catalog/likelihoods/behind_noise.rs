@@ -3,7 +3,8 @@
 //! $\int\mathcal N(w; z, \Delta)\,e^{-\frac12 a z^2 + bz}dz = (1 + a\Delta)^{-1/2}\,e^{\Delta b^2/2(1 + a\Delta)}\,e^{-\frac12 a' w^2 + b' w}$ with $a' = a/(1 + a\Delta)$ and
 //! $b' = b/(1 + a\Delta)$. Given $w$, $z$ has the mean $(w + \Delta b)/(1 + a\Delta)$ and the variance $\Delta/(1 + a\Delta)$ per real component.
 
-use crate::math::mixture::{Bump, or_overflow};
+use crate::math::mixture::{Bump, height, log_normal, or_overflow};
+use crate::math::truncated_normal::truncated;
 use crate::scalar::{Elem, Tilted};
 
 /// Noise of variance $\Delta$ per real component between an input and what an output sees of it, under the tilt $a, b$ of the input.
@@ -62,4 +63,35 @@ impl Noise {
             variance: seen.variance[0],
         })
     }
+}
+
+/// What is seen is in an interval.
+pub(super) fn interval(noise: Noise, lo: f64, hi: f64) -> Tilted {
+    let Some(t) = truncated(noise.a, noise.b, lo, hi) else {
+        return Tilted::divergent(0.0_f64.max(lo).min(hi));
+    };
+    let log_z = height(noise.a, noise.b, t.anchor) + t.mass.ln();
+    noise.tilted(log_z, &t.bump())
+}
+
+/// The log-probability that what is seen is in an interval, for $a > 0$: $w$ is normal about $b/a$.
+pub(super) fn interval_excess(noise: Noise, lo: f64, hi: f64) -> f64 {
+    truncated(noise.a, noise.b, lo, hi).map_or(f64::INFINITY, |t| {
+        log_normal(t.anchor, noise.a, noise.b) + t.mass.ln()
+    })
+}
+
+/// $\ln P(\text{lo} < z + \sqrt\Delta\,\xi < \text{hi})$.
+pub(super) fn log_probability(z: f64, variance: f64, lo: f64, hi: f64) -> f64 {
+    if variance <= 0.0 {
+        return if lo < z && z <= hi {
+            0.0
+        } else {
+            f64::NEG_INFINITY
+        };
+    }
+    let a = 1.0 / variance;
+    truncated(a, z * a, lo, hi).map_or(f64::NEG_INFINITY, |t| {
+        log_normal(t.anchor, a, z * a) + t.mass.ln()
+    })
 }

@@ -2,31 +2,39 @@
 
 mod activation;
 mod behind_noise;
+mod censored;
 mod gaussian;
 mod heteroscedastic_noise;
 mod laplace_noise;
 mod logistic;
 mod modulus;
+mod negative_binomial;
 mod outlier_noise;
 mod phase;
 mod piecewise;
 mod poisson;
 mod poisson_softplus;
 mod probit;
+mod quantised;
+mod rician_modulus;
 mod student_t_noise;
 
 pub use activation::ActivationLikelihood;
+pub use censored::Censored;
 pub use gaussian::GaussianLikelihood;
 pub use heteroscedastic_noise::HeteroscedasticNoise;
 pub use laplace_noise::LaplaceNoise;
 pub use logistic::LogisticLikelihood;
 pub use modulus::ModulusLikelihood;
+pub use negative_binomial::NegativeBinomial;
 pub use outlier_noise::OutlierNoise;
 pub use phase::PhaseLikelihood;
 pub use piecewise::PiecewiseLikelihood;
 pub use poisson::PoissonLikelihood;
 pub use poisson_softplus::PoissonSoftplusLikelihood;
 pub use probit::ProbitLikelihood;
+pub use quantised::Quantised;
+pub use rician_modulus::RicianModulus;
 pub use student_t_noise::StudentTNoise;
 
 /// $\ln \delta(d)$.
@@ -84,6 +92,9 @@ macro_rules! for_each_likelihood {
             student_t_noise($crate::catalog::likelihoods::StudentTNoise::MODULE) => $crate::catalog::likelihoods::StudentTNoise::new(3.0, 0.7), [0.4, -2.0];
             outlier_noise($crate::catalog::likelihoods::OutlierNoise::MODULE) => $crate::catalog::likelihoods::OutlierNoise::new(0.3, 9.0, 0.1), [0.4, -2.0];
             heteroscedastic_noise($crate::catalog::likelihoods::HeteroscedasticNoise::MODULE) => $crate::catalog::likelihoods::HeteroscedasticNoise::new(&[0.3]), [0.4, -2.0];
+            negative_binomial($crate::catalog::likelihoods::NegativeBinomial::MODULE) => $crate::catalog::likelihoods::NegativeBinomial::new(1.5), [0.0, 3.0];
+            quantised($crate::catalog::likelihoods::Quantised::MODULE) => $crate::catalog::likelihoods::Quantised::new(0.2, &[-0.5, 0.7]), [0.0, 1.0, 2.0];
+            censored($crate::catalog::likelihoods::Censored::MODULE) => $crate::catalog::likelihoods::Censored::new(-0.3, 0.4), [-0.3, 0.9];
             tanh => $crate::catalog::observed(&$crate::catalog::channels::Activation::tanh()), [-0.6, 0.1];
         }
     };
@@ -99,6 +110,7 @@ macro_rules! for_each_complex_likelihood {
             modulus => Ok($crate::catalog::likelihoods::ModulusLikelihood), [0.4, 2.0];
             phase($crate::catalog::likelihoods::PhaseLikelihood::MODULE) => Ok($crate::catalog::likelihoods::PhaseLikelihood),
                 [$crate::Complex::new(1.0, 0.0), $crate::Complex::new(-0.6, 0.8)];
+            rician_modulus($crate::catalog::likelihoods::RicianModulus::MODULE) => $crate::catalog::likelihoods::RicianModulus::new(0.3), [0.4, 2.0];
             gaussian_parts => $crate::catalog::likelihoods::GaussianLikelihood::new(0.3)
                 .map($crate::separable::PartsLikelihood::new), [$crate::Complex::new(0.4, -2.0)];
         }

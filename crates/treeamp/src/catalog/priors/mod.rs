@@ -3,38 +3,48 @@
 mod binary;
 mod circular_gauss_bernoulli;
 mod circular_gaussian;
+mod circular_gaussian_mixture;
 mod exponential;
 mod finite_alphabet;
+mod gamma;
 mod gauss_bernoulli;
 mod gaussian;
 mod gaussian_mixture;
 mod interval;
 mod laplace;
+mod logistic_prior;
 mod mixture_row;
 mod natural;
 mod nonnegative_gaussian_mixture;
 mod positive;
+mod qam;
 mod regularised_horseshoe;
 mod spike_laplace;
+mod spike_student_t;
 mod student_t;
 mod uniform;
 
 pub use binary::Binary;
 pub use circular_gauss_bernoulli::CircularGaussBernoulli;
 pub use circular_gaussian::CircularGaussian;
+pub use circular_gaussian_mixture::CircularGaussianMixture;
 pub use exponential::Exponential;
 pub use finite_alphabet::FiniteAlphabet;
+pub use gamma::Gamma;
 pub use gauss_bernoulli::GaussBernoulli;
 pub use gaussian::GaussianPrior;
 pub use gaussian_mixture::GaussianMixture;
 pub use interval::Interval;
 pub use laplace::Laplace;
+pub use logistic_prior::LogisticPrior;
 pub use mixture_row::MixtureRow;
 pub use natural::NaturalPrior;
 pub use nonnegative_gaussian_mixture::NonnegativeGaussianMixture;
 pub use positive::Positive;
+pub use qam::Qam;
 pub use regularised_horseshoe::RegularisedHorseshoe;
 pub use spike_laplace::SpikeLaplace;
+pub use spike_student_t::SpikeStudentT;
 pub use student_t::StudentT;
 pub use uniform::Uniform;
 
@@ -60,6 +70,9 @@ macro_rules! for_each_prior {
             nonnegative_gaussian_mixture($crate::catalog::priors::NonnegativeGaussianMixture::MODULE) => $crate::catalog::priors::NonnegativeGaussianMixture::new(&[0.4, 0.6], &[-0.5, 2.0], &[0.25, 1.0]);
             student_t($crate::catalog::priors::StudentT::MODULE) => $crate::catalog::priors::StudentT::new(6.0, 0.3, 0.8);
             regularised_horseshoe($crate::catalog::priors::RegularisedHorseshoe::MODULE) => $crate::catalog::priors::RegularisedHorseshoe::new(0.4, 2.0);
+            logistic_prior($crate::catalog::priors::LogisticPrior::MODULE) => $crate::catalog::priors::LogisticPrior::new(0.3, 0.5);
+            gamma($crate::catalog::priors::Gamma::MODULE) => $crate::catalog::priors::Gamma::new(2.5, 1.5);
+            spike_student_t($crate::catalog::priors::SpikeStudentT::MODULE) => $crate::catalog::priors::SpikeStudentT::new(0.3, 6.0, 0.8);
         }
     };
 }
@@ -73,6 +86,8 @@ macro_rules! for_each_complex_prior {
         $callback! {
             circular_gaussian($crate::catalog::priors::CircularGaussian::MODULE) => $crate::catalog::priors::CircularGaussian::new(1.7);
             circular_gauss_bernoulli($crate::catalog::priors::CircularGaussBernoulli::MODULE) => $crate::catalog::priors::CircularGaussBernoulli::new(0.3, 1.5);
+            circular_gaussian_mixture($crate::catalog::priors::CircularGaussianMixture::MODULE) => $crate::catalog::priors::CircularGaussianMixture::new(&[0.3, 0.7], &[2.0, 0.1]);
+            qam($crate::catalog::priors::Qam::MODULE) => $crate::catalog::priors::Qam::points(16);
             gaussian_parts => $crate::catalog::priors::GaussianPrior::new(0.4, 1.7)
                 .map($crate::separable::PartsPrior::new);
         }

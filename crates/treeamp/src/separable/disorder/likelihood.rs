@@ -396,9 +396,7 @@ impl Pair<'_> {
 
     fn average(&self) -> Result<Sums, FactorError> {
         let Some(outputs) = self.teacher.outputs() else {
-            return Err(FactorError::Unsupported(
-                "the teacher's likelihood does not say how its outputs are distributed".to_owned(),
-            ));
+            return Err(unknown_outputs());
         };
         let mut sums = Sums::zero();
         match outputs {
@@ -452,6 +450,11 @@ impl Pair<'_> {
         }
         Ok(sums)
     }
+}
+
+fn unknown_outputs() -> FactorError {
+    let why = "the teacher's likelihood does not say how its outputs are distributed";
+    FactorError::Unsupported(why.to_owned())
 }
 
 /// All through the noise the student is a Gaussian: its mean, which is monotone, rises by just what a constant variance makes it
@@ -518,6 +521,9 @@ pub(super) fn averages(
         at: pair.at,
         tau0,
     };
+    if teacher.outputs().is_none() {
+        return Err(unknown_outputs());
+    }
     let sums = match student.symmetry() {
         Symmetry::Circular => plane.output()?,
         Symmetry::Ray => plane.ray(),

@@ -1,0 +1,174 @@
+//! Priors and likelihoods by quadrature and of several parameters, at random parameters, outputs and beliefs of the whole range:
+//! precisions from $10^{-12}$ to $10^{12}$, fields of up to $10^6$ deviations, counts of up to $10^6$.
+//!
+//! $2 \cdot 10^3$ draws per law, or $10^6$ with `TREEAMP_FULL=1`.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use treeamp::prelude::*;
+use treeamp::scalar::{ScalarLikelihood, ScalarPrior, Tilted};
+
+fn draws() -> usize {
+    let full = std::env::var("TREEAMP_FULL").is_ok_and(|v| v == "1");
+    if full { 1_000_000 } else { 2_000 }
+}
+
+fn size(rng: &mut dyn Rng, low: f64, high: f64) -> f64 {
+    10f64.powf(rng.random_range(low..high))
+}
+
+fn real(rng: &mut dyn Rng) -> f64 {
+    let x = size(rng, -3.0, 4.0);
+    if rng.random::<bool>() { x } else { -x }
+}
+
+fn count(rng: &mut dyn Rng) -> f64 {
+    if rng.random::<bool>() {
+        f64::from(rng.random_range(0_u32..5))
+    } else {
+        size(rng, 0.0, 6.0).floor()
+    }
+}
+
+fn label(rng: &mut dyn Rng) -> f64 {
+    if rng.random::<bool>() { 1.0 } else { -1.0 }
+}
+
+/// A precision, and a field of so many deviations.
+fn belief(rng: &mut dyn Rng) -> (f64, f64) {
+    let a = size(rng, -12.0, 12.0);
+    let field = size(rng, -3.0, 6.0) * label(rng);
+    (a, field * a.sqrt())
+}
+
+/// Finite, with a positive variance that is at most $1/a$ of a log-concave law.
+fn check(t: Tilted, a: f64, log_concave: bool, what: &dyn Fn() -> String) {
+    let finite = t.log_z.is_finite() && t.mean.is_finite() && t.variance.is_finite();
+    assert!(finite && t.variance >= 0.0, "{}: {t:?}", what());
+    // laws by quadrature are good to 1e-8
+    let bounded = t.variance > 0.0 && t.variance * a <= 1.0 + 1e-8;
+    assert!(bounded || !log_concave, "{}: {t:?}", what());
+}
+
+fn prior<P: ScalarPrior>(log_concave: bool, law: impl Fn(&mut dyn Rng) -> Result<P, ModelError>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    for _ in 0..draws() {
+        let law = law(&mut rng).unwrap();
+        let (a, b) = belief(&mut rng);
+        let t = law.tilted(a, b);
+        let what = || format!("{law:?} at {a:e}, {b:e}");
+        check(t, a, log_concave, &what);
+        let (low, high) = law.support();
+        assert!((low..=high).contains(&t.mean), "{}: {t:?}", what());
+    }
+}
+
+fn output<L>(log_concave: bool, law: impl Fn(&mut dyn Rng) -> (Result<L, ModelError>, f64))
+where
+    L: ScalarLikelihood<Output = f64>,
+{
+    let mut rng = ChaCha8Rng::seed_from_u64(32);
+    for _ in 0..draws() {
+        let (law, y) = law(&mut rng);
+        let law = law.unwrap();
+        law.check(y).unwrap();
+        let (a, b) = belief(&mut rng);
+        let what = || format!("{law:?} at y = {y:e}, {a:e}, {b:e}");
+        check(law.tilted(y, a, b), a, log_concave, &what);
+    }
+}
+
+#[test]
+fn priors() {
+    prior(false, |rng| {
+        StudentT::new(size(rng, -0.5, 2.0), real(rng), size(rng, -3.0, 3.0))
+    });
+    prior(false, |rng| {
+        RegularisedHorseshoe::new(size(rng, -4.0, 2.0), size(rng, -2.0, 3.0))
+    });
+    prior(false, |rng| {
+        SpikeStudentT::new(rng.random(), size(rng, -0.5, 2.0), size(rng, -3.0, 3.0))
+    });
+    prior(true, |rng| {
+        LogisticPrior::new(real(rng), size(rng, -3.0, 3.0))
+    });
+    prior(true, |rng| {
+        Gamma::new(1.0 + size(rng, -3.0, 3.0), size(rng, -3.0, 3.0))
+    });
+    prior(false, |rng| {
+        Gamma::new(size(rng, -1.5, 0.0), size(rng, -3.0, 3.0))
+    });
+}
+
+#[test]
+fn labels() {
+    output(true, |rng| (Ok(LogisticLikelihood), label(rng)));
+    output(true, |rng| {
+        (ProbitLikelihood::new(size(rng, -6.0, 4.0), 0.0), label(rng))
+    });
+    output(false, |rng| {
+        (
+            ProbitLikelihood::new(size(rng, -6.0, 4.0), rng.random()),
+            label(rng),
+        )
+    });
+}
+
+#[test]
+fn counts() {
+    output(true, |rng| (Ok(PoissonLikelihood), count(rng)));
+    output(true, |rng| (Ok(PoissonSoftplusLikelihood), count(rng)));
+    output(true, |rng| {
+        (NegativeBinomial::new(size(rng, -2.0, 4.0)), count(rng))
+    });
+}
+
+#[test]
+fn noises() {
+    output(true, |rng| {
+        (LaplaceNoise::new(size(rng, -3.0, 3.0)), real(rng))
+    });
+    output(false, |rng| {
+        (
+            StudentTNoise::new(size(rng, -0.5, 2.0), size(rng, -3.0, 3.0)),
+            real(rng),
+        )
+    });
+    output(false, |rng| {
+        let (near, far) = (size(rng, -6.0, 4.0), size(rng, -6.0, 6.0));
+        (OutlierNoise::new(near, far, rng.random()), real(rng))
+    });
+}
+
+#[test]
+fn cells() {
+    output(true, |rng| {
+        let low = real(rng);
+        let edges = [low, low + size(rng, -3.0, 3.0)];
+        let cell = f64::from(rng.random_range(0_u32..3));
+        (Quantised::new(size(rng, -6.0, 4.0), &edges), cell)
+    });
+    output(true, |rng| {
+        let low = real(rng);
+        let y = if rng.random() {
+            low
+        } else {
+            low + size(rng, -2.0, 3.0)
+        };
+        (Censored::new(low, size(rng, -6.0, 4.0)), y)
+    });
+}
+
+/// Counts between integers, as sums over many of them need; at some of these Newton's method alone goes to and fro.
+#[test]
+fn counts_between_integers() {
+    let law = NegativeBinomial::new(1.5).unwrap();
+    for i in 0..60 {
+        let y = 31.5 * 1.2_f64.powi(i);
+        for j in -40..40 {
+            let b = 5.05 * f64::from(j);
+            let t = law.tilted(y, 22.0, b);
+            check(t, 22.0, true, &|| format!("{law:?} at y = {y}, 22, {b}"));
+        }
+    }
+}
