@@ -5,6 +5,7 @@ pub mod demo;
 pub mod describe;
 pub mod merge;
 pub mod modules;
+mod picture;
 pub mod plot;
 pub mod predict;
 pub mod run;

@@ -1,5 +1,7 @@
 //! `treeamp modules`: the catalogue.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use serde_json::json;
 use treeamp::catalog::{self, Module, Preset, modules};
@@ -16,6 +18,7 @@ use crate::text::pairs;
 Examples:
   treeamp modules                    all of them, a line each
   treeamp modules gauss_bernoulli    one of them, with its parameters
+  treeamp modules laplace --picture laplace.svg      its density, and how it shrinks what is seen
   treeamp modules --schema > treeamp.schema.json     for editors that complete and check TOML
 
 Exit codes:
@@ -27,6 +30,9 @@ pub struct Modules {
     /// Print the JSON schema of model files
     #[arg(long, conflicts_with = "name")]
     schema: bool,
+    /// Draw the density of a prior, and how it shrinks what is seen through noise (.svg or .png)
+    #[arg(long, value_name = "FILE", requires = "name")]
+    picture: Option<PathBuf>,
 }
 
 impl Modules {
@@ -42,6 +48,10 @@ impl Modules {
                 vec![found.ok_or_else(|| Failure::Usage(unknown_module(name)))?]
             }
         };
+        if let (Some(path), Some(module)) = (&self.picture, chosen.first()) {
+            let saved = super::picture::picture(module)?.save(path);
+            return saved.map_err(|e| Failure::writing(path, &e));
+        }
         if common.json {
             let list = chosen.iter().map(|m| as_json(m)).collect();
             return print(&format!("{:#}\n", serde_json::Value::Array(list)));

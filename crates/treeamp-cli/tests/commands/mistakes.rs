@@ -59,6 +59,11 @@ fn mistakes_are_named() {
         (2, vec!["modules", "gaus"], "did you mean `gaussian`?"),
         (
             2,
+            vec!["modules", "logistic", "--picture", "never.svg"],
+            "logistic (likelihood): there is no picture of it",
+        ),
+        (
+            2,
             vec!["predict", model, "--signal", "q"],
             "there is no variable `q`",
         ),

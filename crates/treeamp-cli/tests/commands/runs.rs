@@ -352,6 +352,29 @@ y = "y.csv"
     );
 }
 
+/// The picture of every prior and of every penalty on components can be drawn.
+#[test]
+fn pictures_of_priors() {
+    let folder = Folder::new("pictures");
+    for m in treeamp::catalog::modules() {
+        let starts = matches!(
+            m.role,
+            treeamp::catalog::Role::Prior | treeamp::catalog::Role::Penalty
+        );
+        if !starts || m.name == "l21" {
+            continue;
+        }
+        let file = folder.path(&format!("{}.svg", m.name));
+        works(&["modules", m.name, "--picture", text(&file)]);
+        let drawn = fs::read_to_string(&file).expect("a picture");
+        assert!(
+            drawn.contains("</svg>") && !drawn.contains("NaN"),
+            "{}",
+            m.name
+        );
+    }
+}
+
 #[test]
 fn every_command_teaches() {
     for name in [
