@@ -125,7 +125,7 @@ pub fn stirling_error(y: f64) -> f64 {
     inverse * (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0)))
 }
 
-/// $\ln(1 + p\,(e^u - 1))$ for $u \ge 0$ and $0 \le p \le 1$, with $\ln p$ for a $p$ that underflows.
+/// $\ln(1 + p\,(e^u - 1))$ for $0 \le p \le \tfrac12$ and any $u$, with $\ln p$ for a $p$ that underflows.
 #[must_use]
 #[inline]
 pub fn log_blend(p: f64, log_p: f64, u: f64) -> f64 {
@@ -143,7 +143,8 @@ pub fn softplus_bend(x: f64) -> impl Fn(f64) -> f64 {
     let (p, q) = (sigmoid(x), sigmoid(-x));
     let (log_p, log_q) = (-softplus(-x), -softplus(x));
     move |u: f64| {
-        if u >= 0.0 {
+        // with the smaller of the two, which keeps the digits of small bends
+        if p <= q {
             p.mul_add(u, -log_blend(p, log_p, u))
         } else {
             q.mul_add(-u, -log_blend(q, log_q, -u))
