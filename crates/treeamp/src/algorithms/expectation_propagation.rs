@@ -267,11 +267,11 @@ impl Algorithm for ExpectationPropagation {
     }
 
     /// A mean that is not optimal for a penalty: where precisions have grown, nothing moves any more.
-    fn doubts(&self, tree: &Tree, messages: &[Gaussian]) -> bool {
+    fn doubts(&self, tree: &Tree, messages: &[Gaussian], _: &Options) -> bool {
         not_optimal(tree, messages).is_some()
     }
 
-    fn refutes(&self, tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
+    fn refutes(&self, tree: &Tree, messages: &[Gaussian], _: &Options) -> Option<RunError> {
         not_optimal(tree, messages)
     }
 

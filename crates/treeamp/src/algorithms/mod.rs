@@ -4,10 +4,12 @@ mod contradiction;
 mod double_loop;
 mod expectation_propagation;
 mod map;
+mod minimiser;
 mod starts;
 pub mod state_evolution;
 
 pub use expectation_propagation::{ExpectationPropagation, Posterior};
-pub use map::{MaximumAPosteriori, Minimum, Mode, Solution};
+pub use map::{MaximumAPosteriori, Minimum, Mode};
+pub use minimiser::point::Solution;
 pub use starts::{FixedPoint, RestartReport, Restarts, Start, near, push, spectral_estimate};
 pub use state_evolution::{Evolution, MismatchedEvolution, Prediction, StateEvolution, Teacher};

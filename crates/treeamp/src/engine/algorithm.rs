@@ -131,7 +131,7 @@ pub trait Algorithm: Sync + Clone {
     }
 
     /// A run that settled at these messages, by edge, is to be handed to its fallback all the same.
-    fn doubts(&self, _tree: &Tree, _messages: &[Self::Message]) -> bool {
+    fn doubts(&self, _tree: &Tree, _messages: &[Self::Message], _options: &Options) -> bool {
         false
     }
 
@@ -141,7 +141,12 @@ pub trait Algorithm: Sync + Clone {
     }
 
     /// Why a run that settled at these messages, by edge, has no answer all the same.
-    fn refutes(&self, _tree: &Tree, _messages: &[Self::Message]) -> Option<RunError> {
+    fn refutes(
+        &self,
+        _tree: &Tree,
+        _messages: &[Self::Message],
+        _options: &Options,
+    ) -> Option<RunError> {
         None
     }
 

@@ -92,7 +92,9 @@ impl<A: Algorithm> Engine<'_, A> {
                     };
                     let residual = supervisor.confirmed(self.fallback_tolerance());
                     let messages = &course.state.store[..self.tree.edges().len()];
-                    match residual.filter(|_| !self.algorithm.doubts(self.tree, messages)) {
+                    match residual
+                        .filter(|_| !self.algorithm.doubts(self.tree, messages, &self.options))
+                    {
                         Some(residual) => (FallbackEnd::Stationary, residual),
                         None => continue,
                     }

@@ -82,6 +82,11 @@ pub enum FallbackEnd {
         /// Its variable.
         variable: String,
     },
+    /// Constraints that do not hold together: there is no point with a finite energy.
+    Infeasible {
+        /// The factor whose energy is not finite where the others meet.
+        factor: String,
+    },
     /// It reached a bound first.
     Limit {
         /// What is bounded: steps, evaluations, the accuracy of its arithmetic.
@@ -103,6 +108,12 @@ impl std::fmt::Display for FallbackEnd {
                 f,
                 "the energy of factor `{factor}` falls without bound along variable `{variable}`"
             ),
+            Self::Infeasible { factor } => {
+                write!(
+                    f,
+                    "infeasible: the energy of factor `{factor}` is not finite"
+                )
+            }
             Self::Limit { bound, reached } => write!(f, "bound reached: {reached} {bound}"),
             Self::Stopped(reason) => write!(f, "stopped: {reason}"),
         }
@@ -208,11 +219,15 @@ impl<A: Algorithm> Engine<'_, A> {
         termination: &Termination,
     ) -> bool {
         let unsettled = match termination {
-            Termination::SweepLimit => sweeps >= PATIENCE && !self.rests(residual),
+            // a shorter run just ends
+            Termination::SweepLimit => {
+                let long = sweeps >= PATIENCE || A::FALLS_BACK_FROM_ANYWHERE;
+                long && self.options.max_sweeps >= PATIENCE && !self.rests(residual)
+            }
             Termination::Diverging(_) => true,
             Termination::Converged { .. } => {
                 let messages = &state.store[..self.tree.edges().len()];
-                self.algorithm.doubts(self.tree, messages)
+                self.algorithm.doubts(self.tree, messages, &self.options)
             }
             Termination::Stopped(_) | Termination::FallbackLimit { .. } => return false,
         };
@@ -227,14 +242,16 @@ impl<A: Algorithm> Engine<'_, A> {
     /// The sweeps of this run have made no progress for so long that its fallback is to come before their limit. One
     /// that has none goes on: it may still settle.
     pub(super) fn gives_up(&self, state: &mut State<A>, sweep: usize, residual: f64) -> bool {
-        self.options.fallback == Fallback::Automatic
-            && !A::FALLS_BACK_FROM_ANYWHERE
-            && state.step.is_some()
-            && state.has_good
-            && sweep >= PATIENCE
-            && !self.rests(residual)
-            && self.algorithm.uncertain(self.tree).is_none()
-            && self.objective(state).is_ok()
+        let certain = self.algorithm.uncertain(self.tree).is_none();
+        if self.options.fallback != Fallback::Automatic || state.step.is_none() || !certain {
+            return false;
+        }
+        // one that starts from anywhere owes nothing to the sweeps
+        A::FALLS_BACK_FROM_ANYWHERE
+            || state.has_good
+                && sweep >= PATIENCE
+                && !self.rests(residual)
+                && self.objective(state).is_ok()
     }
 
     /// What sweeps beyond those that were asked for did, if there were any.
@@ -423,6 +440,13 @@ fn end_of(done: &FallbackReport, sweeps: usize) -> Termination {
             bound,
             reached: *reached,
         },
+        FallbackEnd::Infeasible { factor } => Termination::Diverging(Divergence {
+            sweep: sweeps,
+            factor: Some(factor.clone()),
+            variable: None,
+            direction: None,
+            reason: "infeasible: its energy is not finite where the other factors meet".to_owned(),
+        }),
         FallbackEnd::NoMinimum { factor, variable } => Termination::Diverging(Divergence {
             sweep: sweeps,
             factor: Some(factor.clone()),

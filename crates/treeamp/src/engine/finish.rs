@@ -122,7 +122,7 @@ impl<A: Algorithm> Engine<'_, A> {
             return None;
         }
         let messages = &state.store[..self.tree.edges().len()];
-        let error = self.algorithm.refutes(self.tree, messages)?;
+        let error = self.algorithm.refutes(self.tree, messages, &self.options)?;
         let factor = match &error {
             RunError::Infeasible { factor, .. } => Some(factor.clone()),
             _ => None,
@@ -240,6 +240,12 @@ fn unfinished<A: Algorithm>(
         return Some(RunError::NoMinimum {
             factor: factor.clone(),
             variable: variable.clone(),
+        });
+    }
+    if let Some(FallbackEnd::Infeasible { factor }) = fallback.map(|f| &f.end) {
+        return Some(RunError::Infeasible {
+            factor: factor.clone(),
+            energy: f64::INFINITY,
         });
     }
     let not_reached = |what: &str, termination: String| RunError::NotReached {

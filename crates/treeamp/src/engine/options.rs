@@ -105,6 +105,9 @@ pub struct Options {
     pub tolerance: f64,
     /// Variance below this fraction of the second moment, on every variable, is perfect recovery.
     pub perfect: f64,
+    /// Maximum a posteriori: any point whose energy is within this fraction of the least one will do (the relative primal-dual gap of
+    /// its certificate). Not said: $10^{-8}$, and places to $10^{-6}$ of their scale.
+    pub gap: Option<f64>,
     /// Damping of the messages from factors to variables.
     pub damping: Damping,
     /// Messages before the first sweep.
@@ -135,6 +138,7 @@ impl Default for Options {
             max_sweeps: 200,
             tolerance: 1e-6,
             perfect: 1e-14,
+            gap: None,
             damping: Damping::Adaptive,
             initial: Initial::Flat,
             fallback: Fallback::Automatic,
@@ -168,6 +172,9 @@ impl Options {
         }
         if !(self.perfect >= 0.0 && self.perfect < 1.0) {
             return refuse("perfect", "in [0, 1)", self.perfect.to_string());
+        }
+        if let Some(gap) = self.gap.filter(|gap| !(*gap > 0.0 && *gap < 1.0)) {
+            return refuse("gap", "in (0, 1)", gap.to_string());
         }
         self.damping.check()?;
         self.initial.check()

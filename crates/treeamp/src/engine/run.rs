@@ -93,7 +93,11 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             improper_run: 0,
             end: End::new(engine.tree.variables().len()),
             attempts: 0,
-            stall: Stall::new(STRETCH),
+            stall: Stall::new(if A::FALLS_BACK_FROM_ANYWHERE {
+                SHORT_STRETCH
+            } else {
+                STRETCH
+            }),
             earlier: None,
         })
     }

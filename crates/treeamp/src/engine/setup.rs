@@ -78,6 +78,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// Relative primal-dual gap at which a point is a minimiser (maximum a posteriori).
+    #[must_use]
+    pub fn gap(mut self, gap: f64) -> Self {
+        self.options.gap = Some(gap);
+        self
+    }
+
     /// Damping of the messages (adaptive).
     #[must_use]
     pub fn damping(mut self, damping: impl Into<Damping>) -> Self {

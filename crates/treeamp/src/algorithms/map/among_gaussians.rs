@@ -3,9 +3,9 @@
 
 use std::ops::ControlFlow;
 
-use super::agreement::solution_of;
 use super::optimality::{is_laplace, means, penalties, slope};
-use super::splitting::split;
+use crate::algorithms::minimiser::point::Solution;
+use crate::algorithms::minimiser::{Settings, minimise};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 use crate::engine::graph::Graph;
 use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
@@ -13,8 +13,6 @@ use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Incoming, Workspace, posterior};
 use crate::model::{Edge, Tree};
 
-/// The tolerance of the splitting.
-const TOLERANCE: f64 = 1e-12;
 /// Rounds in which precisions come to agree with curvatures at the minimiser, and the change at which they do.
 const ROUNDS: usize = 60;
 const AGREE: f64 = 1e-6;
@@ -36,19 +34,15 @@ pub(in crate::algorithms) fn settle(
     let twin = tree.isotropic();
     let flat = |e: &Edge| Gaussian::flat(&twin.variables()[e.variable].spec);
     let mut found: Vec<Gaussian> = twin.edges().iter().map(flat).collect();
-    let cold = Options {
-        tolerance: TOLERANCE,
-        ..options.clone()
-    };
     let mut outer = Outer {
         before: messages.to_vec(),
         watch,
     };
-    let mut report = split(&twin, &mut found, &cold, &mut outer)?;
+    let mut report = minimise(&twin, &mut found, Settings::new(options.gap), &mut outer)?;
     if report.end != FallbackEnd::Stationary {
         return Ok(report);
     }
-    let best = solution_of(&twin, &found)?;
+    let best = Solution::of(&twin, &found)?;
     let tangent = |e: usize| Tangent::new(&twin, &found, best.places(), e);
     let all = (0..tree.edges().len()).map(tangent);
     all.for_each(|t| t.write(&mut messages[t.edge]));

@@ -7,33 +7,24 @@
 //! Precisions are those of scaled beliefs, $a^{(\beta)} = \beta a$: the curvature $v$ that a report shows is $\beta$ times a
 //! variance, and no uncertainty.
 
-mod agreement;
 pub(super) mod among_gaussians;
-mod balance;
-mod descent;
-mod links;
 mod mode;
 pub(super) mod optimality;
-mod pace;
 mod pins;
-mod rest;
-mod slopes;
-mod solution;
-mod splitting;
-mod steps;
 
 use super::expectation_propagation::sizes_known;
+use super::minimiser::certificate::{Certificate, ENERGY, check_convex};
+use super::minimiser::{Settings, minimise};
 use crate::belief::{Gaussian, Message as _, SignalSpec, Structure};
 
 use crate::engine::{
-    Algorithm, Engine, FallbackReport, MissingRule, Options, Potential, Report, Watch,
+    Algorithm, Engine, FallbackEnd, FallbackReport, MissingRule, Options, Potential, Report, Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Context, Factor, Incoming, cold_excess, log_value, proximal};
 use crate::model::{Tree, Variable};
 
 pub use mode::Mode;
-pub use solution::Solution;
 
 /// Maximum a posteriori estimation.
 ///
@@ -164,19 +155,22 @@ impl Algorithm for MaximumAPosteriori {
     }
 
     /// A penalty without an active coordinate pins its variable, and what it is then told no longer counts: whether it is
-    /// right, the splitting finds out. It also goes on where the energy of the minimiser is not yet the objective, and where slopes do not cancel.
-    fn doubts(&self, tree: &Tree, messages: &[Gaussian]) -> bool {
-        pins::idle(tree, messages)
-            || !agreement::energies_agree(tree, messages)
-            || !slopes::slopes_agree(tree, messages)
+    /// right, the minimiser finds out. It also goes on where the certificate does not hold.
+    fn doubts(&self, tree: &Tree, messages: &[Gaussian], options: &Options) -> bool {
+        let certified = Certificate::of(tree, messages)
+            .is_ok_and(|c| c.holds(options.gap.unwrap_or(0.5 * ENERGY)));
+        pins::idle(tree, messages) || !certified
     }
 
-    /// Places that have no energy, or one that is not the objective, or slopes that do not cancel.
-    fn refutes(&self, tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
-        let refuted = agreement::solution_of(tree, messages).err();
-        let disagrees = || agreement::disagreement(tree, messages);
-        let refuted = refuted.or_else(disagrees);
-        refuted.or_else(|| slopes::disagreement(tree, messages))
+    /// A point that is not feasible, or whose certificate does not hold.
+    fn refutes(&self, tree: &Tree, messages: &[Gaussian], options: &Options) -> Option<RunError> {
+        // without a mode there is nothing to compare
+        let certificate = Certificate::of(tree, messages).ok()?;
+        certificate.objection(options.gap.unwrap_or(ENERGY))
+    }
+
+    fn uncertain(&self, tree: &Tree) -> Option<RunError> {
+        check_convex(tree).err()
     }
 
     fn fall_back(
@@ -186,7 +180,12 @@ impl Algorithm for MaximumAPosteriori {
         options: &Options,
         watch: &mut dyn Watch<Gaussian>,
     ) -> Result<FallbackReport, RunError> {
-        splitting::split(tree, messages, options, watch)
+        let mut report = minimise(tree, messages, Settings::new(options.gap), watch)?;
+        if report.end == FallbackEnd::Stationary {
+            pins::pin(tree, messages);
+        }
+        report.sweep_residual = watch.sweep_residual(messages);
+        Ok(report)
     }
 
     fn factor_potential(

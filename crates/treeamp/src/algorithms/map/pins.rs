@@ -1,6 +1,6 @@
 //! Penalties without an active coordinate: their curvature is zero, and they pin their variables.
 
-use super::agreement::{AGREEMENT, energy_gap};
+use crate::algorithms::minimiser::certificate::{Certificate, ENERGY};
 use crate::belief::{Gaussian, Moments};
 use crate::engine::graph::{Graph, alone};
 use crate::error::FactorError;
@@ -38,8 +38,9 @@ pub(super) fn pin(tree: &Tree, messages: &mut [Gaussian]) {
             pinned[e].linear.copy_from_slice(&mode.mean);
         }
     }
-    let limit = AGREEMENT.max(energy_gap(tree, messages));
-    if energy_gap(tree, &pinned) <= limit {
+    let gap =
+        |messages: &[Gaussian]| Certificate::of(tree, messages).map_or(f64::INFINITY, |c| c.gap);
+    if gap(&pinned) <= gap(messages).max(0.5 * ENERGY) {
         messages.clone_from_slice(&pinned);
     }
 }

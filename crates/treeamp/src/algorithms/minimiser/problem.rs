@@ -1,21 +1,17 @@
-//! One step of a splitting: the modes of both colours, and the messages that belong to them.
+//! The modes of both colours of a tree, which make one step of the splitting, and the messages that belong to them.
 
-use super::balance::change;
 use super::links::{End, Layout, Link};
-use super::pace::Pace;
 use crate::belief::{Gaussian, Message as _, Moments, mean_square};
-
+use crate::engine::graph::Graph;
 use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Incoming, Workspace, proximal};
 use crate::model::Tree;
 
 /// A link whose squared norm is below this fraction of the whole is measured by the whole.
 const FAINT: f64 = 1e-4;
-/// Places this many times as large as in the first steps raise the question whether there is a minimum.
-const LEAP: f64 = 1e6;
 
-/// A splitting and where it is.
-pub(super) struct Splitting<'t> {
+/// The problem of a tree, and a state of its splitting.
+pub(super) struct Problem<'t> {
     pub tree: &'t Tree,
     pub layout: Layout,
     store: Vec<Gaussian>,
@@ -30,14 +26,12 @@ pub(super) struct Splitting<'t> {
     pub gap: Vec<f64>,
     pub plain: Vec<f64>,
     pub before: Vec<f64>,
-    /// The largest place of every link in the first steps.
-    sizes: Vec<f64>,
     pub evaluations: usize,
 }
 
-impl<'t> Splitting<'t> {
+impl<'t> Problem<'t> {
     pub fn new(tree: &'t Tree, messages: &[Gaussian]) -> Self {
-        let layout = Layout::new(tree, messages);
+        let layout = Layout::new(tree);
         let size = layout.links.iter().map(|l| l.len).sum();
         let edges = 0..tree.edges().len();
         let seen = edges.clone().map(|e| {
@@ -47,7 +41,7 @@ impl<'t> Splitting<'t> {
             base.filter(|_| layout.carries[e]).unwrap_or_else(flat)
         });
         let zeros = || vec![0.0; size];
-        let mut splitting = Self {
+        let mut problem = Self {
             store: seen.collect(),
             modes: edges
                 .map(|e| Moments::zeros(&tree.variable_at(e).spec))
@@ -60,13 +54,12 @@ impl<'t> Splitting<'t> {
             gap: zeros(),
             plain: zeros(),
             before: zeros(),
-            sizes: vec![0.0; layout.links.len()],
             tree,
             layout,
             evaluations: 0,
         };
-        splitting.start(messages);
-        splitting
+        problem.start(messages);
+        problem
     }
 
     /// $s = x + g/\rho$ with the slope $g$ of the red energy that the messages imply.
@@ -164,61 +157,25 @@ impl<'t> Splitting<'t> {
         Ok((norm.sqrt(), worst))
     }
 
-    /// The same precision on every link.
-    pub fn set_precision(&mut self, rho: f64) {
-        self.layout.links.iter_mut().for_each(|l| l.rho = rho);
-    }
-
-    /// A plain step.
-    pub fn step(&mut self) -> Result<(), RunError> {
-        self.evaluate()?;
-        self.s.copy_from_slice(&self.plain);
-        Ok(())
-    }
-
-    fn size(&self, link: &Link) -> f64 {
-        let sizes = [&self.u, &self.w].map(|x| mean_square(link.of(x)).sqrt());
-        sizes[0].max(sizes[1])
-    }
-
-    /// Takes the places of first steps down.
-    pub fn note_sizes(&mut self) {
-        let sizes: Vec<f64> = self.layout.links.iter().map(|l| self.size(l)).collect();
-        let known = self.sizes.iter_mut().zip(sizes);
-        known.for_each(|(known, size)| *known = known.max(size));
-    }
-
-    /// Places are beyond all measure of what first steps found.
-    pub fn has_leapt(&self) -> bool {
-        let mut links = self.layout.links.iter().zip(&self.sizes);
-        links.any(|(l, first)| self.size(l) > LEAP * first)
-    }
-
-    pub fn weights(&self) -> Vec<f64> {
-        let each = |l: &Link| std::iter::repeat_n(l.rho, l.len);
-        self.layout.links.iter().flat_map(each).collect()
-    }
-
-    /// Brings the relative residuals of places, $w - u$, and of slopes, $w - w_{\text{before}}$, together by a change of $\rho$
-    /// that leaves places and slopes as they are, or makes $\rho$ smaller at a standstill. Whether there was a change, and
-    /// of that kind.
-    pub fn balance(&mut self, pace: &mut Pace) -> (bool, bool) {
-        let of = |link: &Link| {
-            let seen = (link.of(&self.s), link.of(&self.u));
-            change(seen, link.of(&self.w), link.of(&self.before))
+    /// Every variable where its channel has it, and elsewhere where the messages meet: constraints of channels hold there.
+    pub fn at_channels(&self, messages: &[Gaussian]) -> Vec<Vec<f64>> {
+        let mut places = Graph::new(self.tree, messages).places();
+        let is_channel = |end: End| match end {
+            End::Factor { edge } => self.tree.factor_at(edge).edges.len() > 1,
+            End::Variable => false,
         };
-        let changes: Vec<Option<f64>> = self.layout.links.iter().map(of).collect();
-        let reduction = pace.reduction();
-        let changed = reduction.is_some() || changes.iter().any(Option::is_some);
-        for (link, change) in self.layout.links.iter_mut().zip(changes) {
-            let change = reduction.or(change).unwrap_or(1.0);
-            link.rho *= change;
-            let s = link.of_mut(&mut self.s).iter_mut();
-            for (s, (new, x)) in s.zip(link.of(&self.plain).iter().zip(link.of(&self.w))) {
-                *s = x + (new - x) / change;
-            }
+        for link in &self.layout.links {
+            let side = link.ends.iter().position(|end| is_channel(*end));
+            let from = [&self.u, &self.w][side.unwrap_or(0)];
+            places[link.variable].copy_from_slice(link.of(from));
         }
-        (changed, reduction.is_some())
+        places
+    }
+
+    /// The precision of every component.
+    pub fn precisions(&self) -> impl Iterator<Item = f64> + '_ {
+        let each = |l: &Link| std::iter::repeat_n(l.rho, l.len);
+        self.layout.links.iter().flat_map(each)
     }
 
     /// Messages with the precisions of the links, tangent to the energies at their modes; those to variables with one

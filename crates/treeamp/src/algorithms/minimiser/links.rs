@@ -1,4 +1,4 @@
-//! The links between the two colours of a tree, and the precisions they start with.
+//! The convex problem of a tree: its factors in two colours, the links between them, and the precisions these start with.
 //!
 //! A quadratic energy of one variable needs no link of its own: it is a belief $(a_0, b_0)$ that another factor of that
 //! variable carries, or the variable itself where three factors or more are left.
@@ -24,8 +24,9 @@ pub(super) struct Link {
     pub ends: [End; 2],
     pub start: usize,
     pub len: usize,
-    /// The precision on it.
+    /// The precision on it, and what the quadratic energies of the tree make of it: its unit.
     pub rho: f64,
+    pub unit: f64,
 }
 
 impl Link {
@@ -57,7 +58,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub fn new(tree: &Tree, messages: &[Gaussian]) -> Self {
+    pub fn new(tree: &Tree) -> Self {
         let edges = tree.edges().len();
         let mut layout = Self {
             links: Vec::new(),
@@ -71,11 +72,11 @@ impl Layout {
         }
         let colour = layout.colours(tree);
         for variable in tree.variables() {
-            layout.link(tree, variable, messages, &colour);
+            layout.link(tree, variable, &colour);
         }
-        let units = units(tree, known(tree, messages, &layout.base));
-        for link in layout.links.iter_mut().filter(|link| !(link.rho > 0.0)) {
-            link.rho = units[link.variable];
+        let units = units(tree, known(&layout.base));
+        for link in &mut layout.links {
+            (link.rho, link.unit) = (units[link.variable], units[link.variable]);
         }
         layout
     }
@@ -113,7 +114,7 @@ impl Layout {
         self.base.push((proper && !own.is_empty()).then_some(base));
     }
 
-    fn link(&mut self, tree: &Tree, variable: &Variable, messages: &[Gaussian], colour: &[usize]) {
+    fn link(&mut self, tree: &Tree, variable: &Variable, colour: &[usize]) {
         let rest: Vec<usize> = self.rest(variable).collect();
         let ports = |e: usize| tree.factors()[tree.edges()[e].factor].edges.len();
         if rest.len() <= 2 && self.base[variable.index].is_some() {
@@ -137,14 +138,13 @@ impl Layout {
             };
             self.link_of[*e] = Some((self.links.len(), side));
             let near = End::Factor { edge: *e };
-            let others = variable.edges.iter().filter(|o| *o != e);
-            let others = others.map(|o| messages[*o].precision.scalar()).sum();
             self.links.push(Link {
                 variable: variable.index,
                 ends: if side == 0 { [near, far] } else { [far, near] },
                 start: self.links.last().map_or(0, |l| l.start + l.len),
                 len: variable.spec.len(),
-                rho: precision(messages[*e].precision.scalar(), others),
+                rho: 1.0,
+                unit: 1.0,
             });
         }
     }
@@ -199,29 +199,14 @@ impl Layout {
     }
 }
 
-/// The precision of a link: what the sweeps found, the geometric mean of both directions; zero where they found none.
-fn precision(forward: f64, backward: f64) -> f64 {
-    match (proper(forward), proper(backward)) {
-        (true, true) => (forward * backward).sqrt(),
-        (true, false) => forward,
-        (false, true) => backward,
-        (false, false) => 0.0,
-    }
-}
-
 fn proper(a: f64) -> bool {
     a > 0.0 && a.is_finite()
 }
 
-/// The largest precision on every variable, of messages and of its own; zero where none is known.
-fn known(tree: &Tree, messages: &[Gaussian], base: &[Option<Gaussian>]) -> Vec<f64> {
-    let of = |variable: &Variable| {
-        let heard = variable.edges.iter().map(|e| &messages[*e]);
-        let all = heard.chain(&base[variable.index]);
-        let proper = all.map(|m| m.precision.scalar()).filter(|a| proper(*a));
-        proper.fold(0.0, f64::max)
-    };
-    tree.variables().iter().map(of).collect()
+/// The precision that quadratic energies give every variable; zero where there are none.
+fn known(base: &[Option<Gaussian>]) -> Vec<f64> {
+    let of = |b: &Option<Gaussian>| b.as_ref().map_or(0.0, |b| b.precision.scalar());
+    base.iter().map(of).collect()
 }
 
 /// A precision in the units of every variable: what is known of it, or of its neighbour through a channel, which changes units by its mean

@@ -1,9 +1,9 @@
-//! The minimiser as a point of the whole tree, and its energy.
+//! A point of the whole tree that satisfies its channels, and its energy.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::MaximumAPosteriori;
+use crate::algorithms::map::MaximumAPosteriori;
 use crate::belief::{Gaussian, mean_square};
 use crate::engine::Report;
 use crate::engine::graph::{Graph, alone};
@@ -40,13 +40,22 @@ impl Solution {
         self.energies.iter().map(|(_, e)| e).sum()
     }
 
-    pub(super) fn places(&self) -> &[Vec<f64>] {
+    /// The point of messages by edge.
+    ///
+    /// # Errors
+    /// Constraints that do not hold together.
+    pub(in crate::algorithms) fn of(tree: &Tree, messages: &[Gaussian]) -> Result<Self, RunError> {
+        let places = Graph::new(tree, messages).places();
+        placed(tree, &messages.iter().collect::<Vec<_>>(), &places)
+    }
+
+    pub(in crate::algorithms) fn places(&self) -> &[Vec<f64>] {
         &self.places
     }
 
     /// The energy of every factor where some variables have other places. Outputs of channels follow.
     pub(super) fn energies_from(&self, tree: &Tree, places: Vec<Option<Vec<f64>>>) -> Vec<f64> {
-        let mut placing = Placing {
+        let mut placing = PrimalPoint {
             tree,
             messages: &[],
             beliefs: &self.places,
@@ -132,15 +141,8 @@ fn other_tree(got: &str) -> RunError {
 }
 
 /// The solution of messages by edge, and of the places that they make at every variable together.
-///
-/// # Errors
-/// Constraints that do not hold together.
-pub(super) fn placed(
-    tree: &Tree,
-    messages: &[&Gaussian],
-    beliefs: &[Vec<f64>],
-) -> Result<Solution, RunError> {
-    let mut placing = Placing {
+fn placed(tree: &Tree, messages: &[&Gaussian], beliefs: &[Vec<f64>]) -> Result<Solution, RunError> {
+    let mut placing = PrimalPoint {
         tree,
         messages,
         beliefs,
@@ -152,13 +154,13 @@ pub(super) fn placed(
     solution_at(tree, placing.finish())
 }
 
-/// The solution with all variables that no channel makes of others where the messages have them together, penalties or not.
+/// The point with these places of variables that no channel makes of others.
 ///
 /// # Errors
 /// Constraints that do not hold together.
-pub(super) fn believed(tree: &Tree, beliefs: &[Vec<f64>]) -> Result<Solution, RunError> {
+pub(super) fn point_at(tree: &Tree, beliefs: &[Vec<f64>]) -> Result<Solution, RunError> {
     let own = beliefs.iter().zip(undetermined(tree));
-    let mut placing = Placing {
+    let mut placing = PrimalPoint {
         tree,
         messages: &[],
         beliefs,
@@ -174,7 +176,7 @@ pub(super) fn scrambled(tree: &Tree, beliefs: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let signs = x.iter().enumerate().map(|(i, x)| sign(i) * x);
         free.then(|| signs.collect())
     };
-    let mut placing = Placing {
+    let mut placing = PrimalPoint {
         tree,
         messages: &[],
         beliefs,
@@ -237,14 +239,14 @@ fn is_determined(tree: &Tree, variable: &Variable) -> bool {
 }
 
 /// Places, found along the tree.
-struct Placing<'a> {
+struct PrimalPoint<'a> {
     tree: &'a Tree,
     messages: &'a [&'a Gaussian],
     beliefs: &'a [Vec<f64>],
     places: Vec<Option<Vec<f64>>>,
 }
 
-impl Placing<'_> {
+impl PrimalPoint<'_> {
     /// What was found, and the beliefs of what was not.
     fn finish(self) -> Vec<Vec<f64>> {
         let found = self.places.into_iter().zip(self.beliefs);

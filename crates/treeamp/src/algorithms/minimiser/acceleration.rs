@@ -1,0 +1,109 @@
+//! Anderson's acceleration of the splitting, with a safeguard: the residual of plain steps does not grow, and an accelerated one is taken back
+//! where its residual is above the least so far.
+
+use crate::math::anderson::{Anderson, dot};
+
+/// Steps that it goes by. More of them tell more directions apart, and cost one pass over the state each. (Images of 64 x 64 take as many steps with 5
+/// as with 30; lassos with columns that are nearly alike take half as many with 20 as with 10.)
+const MEMORY: usize = 20;
+/// What tells directions apart.
+const RIDGE: f64 = 1e-8;
+/// By how much: rounding.
+const SETBACK: f64 = 1.0 + 1e-6;
+/// Steps that differ by less than this fraction of themselves are alike, and so many of them in a row a drift.
+const ALIKE: f64 = 1e-3;
+const DRIFT: usize = 4;
+/// So are those of a standstill: a residual that has not fallen to this fraction in half of all steps, and so many.
+const PROGRESS: f64 = 0.5;
+const STANDSTILL: usize = 50;
+/// No jump goes further than this multiple of where the state is: where energies fall without bound there is no end to them.
+const REACH: f64 = 10.0;
+
+/// Which step comes next: plain or accelerated.
+pub(super) struct Acceleration {
+    anderson: Anderson,
+    /// $\sqrt\rho$ of every component, and the residual times that: its norm is that of $\rho$.
+    roots: Vec<f64>,
+    scaled: Vec<f64>,
+    jump: Vec<f64>,
+    /// The last step was not plain.
+    tried: bool,
+    /// Steps in a row that were alike.
+    alike: usize,
+    /// Steps so far, the last residual that was progress, and its step.
+    steps: usize,
+    mark: f64,
+    since: usize,
+    /// The least residual so far.
+    least: f64,
+}
+
+impl Acceleration {
+    pub fn new(len: usize) -> Self {
+        Self {
+            anderson: Anderson::new(len, MEMORY, RIDGE),
+            roots: vec![1.0; len],
+            scaled: vec![0.0; len],
+            jump: vec![0.0; len],
+            tried: false,
+            alike: 0,
+            steps: 0,
+            mark: f64::INFINITY,
+            since: 0,
+            least: f64::INFINITY,
+        }
+    }
+
+    /// Begins anew, at these precisions by component.
+    pub fn restart(&mut self, precisions: impl Iterator<Item = f64>) {
+        let roots = self.roots.iter_mut().zip(precisions);
+        roots.for_each(|(root, rho)| *root = rho.sqrt());
+        self.anderson.forget();
+        (self.tried, self.least, self.alike) = (false, f64::INFINITY, 0);
+        (self.mark, self.since) = (f64::INFINITY, self.steps);
+    }
+
+    /// Goes back to the plain step, if the last one was accelerated and its residual is too large.
+    pub fn rejects(&mut self, norm: f64, s: &mut [f64]) -> bool {
+        if !std::mem::take(&mut self.tried) || norm <= SETBACK * self.least {
+            return false;
+        }
+        s.copy_from_slice(self.anderson.last());
+        self.anderson.forget();
+        true
+    }
+
+    /// The last steps were alike: along a direction that the energy hardly sees.
+    pub fn drifts(&self) -> bool {
+        self.alike >= DRIFT
+    }
+
+    /// Goes from the state `s` to the next one, by its residual and the plain step.
+    pub fn advance(&mut self, s: &mut [f64], residual: &[f64], plain: &[f64], norm: f64) {
+        self.steps += 1;
+        if norm < PROGRESS * self.mark {
+            (self.mark, self.since) = (norm, self.steps);
+        }
+        self.least = self.least.min(norm);
+        s.copy_from_slice(plain);
+        let parts = residual.iter().zip(&self.roots);
+        let scaled = self.scaled.iter_mut().zip(parts);
+        scaled.for_each(|(s, (r, root))| *s = r * root);
+        if !self.anderson.is_blank() {
+            let pairs = self.scaled.iter().zip(self.anderson.last_residual());
+            let change: f64 = pairs.map(|(x, y)| (x - y).powi(2)).sum();
+            let alike = change.sqrt() < ALIKE * norm;
+            let stands = self.steps - self.since > STANDSTILL + self.steps / 2;
+            self.alike = if alike || stands { self.alike + 1 } else { 0 };
+        }
+        self.anderson.remember(&self.scaled, plain, dot);
+        self.jump.copy_from_slice(&self.scaled);
+        // plain steps show what drifts
+        let known = self.anderson.has_past() && self.alike + 1 < DRIFT;
+        let known = known && self.anderson.correct(&mut self.jump, dot);
+        if known && dot(&self.jump, &self.jump) < REACH * REACH * dot(plain, plain) {
+            s.iter_mut().zip(&self.jump).for_each(|(s, d)| *s += d);
+            self.tried = true;
+        }
+    }
+}
