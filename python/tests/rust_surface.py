@@ -65,6 +65,7 @@ PARTS = {
     "Options.max_sweeps": f"{ITERATE}(max_iter)",
     "Options.tolerance": f"{ITERATE}(tol)",
     "Options.perfect": f"{ITERATE}(perfect)",
+    "Options.gap": f"{ITERATE}(gap)",
     "Options.damping": f"{ITERATE}(damping)",
     "Options.initial": f"{ITERATE}(initializer)",
     "Options.fallback": f"{ITERATE}(fallback)",

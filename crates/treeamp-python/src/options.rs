@@ -52,6 +52,8 @@ pub struct RunOptions<'py> {
     #[pyo3(item)]
     perfect: Option<f64>,
     #[pyo3(item)]
+    gap: Option<f64>,
+    #[pyo3(item)]
     rollback: Option<bool>,
     #[pyo3(item)]
     memory_limit: Option<u64>,
@@ -73,6 +75,7 @@ impl RunOptions<'_> {
             acceleration: self.acceleration,
             positive: self.positive,
             perfect: self.perfect.unwrap_or(default.perfect),
+            gap: self.gap,
             rollback: self.rollback,
             memory_limit: self.memory_limit.unwrap_or(default.memory_limit),
         })

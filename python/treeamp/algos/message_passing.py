@@ -83,6 +83,7 @@ class MessagePassing(ReprMixin):
         acceleration: bool = True,
         positive: bool = False,
         perfect: float | None = None,
+        gap: float | None = None,
         rollback: bool | None = None,
         memory_limit: int | None = None,
     ) -> Report:
@@ -125,6 +126,9 @@ class MessagePassing(ReprMixin):
         perfect : float, optional
             Variances below this fraction of the second moment, of every variable, are perfect recovery; 1e-14 by default.
             State evolution has its own.
+        gap : float, optional
+            Maximum a posteriori: any point whose energy is within this fraction of the least one will do (the relative
+            primal-dual gap of its certificate). By default 1e-8, and places to 1e-6 of their scale; large images are faster with 1e-5.
         rollback : bool, optional
             Whether a run that diverges goes back to its last good state, at the memory of one message per edge. By default where
             no variable has more than 2**18 numbers.
@@ -153,6 +157,7 @@ class MessagePassing(ReprMixin):
         options = self._options(limit, tol, damping, steps, fallback)
         options |= {"acceleration": bool(acceleration), "positive": bool(positive)}
         options["perfect"] = None if perfect is None else number(perfect, "perfect")
+        options["gap"] = None if gap is None else number(gap, "gap")
         options["rollback"] = None if rollback is None else bool(rollback)
         options["memory_limit"] = None if memory_limit is None else count(memory_limit, "memory_limit", 0)
         if initializer is not None:
@@ -221,6 +226,7 @@ class MessagePassing(ReprMixin):
             "acceleration": True,
             "positive": False,
             "perfect": None,
+            "gap": None,
             "rollback": None,
             "memory_limit": None,
         }

@@ -15,6 +15,8 @@ pub struct RunOptions {
     pub max_sweeps: Option<usize>,
     /// Converged below this residual.
     pub tolerance: Option<f64>,
+    /// The relative primal-dual gap of a minimiser.
+    pub gap: Option<f64>,
     /// How much of the previous message is kept.
     pub damping: Option<Damping>,
     /// Whether the fallback may take over from sweeps that do not settle.
@@ -38,6 +40,7 @@ impl RunOptions {
         Self {
             max_sweeps: self.max_sweeps.or(file.run_option("max_sweeps").map(count)),
             tolerance: self.tolerance.or(file.run_option("tolerance")),
+            gap: self.gap.or(file.run_option("gap")),
             damping: self.damping.clone().or(file.damping.clone()),
             fallback: self.fallback.or(file.fallback),
             start_noise: self.start_noise.or(file.run_option("start_noise")),
@@ -52,6 +55,9 @@ impl RunOptions {
         }
         if let Some(tolerance) = self.tolerance {
             engine = engine.tolerance(tolerance);
+        }
+        if let Some(gap) = self.gap {
+            engine = engine.gap(gap);
         }
         if let Some(damping) = &self.damping {
             engine = engine.damping(damping.clone());

@@ -10,11 +10,12 @@ use super::file::{ModelFile, Reader, path};
 use super::node::{Content, Entry, Node};
 
 /// The options of a run that a file can set to numbers.
-pub(super) const RUN_NUMBERS: [&str; 4] = ["max_sweeps", "tolerance", "start_noise", "seed"];
+pub(super) const RUN_NUMBERS: [&str; 5] = ["max_sweeps", "tolerance", "gap", "start_noise", "seed"];
 /// All that it can set.
-const RUN_OPTIONS: [&str; 7] = [
+const RUN_OPTIONS: [&str; 8] = [
     "max_sweeps",
     "tolerance",
+    "gap",
     "damping",
     "steps",
     "fallback",

@@ -15,6 +15,11 @@ pub struct How {
     /// Converged when the relative change of a sweep is below this
     #[arg(long, value_parser = parse::variance)]
     tolerance: Option<f64>,
+    /// With --map: any point whose energy is within this fraction of the least one will do
+    ///
+    /// The relative primal-dual gap of its certificate. By default 1e-8, and places to 1e-6 of their scale; large images are faster with 1e-5.
+    #[arg(long, value_parser = parse::fraction)]
+    gap: Option<f64>,
     /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
     ///
     /// Adaptive is the default: no damping while the run settles by itself, more when it swings. A number keeps that
@@ -49,6 +54,7 @@ impl How {
         RunOptions {
             max_sweeps: self.max_sweeps,
             tolerance: self.tolerance,
+            gap: self.gap,
             damping: match &self.steps {
                 Some(steps) => Some(Damping::Steps(steps.clone())),
                 None => self.damping.clone(),
