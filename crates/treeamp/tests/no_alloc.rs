@@ -74,13 +74,23 @@ fn sparse_regression_sweeps_do_not_allocate() {
 /// Operators with transforms, and one solved by iteration.
 #[test]
 fn sweeps_through_operators_do_not_allocate() {
-    use treeamp::operator::Boundary;
+    use treeamp::belief::SignalSpec;
+    use treeamp::operator::{Boundary, MatrixFree};
     let y = common::normals(96, 1);
     let like = |y: &[f64]| seen(0.1, y);
     let start = || source(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap().shaped([8, 12])) >> var("x");
     let smooth = || source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([8, 12])) >> var("x");
     let mask: Vec<bool> = (0..96).map(|i| (i * i) % 7 < 3).collect();
     let seen = mask.iter().filter(|m| **m).count();
+    let image = SignalSpec::real([8, 12]);
+    let sum = |x: &[f64], out: &mut [f64], step: usize| {
+        let next = x.iter().cycle().skip(step);
+        let places = out.iter_mut().zip(x.iter().zip(next));
+        places.for_each(|(out, (x, next))| *out = x + 0.5 * next);
+    };
+    let forward = move |z: &[f64], out: &mut [f64]| sum(z, out, 1);
+    let backward = move |x: &[f64], out: &mut [f64]| sum(x, out, 95);
+    let neighbours = MatrixFree::new("neighbours", &image, &image, forward, backward).unwrap();
     let models = [
         start() >> Convolution::gaussian_blur(0.5).unwrap() >> var("z") >> like(&y),
         start() >> RealDft >> var("c") >> Mask::new(mask) >> var("z") >> like(&y[..seen]),
@@ -100,6 +110,7 @@ fn sweeps_through_operators_do_not_allocate() {
             >> Gradient::with_boundary(Boundary::Zero)
             >> var("z")
             >> like(&[&y[..], &y[..]].concat()),
+        smooth() >> Linear::of(neighbours) >> var("z") >> like(&y),
     ];
     for (i, model) in models.into_iter().enumerate() {
         assert_eq!(allocations(&model.build().unwrap(), 1, 12), 0, "model {i}");

@@ -1,8 +1,13 @@
-//! Orthonormal cosine coordinates of arrays in any number of dimensions.
+//! Orthonormal cosine coordinates of arrays in any number of dimensions: the modes of chains, an axis after the other.
 //!
-//! $c_k = \sqrt{\frac{2 - \delta_{k0}}{N}}\sum_n x_n\cos\frac{\pi(2n + 1)k}{2N}$ along every axis: the modes of a chain whose
-//! ends are mirrors. An axis is one Fourier transform of its even entries followed by its odd ones backwards
-//! (Makhoul 1980): with $t_k = e^{-i\pi k/2N}V_k$ the sums are $\mathrm{Re}\,t_k$ at $k$ and $-\mathrm{Im}\,t_k$ at $N - k$.
+//! Between mirrors $c_k = \sqrt{\frac{2 - \delta_{k0}}{N}}\sum_n x_n\cos\frac{\pi(2n + 1)k}{2N}$. An axis is one Fourier
+//! transform of its even entries followed by its odd ones backwards (Makhoul 1980): with $t_k = e^{-i\pi k/2N}V_k$ the sums
+//! are $\mathrm{Re}\,t_k$ at $k$ and $-\mathrm{Im}\,t_k$ at $N - k$.
+//!
+//! From a mirror to a zero beyond the last entry $c_k = \frac{2}{\sqrt M}\sum_n x_n\cos\frac{\pi(2n + 1)(2k + 1)}{2M}$ with
+//! $M = 2N + 1$: a symmetric matrix, its own inverse. The cosine is
+//! $(-1)^{N + 1 + n + k}\sin\frac{2\pi(N - n)(N - k)}{M}$, so that with $(-1)^n x_n$ at $N - n$ and its negative at $N + 1 + n$ the
+//! Fourier transform of length $M$ at $N - k$ is imaginary, and a second line travels in the imaginary part.
 
 use std::f64::consts::PI;
 use std::fmt;
@@ -11,19 +16,48 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_complex::Complex64;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftPlanner};
 
 /// Columns that an axis pass moves at once: 128 bytes of each row.
 const BLOCK: usize = 16;
+
+/// What the modes of an axis are at its last end; its first one is a mirror.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The last entry again.
+    Mirror,
+    /// A zero.
+    Zero,
+}
 
 /// One axis.
 struct Axis {
     len: usize,
     /// Numbers between neighbours along it.
     stride: usize,
+    lines: Lines,
+}
+
+/// The transform of lines that lie one after the other, in their place.
+enum Lines {
+    Mirror(Mirror),
+    Zero(Zero),
+}
+
+/// Of lines between two mirrors.
+struct Mirror {
+    len: usize,
     forward: Arc<dyn RealToComplex<f64>>,
     inverse: Arc<dyn ComplexToReal<f64>>,
     /// $e^{-i\pi k/2N}$ for $k \le N/2$.
     turns: Vec<Complex64>,
+}
+
+/// Of lines with a zero beyond the last entry.
+struct Zero {
+    len: usize,
+    /// Of length $2N + 1$.
+    fft: Arc<dyn Fft<f64>>,
 }
 
 /// The transform of arrays of one shape.
@@ -45,12 +79,17 @@ impl fmt::Debug for Cosine {
 impl Cosine {
     /// Plans the transform of arrays of a shape, with so many numbers in every place.
     #[must_use]
-    pub fn new(shape: &[usize], lanes: usize) -> Self {
-        let mut planner = RealFftPlanner::new();
+    pub fn new(shape: &[usize], lanes: usize, end: End) -> Self {
+        let mut real = RealFftPlanner::new();
+        let mut complex = FftPlanner::new();
         let mut stride = lanes;
         let mut axes = Vec::new();
         for &len in shape.iter().rev() {
-            axes.push(Axis::new(len, stride, &mut planner));
+            let lines = match end {
+                End::Mirror => Lines::Mirror(Mirror::new(len, &mut real)),
+                End::Zero => Lines::Zero(Zero::new(len, &mut complex)),
+            };
+            axes.push(Axis { len, stride, lines });
             stride *= len;
         }
         let scratch_len = axes.iter().map(Axis::scratch_len).max().unwrap_or(0);
@@ -76,12 +115,12 @@ impl Cosine {
 
     /// `out = ` coordinates of `x`, in the layout of `x`.
     pub fn analyse(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
-        self.pass(x, out, scratch, Axis::cosines);
+        self.pass(x, out, scratch, Lines::cosines);
     }
 
     /// `out = ` the array with coordinates `y`.
     pub fn synthesise(&self, y: &[f64], out: &mut [f64], scratch: &mut [f64]) {
-        self.pass(y, out, scratch, Axis::entries);
+        self.pass(y, out, scratch, Lines::entries);
     }
 
     fn pass(
@@ -89,42 +128,36 @@ impl Cosine {
         from: &[f64],
         out: &mut [f64],
         scratch: &mut [f64],
-        line: impl Fn(&Axis, &mut [f64], &mut [f64]),
+        lines: impl Fn(&Lines, &mut [f64], &mut [f64]),
     ) {
         self.transforms.fetch_add(1, Ordering::Relaxed);
         out.copy_from_slice(from);
         for axis in &self.axes {
-            axis.each_line(out, scratch, |x, scratch| line(axis, x, scratch));
+            axis.each_block(out, scratch, |x, scratch| lines(&axis.lines, x, scratch));
         }
     }
 }
 
 impl Axis {
-    fn new(len: usize, stride: usize, planner: &mut RealFftPlanner<f64>) -> Self {
-        let angle = |k: usize| -0.5 * PI * k as f64 / len as f64;
-        Self {
-            len,
-            stride,
-            forward: planner.plan_fft_forward(len),
-            inverse: planner.plan_fft_inverse(len),
-            turns: (0..=len / 2)
-                .map(|k| Complex64::from_polar(1.0, angle(k)))
-                .collect(),
-        }
-    }
-
-    /// A block of columns, one of them sorted, its coefficients, and the plan's own.
+    /// A block of columns, and what a line needs.
     fn scratch_len(&self) -> usize {
-        let plan = self.forward.get_scratch_len();
-        let plan = plan.max(self.inverse.get_scratch_len());
-        (BLOCK.min(self.stride) + 1) * self.len + 2 * (self.turns.len() + plan)
+        let block = if self.stride == 1 {
+            0
+        } else {
+            BLOCK.min(self.stride) * self.len
+        };
+        block + self.lines.scratch_len()
     }
 
-    /// Calls `f` with every line along the axis and what is left of the scratch.
-    fn each_line(&self, data: &mut [f64], scratch: &mut [f64], f: impl Fn(&mut [f64], &mut [f64])) {
+    /// Calls `f` with lines along the axis, some at a time, and what is left of the scratch.
+    fn each_block(
+        &self,
+        data: &mut [f64],
+        scratch: &mut [f64],
+        f: impl Fn(&mut [f64], &mut [f64]),
+    ) {
         if self.stride == 1 {
-            let lines = data.chunks_exact_mut(self.len);
-            lines.for_each(|line| f(line, scratch));
+            f(data, scratch);
             return;
         }
         let (block, rest) = scratch.split_at_mut(BLOCK.min(self.stride) * self.len);
@@ -136,8 +169,7 @@ impl Axis {
                         block[w * self.len + l] = *x;
                     }
                 }
-                let lines = block[..width * self.len].chunks_exact_mut(self.len);
-                lines.for_each(|line| f(line, rest));
+                f(&mut block[..width * self.len], rest);
                 for (l, row) in slab.chunks_exact_mut(self.stride).enumerate() {
                     for (w, x) in row[first..first + width].iter_mut().enumerate() {
                         *x = block[w * self.len + l];
@@ -145,6 +177,99 @@ impl Axis {
                 }
             }
         }
+    }
+}
+
+impl Lines {
+    fn scratch_len(&self) -> usize {
+        match self {
+            Self::Mirror(mirror) => mirror.scratch_len(),
+            Self::Zero(zero) => zero.scratch_len(),
+        }
+    }
+
+    /// Lines to their coordinates.
+    fn cosines(&self, lines: &mut [f64], scratch: &mut [f64]) {
+        match self {
+            Self::Mirror(mirror) => lines
+                .chunks_exact_mut(mirror.len)
+                .for_each(|line| mirror.cosines(line, scratch)),
+            Self::Zero(zero) => zero.swap(lines, scratch),
+        }
+    }
+
+    /// Coordinates to their lines.
+    fn entries(&self, lines: &mut [f64], scratch: &mut [f64]) {
+        match self {
+            Self::Mirror(mirror) => lines
+                .chunks_exact_mut(mirror.len)
+                .for_each(|line| mirror.entries(line, scratch)),
+            Self::Zero(zero) => zero.swap(lines, scratch),
+        }
+    }
+}
+
+impl Zero {
+    fn new(len: usize, planner: &mut FftPlanner<f64>) -> Self {
+        Self {
+            len,
+            fft: planner.plan_fft_forward(2 * len + 1),
+        }
+    }
+
+    /// Two lines with their mirror images, and the plan's own.
+    fn scratch_len(&self) -> usize {
+        2 * (self.fft.len() + self.fft.get_inplace_scratch_len())
+    }
+
+    /// Lines to their coordinates or back, which is the same map, two at a time.
+    fn swap(&self, lines: &mut [f64], scratch: &mut [f64]) {
+        let (odd, rest) = scratch.split_at_mut(2 * self.fft.len());
+        let odd: &mut [Complex64] = bytemuck::cast_slice_mut(odd);
+        let rest = &mut rest[..2 * self.fft.get_inplace_scratch_len()];
+        let rest: &mut [Complex64] = bytemuck::cast_slice_mut(rest);
+        let n = self.len;
+        let sign = |odd: bool| if odd { -1.0 } else { 1.0 };
+        let norm = (self.fft.len() as f64).sqrt().recip();
+        for pair in lines.chunks_mut(2 * n) {
+            let (one, other) = pair.split_at_mut(n);
+            odd[0] = Complex64::ZERO;
+            for (j, x) in one.iter().enumerate() {
+                // the last line may be alone
+                let y = other.get(j).copied().unwrap_or(0.0);
+                let signed = sign(j % 2 == 1) * Complex64::new(*x, y);
+                odd[n - j] = signed;
+                odd[n + 1 + j] = -signed;
+            }
+            self.fft.process_with_scratch(odd, rest);
+            for (k, x) in one.iter_mut().enumerate() {
+                *x = sign((n + k) % 2 == 1) * norm * odd[n - k].im;
+            }
+            for (k, y) in other.iter_mut().enumerate() {
+                *y = -sign((n + k) % 2 == 1) * norm * odd[n - k].re;
+            }
+        }
+    }
+}
+
+impl Mirror {
+    fn new(len: usize, planner: &mut RealFftPlanner<f64>) -> Self {
+        let angle = |k: usize| -0.5 * PI * k as f64 / len as f64;
+        Self {
+            len,
+            forward: planner.plan_fft_forward(len),
+            inverse: planner.plan_fft_inverse(len),
+            turns: (0..=len / 2)
+                .map(|k| Complex64::from_polar(1.0, angle(k)))
+                .collect(),
+        }
+    }
+
+    /// A line that is sorted, its coefficients, and the plan's own.
+    fn scratch_len(&self) -> usize {
+        let plan = self.forward.get_scratch_len();
+        let plan = plan.max(self.inverse.get_scratch_len());
+        self.len + 2 * (self.turns.len() + plan)
     }
 
     /// $\sqrt{1/N}$ of the first coordinate and $\sqrt{2/N}$ of the others.
@@ -223,37 +348,56 @@ mod tests {
         for shape in [
             vec![1],
             vec![2],
+            vec![3],
             vec![7],
             vec![8],
+            vec![128],
             vec![5, 6],
             vec![3, 1, 4],
             vec![4, 37],
+            vec![3, 17, 5],
         ] {
-            for lanes in [1, 2] {
-                let cosine = Cosine::new(&shape, lanes);
+            for (lanes, end) in [
+                (1, End::Mirror),
+                (2, End::Mirror),
+                (1, End::Zero),
+                (2, End::Zero),
+            ] {
+                let cosine = Cosine::new(&shape, lanes, end);
                 let len = lanes * shape.iter().product::<usize>();
                 let x: Vec<f64> = (0..len).map(|i| ((i * i) as f64 * 0.37).sin()).collect();
                 let (mut c, mut back) = (vec![0.0; len], vec![0.0; len]);
-                let mut scratch = vec![0.0; cosine.scratch_len()];
+                // what a transform before it has left there does not matter
+                let mut scratch = vec![f64::NAN; cosine.scratch_len()];
                 cosine.analyse(&x, &mut c, &mut scratch);
-                let expected = by_sums(&shape, lanes, &x);
+                let expected = by_sums(&shape, lanes, end, &x);
                 cosine.synthesise(&c, &mut back, &mut scratch);
+                assert_eq!(cosine.transforms(), 2);
                 for i in 0..len {
+                    let what = format!("{shape:?} {lanes} {end:?} {i}");
                     // a few roundings of numbers of order one
-                    assert!((c[i] - expected[i]).abs() < 1e-13, "{shape:?} {lanes} {i}");
-                    assert!((back[i] - x[i]).abs() < 1e-13, "{shape:?} {lanes} {i}");
+                    assert!((c[i] - expected[i]).abs() < 1e-13, "{what}");
+                    assert!((back[i] - x[i]).abs() < 1e-13, "{what}");
                 }
             }
         }
     }
 
-    fn by_sums(shape: &[usize], lanes: usize, x: &[f64]) -> Vec<f64> {
+    fn by_sums(shape: &[usize], lanes: usize, end: End, x: &[f64]) -> Vec<f64> {
         let mut x = x.to_vec();
         let mut stride = lanes;
         for &n in shape.iter().rev() {
-            let basis = |k: usize, j: usize| {
-                let size = if k == 0 { 1.0 } else { 2.0 } / n as f64;
-                size.sqrt() * (0.5 * PI * ((2 * j + 1) * k) as f64 / n as f64).cos()
+            let basis = |k: usize, j: usize| match end {
+                End::Mirror => {
+                    let size = if k == 0 { 1.0 } else { 2.0 } / n as f64;
+                    size.sqrt() * (0.5 * PI * ((2 * j + 1) * k) as f64 / n as f64).cos()
+                }
+                End::Zero => {
+                    let m = 2 * n + 1;
+                    // of whole turns nothing is left
+                    let quarters = ((2 * j + 1) * (2 * k + 1) % (4 * m)) as f64;
+                    2.0 / (m as f64).sqrt() * (0.5 * PI * quarters / m as f64).cos()
+                }
             };
             let line = |i: usize, j: usize| i - (i / stride % n) * stride + j * stride;
             let sum = |i: usize| {

@@ -2,7 +2,8 @@
 //! $d \times \text{shape}$.
 //!
 //! With periodic boundaries $W^T W$ is diagonal in Fourier coordinates, $\lambda_k = \sum_a 4\sin^2(\pi f_a)$; with Neumann
-//! boundaries in cosine coordinates, $\lambda_k = \sum_a 4\sin^2(\pi k_a/2N_a)$. A zero beyond the last entry is solved by
+//! boundaries in cosine coordinates, $\lambda_k = \sum_a 4\sin^2(\pi k_a/2N_a)$; with a zero beyond the last entry in cosine
+//! coordinates too, $\lambda_k = \sum_a 4\sin^2\frac{\pi(2k_a + 1)}{2(2N_a + 1)}$, none of which is zero. No boundary needs
 //! iteration.
 
 use std::f64::consts::PI;
@@ -13,9 +14,8 @@ use super::diagonal::phase;
 use super::{LinearOperator, Modes, SingularSystem, multiply};
 use crate::belief::{Element, SignalSpec};
 use crate::error::{FactorError, ModelError, parameter};
-use crate::math::cosine::Cosine;
+use crate::math::cosine::{Cosine, End};
 use crate::math::fourier::Fourier;
-use crate::math::spectrum::Spectrum;
 use num_complex::Complex64;
 
 /// What lies beyond the last entry of an axis.
@@ -36,7 +36,7 @@ pub struct FiniteDifference {
     input: SignalSpec,
     output: SignalSpec,
     boundary: Boundary,
-    system: Option<System>,
+    system: System,
 }
 
 /// The singular system, $U = W V S^{-1}$.
@@ -108,9 +108,9 @@ impl FiniteDifference {
             ..input.clone()
         };
         let system = match boundary {
-            Boundary::Periodic => Some(System::periodic(&input, &output)),
-            Boundary::Neumann => Some(System::mirrored(&input, &output)),
-            Boundary::Zero => None,
+            Boundary::Periodic => System::periodic(&input, &output),
+            Boundary::Neumann => System::chains(&input, &output, End::Mirror),
+            Boundary::Zero => System::chains(&input, &output, End::Zero),
         };
         Ok(Self {
             input,
@@ -120,17 +120,10 @@ impl FiniteDifference {
         })
     }
 
-    fn known(&self) -> &System {
-        match &self.system {
-            Some(system) => system,
-            None => unreachable!("a singular system is only given where it is known"),
-        }
-    }
-
     /// How many transforms have been made.
     #[must_use]
     pub fn transforms(&self) -> usize {
-        self.system.as_ref().map_or(0, |s| s.basis.transforms())
+        self.system.basis.transforms()
     }
 
     /// Calls `f(offset, stride, period)` for every axis, in numbers of the interleaved storage.
@@ -176,15 +169,16 @@ impl System {
         }
     }
 
-    /// The difference beyond the last entry of an axis is zero always: a mode with $s = 0$ has no place in the output.
-    fn mirrored(input: &SignalSpec, output: &SignalSpec) -> Self {
+    /// Between mirrors the difference beyond the last entry of an axis is zero always: a mode with $s = 0$ has no place in
+    /// the output. With a zero there no mode has $s = 0$, and one axis has a square $U$.
+    fn chains(input: &SignalSpec, output: &SignalSpec, end: End) -> Self {
         let lanes = lanes(input);
-        let squares = sums_of_chains(&input.shape, Boundary::Neumann);
+        let squares = sums_of_chains(&input.shape, end);
         let values = squares.iter().map(|l| l.sqrt()).collect();
         let modes = Modes::new(values, lanes, &[lanes as f64], output.len());
         Self {
             modes: modes.without_output_zeros(output.len()),
-            basis: Basis::Cosine(Cosine::new(&input.shape, lanes)),
+            basis: Basis::Cosine(Cosine::new(&input.shape, lanes, end)),
             phases: None,
         }
     }
@@ -265,7 +259,7 @@ impl LinearOperator for FiniteDifference {
     }
 
     fn singular_system(&self) -> Result<Option<&dyn SingularSystem>, FactorError> {
-        Ok(self.system.as_ref().map(|_| self as &dyn SingularSystem))
+        Ok(Some(self))
     }
 
     fn gram_diagonal(&self) -> Option<Vec<f64>> {
@@ -287,22 +281,14 @@ impl LinearOperator for FiniteDifference {
         });
         Some(diagonal)
     }
-
-    fn known_spectrum(&self) -> Option<Spectrum> {
-        let sums = sums_of_chains(&self.input.shape, self.boundary);
-        let alpha = self.input.shape.len() as f64;
-        Spectrum::from_eigenvalues(&sums, alpha).ok()
-    }
 }
 
-/// The eigenvalues of $W^T W$, row-major: sums over the axes of those of chains, $4\sin^2\frac{\pi k}{n}$ with periodic
-/// ends, $4\sin^2\frac{\pi k}{2n}$ with Neumann ends, and $4\sin^2\frac{\pi(2k + 1)}{2(2n + 1)}$ with a zero beyond the last
-/// entry, $k = 0 \dots n - 1$.
-fn sums_of_chains(shape: &[usize], boundary: Boundary) -> Vec<f64> {
-    let angle = |k: f64, n: f64| match boundary {
-        Boundary::Periodic => PI * k / n,
-        Boundary::Neumann => 0.5 * PI * k / n,
-        Boundary::Zero => 0.5 * PI * (2.0 * k + 1.0) / (2.0 * n + 1.0),
+/// The eigenvalues of $W^T W$, row-major: sums over the axes of those of chains, $4\sin^2\frac{\pi k}{2n}$ between mirrors and
+/// $4\sin^2\frac{\pi(2k + 1)}{2(2n + 1)}$ with a zero beyond the last entry, $k = 0 \dots n - 1$.
+fn sums_of_chains(shape: &[usize], end: End) -> Vec<f64> {
+    let angle = |k: f64, n: f64| match end {
+        End::Mirror => 0.5 * PI * k / n,
+        End::Zero => 0.5 * PI * (2.0 * k + 1.0) / (2.0 * n + 1.0),
     };
     let mut sums = vec![0.0];
     for n in shape {
@@ -316,19 +302,19 @@ fn sums_of_chains(shape: &[usize], boundary: Boundary) -> Vec<f64> {
 
 impl SingularSystem for FiniteDifference {
     fn modes(&self) -> &Modes {
-        &self.known().modes
+        &self.system.modes
     }
 
     fn scratch_len(&self, _: usize) -> usize {
-        self.input.len() + self.known().basis.scratch_len()
+        self.input.len() + self.system.basis.scratch_len()
     }
 
     fn analyse_input(&self, z: &[f64], out: &mut [f64], scratch: &mut [f64]) {
-        self.known().basis.analyse(z, out, scratch);
+        self.system.basis.analyse(z, out, scratch);
     }
 
     fn analyse_output(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
-        let system = self.known();
+        let system = &self.system;
         if let Some(phases) = &system.phases {
             system.basis.analyse(x, out, scratch);
             multiply(out, phases, true);
@@ -341,11 +327,11 @@ impl SingularSystem for FiniteDifference {
     }
 
     fn to_input(&self, y: &mut [f64], out: &mut [f64], scratch: &mut [f64]) {
-        self.known().basis.synthesise(y, out, scratch);
+        self.system.basis.synthesise(y, out, scratch);
     }
 
     fn to_output(&self, y: &mut [f64], out: &mut [f64], scratch: &mut [f64]) {
-        let system = self.known();
+        let system = &self.system;
         if let Some(phases) = &system.phases {
             multiply(y, phases, false);
             system.basis.synthesise(y, out, scratch);

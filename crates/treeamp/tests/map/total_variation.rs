@@ -199,7 +199,7 @@ fn check(tree: &Tree, reference: &[f64], what: &str) {
 
 #[test]
 fn denoising_agrees_with_a_dual_method() {
-    for shape in [vec![64], vec![12, 16]] {
+    for shape in [vec![64], vec![12, 16], vec![4, 5, 6]] {
         for boundary in [Boundary::Periodic, Boundary::Neumann, Boundary::Zero] {
             for strength in [0.1, 1.0, 4.0] {
                 let y = noisy(&plateaus(&shape), 0.3, 3);
@@ -253,7 +253,7 @@ fn images_settle_at_any_strength() {
     let shape = if full { [32, 32] } else { [16, 16] };
     let y = noisy(&plateaus(&shape), 0.1, 3);
     let strengths = [1e-10, 1e-5, 0.1, 1.0, 9.0, 20.0, 50.0, 200.0, 1000.0];
-    for boundary in [Boundary::Periodic, Boundary::Neumann] {
+    for boundary in [Boundary::Periodic, Boundary::Neumann, Boundary::Zero] {
         for strength in strengths {
             let what = format!("{boundary:?} {strength}");
             let sharp = denoising(&shape, &y, 0.01, strength, boundary);

@@ -8,8 +8,8 @@ use treeamp::Complex;
 use treeamp::belief::SignalSpec;
 use treeamp::extend::{Factor, Gaussian, Site};
 use treeamp::operator::{
-    Composition, DiagonalScaling, LanczosOptions, LinearOperator, MatrixFree, Stack, applied,
-    dot_test, estimated_spectrum,
+    Boundary, Composition, DiagonalScaling, FiniteDifference, LanczosOptions, LinearOperator,
+    MatrixFree, Stack, applied, dot_test, estimated_spectrum,
 };
 use treeamp::prelude::*;
 use treeamp::testing::factors::check_factor;
@@ -151,6 +151,97 @@ macro_rules! conformance {
 }
 
 treeamp::for_each_operator!(conformance);
+
+/// Lengths that are odd, even and one, in up to three dimensions, real and complex.
+#[test]
+fn gradients_of_every_shape_and_boundary() {
+    for boundary in [Boundary::Periodic, Boundary::Neumann, Boundary::Zero] {
+        for shape in [
+            vec![2],
+            vec![7],
+            vec![8],
+            vec![5, 4],
+            vec![1, 6],
+            vec![3, 2, 4],
+        ] {
+            for input in [SignalSpec::real(shape.clone()), SignalSpec::complex(shape)] {
+                let w = FiniteDifference::new(&input, boundary).unwrap();
+                assert!(w.singular_system().unwrap().is_some());
+                check(&format!("{input}, {boundary:?}"), w);
+            }
+        }
+    }
+    // with other boundaries one entry has no difference
+    for input in [SignalSpec::real([1]), SignalSpec::complex([1])] {
+        let w = FiniteDifference::new(&input, Boundary::Zero).unwrap();
+        check(&format!("{input}"), w);
+    }
+}
+
+/// With a zero beyond the last entry: $W = U S V^T$ with orthonormal columns on both sides, and $S$ its singular values.
+#[test]
+fn a_gradient_with_a_zero_end_has_orthonormal_modes() {
+    for shape in [
+        vec![1],
+        vec![2],
+        vec![9],
+        vec![10],
+        vec![64],
+        vec![4, 7],
+        vec![3, 4, 5],
+    ] {
+        for input in [
+            SignalSpec::real(shape.clone()),
+            SignalSpec::complex(shape.clone()),
+        ] {
+            let operator = FiniteDifference::new(&input, Boundary::Zero).unwrap();
+            let w = matrix_of(&operator);
+            let system = operator.singular_system().unwrap().unwrap();
+            let modes = system.modes();
+            let (n, m) = (input.len(), operator.output().len());
+            assert_eq!(modes.layout_len(), n);
+            assert_eq!(modes.rank(), n as f64);
+            assert_eq!(modes.spans_output(), shape.len() == 1);
+            let mut scratch = vec![f64::NAN; system.scratch_len(1)];
+            let before = operator.transforms();
+            let (mut u, mut v) = (Vec::new(), Vec::new());
+            for k in 0..n {
+                let unit: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i == k))).collect();
+                let (mut right, mut left) = (vec![0.0; n], vec![0.0; m]);
+                system.to_input(&mut unit.clone(), &mut right, &mut scratch);
+                system.to_output(&mut unit.clone(), &mut left, &mut scratch);
+                for (side, back) in [(&right, 0), (&left, 1)] {
+                    let mut out = vec![0.0; n];
+                    match back {
+                        0 => system.analyse_input(side, &mut out, &mut scratch),
+                        _ => system.analyse_output(side, &mut out, &mut scratch),
+                    }
+                    let gap = common::relative_gap(&out, &unit);
+                    assert!(gap < 1e-12, "{input}, mode {k}: not itself by {gap:e}");
+                }
+                u.push(left);
+                v.push(right);
+            }
+            assert_eq!(operator.transforms() - before, 4 * n);
+            let dot = |x: &[f64], y: &[f64]| -> f64 { x.iter().zip(y).map(|(x, y)| x * y).sum() };
+            for k in 0..n {
+                for l in 0..n {
+                    let one = f64::from(u8::from(k == l));
+                    for side in [&u, &v] {
+                        let gap = dot(&side[k], &side[l]) - one;
+                        assert!(gap.abs() < 1e-12, "{input}, modes {k}, {l}: {gap:e}");
+                    }
+                }
+            }
+            for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                let value = |k: usize| modes.value(k / modes.lanes());
+                let sum: f64 = (0..n).map(|k| u[k][i] * value(k) * v[k][j]).sum();
+                let gap = sum - w.get(i, j);
+                assert!(gap.abs() < 1e-12, "{input}, entry {i}, {j}: {gap:e}");
+            }
+        }
+    }
+}
 
 /// Axes that are transformed in four steps: some coefficients against their definition, and back. Lengths with every kind
 /// of rest: a square, twice a square, fifteen times one; odd; none (a prime), which has the direct plan.

@@ -88,7 +88,7 @@ impl Gradient {
         Self::default()
     }
 
-    /// With other boundaries: Neumann ones in cosine coordinates, zeros beyond the last entry by iteration.
+    /// With other boundaries: Neumann ones and zeros beyond the last entry in cosine coordinates.
     #[must_use]
     pub fn with_boundary(boundary: Boundary) -> Self {
         Self { boundary }
