@@ -6,6 +6,7 @@
 //! are allowed, and a noise of about $v$ may explain more: there the fall does not go on as $1/w$ from far above $v$ to far below.
 
 use crate::belief::{Gaussian, Moments};
+use crate::engine::{Contradiction, ContradictionKind};
 use crate::factor::{Context, Incoming};
 use crate::model::{FactorNode, Tree};
 use crate::scalar::ScalarView;
@@ -24,8 +25,41 @@ const FALL: f64 = 3.0;
 /// And it must grow to so many times itself between the last two, which are $10^4$ times narrower.
 const GROWTH: f64 = 30.0;
 
+/// Standard deviations of $\chi^2$ beyond which a misfit is not chance. A noise that is set too small by a tenth stays within them up to 40,000
+/// observations; one by a factor of two does not from 800 on.
+const IMPLAUSIBLE: f64 = 20.0;
+
 /// The first factor that does not allow these means. One whose log-partition is not to be had there does not count.
-pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<String> {
+pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<Contradiction> {
+    let excluded = excludes(tree, marginals).map(|f| (f, ContradictionKind::Excluded));
+    let implausible = || {
+        let mut nodes = tree.factors().iter();
+        let found = nodes.find(|node| is_implausible(tree, node, marginals))?;
+        Some((found.name.clone(), ContradictionKind::Implausible))
+    };
+    let (factor, kind) = excluded.or_else(implausible)?;
+    Some(Contradiction { factor, kind })
+}
+
+/// Gaussian noise of variance $\Delta$ for which $\chi^2 = \sum(x - z)^2/(\Delta + v)$, of mean $n$ and variance $2n$, is beyond chance; $v$ is what the run
+/// itself leaves open.
+fn is_implausible(tree: &Tree, node: &FactorNode, marginals: &[Moments]) -> bool {
+    let scalar = node.factor.scalar().and_then(ScalarView::gaussian);
+    let noise = scalar.map(|(_, variance)| variance).filter(|v| *v > 0.0);
+    let rule = node.factor.proximal().filter(|_| node.inputs > 0);
+    let (Some(noise), Some(rule)) = (noise, rule) else {
+        return false;
+    };
+    let known = |e: &usize| &marginals[tree.edges()[*e].variable];
+    let open: f64 = node.edges.iter().map(|e| known(e).average_variance()).sum();
+    let means = node.edges.iter().map(|e| known(e).mean.as_slice());
+    let means: Vec<&[f64]> = means.collect();
+    let n = means[0].len() as f64;
+    let chi = 2.0 * rule.energy(&means) * noise / (noise + open);
+    chi > n + IMPLAUSIBLE * (2.0 * n).sqrt()
+}
+
+fn excludes(tree: &Tree, marginals: &[Moments]) -> Option<String> {
     let fractions = marginals.iter().map(fraction);
     let known = fractions.fold(0.0, f64::max);
     let (wide, thin) = (WIDEST.max(ABOVE * known), FINEST.max(BELOW * known));
@@ -60,7 +94,7 @@ pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<String> 
     Some(tree.factors()[found].name.clone())
 }
 
-/// Gaussian noise, however little of it, allows everything: far outputs are rare, and no contradiction.
+/// Gaussian noise, however little of it, excludes nothing.
 fn is_noisy(node: &FactorNode) -> bool {
     let scalar = node.factor.scalar().and_then(ScalarView::gaussian);
     let average = node.factor.gaussian_average();

@@ -8,8 +8,8 @@ use super::map::optimality::{has_minimiser, not_optimal};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 
 use crate::engine::{
-    Algorithm, Engine, FallbackReport, Marginal, Message, MissingRule, Options, Potential, Report,
-    Watch,
+    Algorithm, Contradiction, Engine, FallbackReport, Marginal, Message, MissingRule, Options,
+    Potential, Report, Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Context, Factor, Incoming, PosteriorRule, Workspace, posterior};
@@ -262,7 +262,7 @@ impl Algorithm for ExpectationPropagation {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
 
-    fn contradicts(&self, tree: &Tree, marginals: &[Moments]) -> Option<String> {
+    fn contradicts(&self, tree: &Tree, marginals: &[Moments]) -> Option<Contradiction> {
         super::contradiction::contradicts(tree, marginals)
     }
 

@@ -1,6 +1,6 @@
 //! An algorithm: the meaning of messages, and what a factor must offer.
 
-use super::{FallbackReport, Message, Options, Watch};
+use super::{Contradiction, FallbackReport, Message, Options, Watch};
 use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Factor, Incoming, Workspace};
@@ -136,7 +136,7 @@ pub trait Algorithm: Sync + Clone {
     }
 
     /// The factor that contradicts these means, where all variances have vanished: being certain of them is no recovery.
-    fn contradicts(&self, _tree: &Tree, _marginals: &[Self::Marginal]) -> Option<String> {
+    fn contradicts(&self, _tree: &Tree, _marginals: &[Self::Marginal]) -> Option<Contradiction> {
         None
     }
 

@@ -8,7 +8,7 @@
 
 use super::state::State;
 use super::watch::{RESTING, Supervisor};
-use super::{Algorithm, Engine, Marginal};
+use super::{Algorithm, Contradiction, Engine, Marginal};
 
 /// Residual on data below which vanishing variances are a recovery: a run that swings between certainties has them too.
 const STILL: f64 = 1e-5;
@@ -29,8 +29,6 @@ const PLAIN: usize = 4;
 const LEAVES: f64 = 0.1;
 /// Variances below this fraction of the second moment leave no doubt about a signal.
 const CERTAIN: f64 = 1e-6;
-/// Why a run that is certain against a factor has not converged.
-pub(super) const AGAINST: &str = "the run is certain of a signal that the factor contradicts";
 
 /// What a sweep left, as its end is judged on.
 #[derive(Debug, Clone, Copy)]
@@ -62,10 +60,10 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 
     /// A factor that contradicts a signal of which the run is certain.
-    pub(super) fn against(&self, state: &State<A>) -> Option<String> {
+    pub(super) fn contradiction(&self, state: &State<A>) -> Option<Contradiction> {
         let certain = A::ON_DATA && A::RECOVERS && state.perfect(CERTAIN);
-        let against = || self.algorithm.contradicts(self.tree, &state.marginals);
-        certain.then(against).flatten()
+        let found = || self.algorithm.contradicts(self.tree, &state.marginals);
+        certain.then(found).flatten()
     }
 }
 

@@ -313,7 +313,7 @@ impl<A: Algorithm> Engine<'_, A> {
             Ok(mut done) => {
                 done.evaluations += spent;
                 // that a factor contradicts what the run was certain of tells more than a bound
-                let told = matches!(termination, Termination::Diverging(d) if d.is_against());
+                let told = matches!(termination, Termination::Diverging(d) if d.contradicted);
                 if !(told && done.went_back) {
                     *termination = end_of(&done, sweeps);
                 }
@@ -435,6 +435,7 @@ fn end_of(done: &FallbackReport, sweeps: usize) -> Termination {
             variable: done.descent.as_ref().map(|d| d.variable.clone()),
             direction: None,
             reason: "the Bethe free energy falls without bound as its variance vanishes".to_owned(),
+            contradicted: false,
         }),
         FallbackEnd::Limit { bound, reached } => Termination::FallbackLimit {
             bound,
@@ -446,6 +447,7 @@ fn end_of(done: &FallbackReport, sweeps: usize) -> Termination {
             variable: None,
             direction: None,
             reason: "infeasible: its energy is not finite where the other factors meet".to_owned(),
+            contradicted: false,
         }),
         FallbackEnd::NoMinimum { factor, variable } => Termination::Diverging(Divergence {
             sweep: sweeps,
@@ -453,6 +455,7 @@ fn end_of(done: &FallbackReport, sweeps: usize) -> Termination {
             variable: Some(variable.clone()),
             direction: None,
             reason: "the energy falls without bound, there is no minimiser".to_owned(),
+            contradicted: false,
         }),
         FallbackEnd::Stopped(reason) => Termination::Stopped(reason.clone()),
     }

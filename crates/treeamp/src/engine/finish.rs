@@ -5,8 +5,8 @@ use super::fallback::{Handover, MORE_SWEEPS};
 use super::state::State;
 use super::vanishing::VANISHING;
 use super::{
-    Algorithm, Divergence, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective,
-    Observer, Potential, Report, SweepRecord, Term, Termination,
+    Algorithm, Contradiction, ContradictionKind, Divergence, Engine, FallbackEnd, FallbackReport,
+    Marginal, Messages, Objective, Observer, Potential, Report, SweepRecord, Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -61,7 +61,9 @@ impl<A: Algorithm> Engine<'_, A> {
         let objective = objective.and_then(|objective| {
             let (objective, against) = allowed::<A>(objective);
             if let Some(factor) = against.filter(|_| termination.is_converged()) {
-                termination = Termination::Diverging(Divergence::against(factor, trace.len()));
+                let kind = ContradictionKind::Excluded;
+                let found = Contradiction { factor, kind };
+                termination = Termination::Diverging(Divergence::contradicted(found, trace.len()));
             }
             objective
         });
@@ -117,8 +119,8 @@ impl<A: Algorithm> Engine<'_, A> {
         if !termination.is_converged() {
             return None;
         }
-        if let Some(factor) = self.against(state) {
-            *termination = Termination::Diverging(Divergence::against(factor, sweep));
+        if let Some(found) = self.contradiction(state) {
+            *termination = Termination::Diverging(Divergence::contradicted(found, sweep));
             return None;
         }
         let messages = &state.store[..self.tree.edges().len()];
@@ -133,6 +135,7 @@ impl<A: Algorithm> Engine<'_, A> {
             variable: None,
             direction: None,
             reason: error.to_string(),
+            contradicted: false,
         });
         Some(error)
     }

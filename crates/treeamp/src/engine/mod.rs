@@ -29,7 +29,9 @@ pub use fallback::{Descent, Fallback, FallbackEnd, FallbackReport};
 pub use observer::{EveryN, Observer, Progress, SweepView};
 pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;
-pub use report::{Divergence, Messages, Report, SweepRecord, Termination};
+pub use report::{
+    Contradiction, ContradictionKind, Divergence, Messages, Report, SweepRecord, Termination,
+};
 pub use setup::Engine;
 pub use watch::Watch;
 

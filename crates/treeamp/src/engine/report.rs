@@ -1,6 +1,5 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
-use super::end::AGAINST;
 use super::{Algorithm, EdgeMessage, FallbackReport, Objective};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
@@ -73,24 +72,49 @@ pub struct Divergence {
     pub direction: Option<Direction>,
     /// What was seen.
     pub reason: String,
+    /// The run was certain of a signal that the factor contradicts.
+    pub contradicted: bool,
 }
 
 impl Divergence {
-    /// Certain of a signal that this factor contradicts.
-    pub(super) fn against(factor: String, sweep: usize) -> Self {
+    pub(super) fn contradicted(found: Contradiction, sweep: usize) -> Self {
+        let reason = match found.kind {
+            ContradictionKind::Excluded => {
+                "the run is certain of a signal that the factor contradicts"
+            }
+            ContradictionKind::Implausible => {
+                "the run is certain of a signal from which the observations are further than the noise allows: a wrong fixed \
+                 point (another damping or start may help), or a noise variance that is set too small"
+            }
+        };
         Self {
             sweep,
-            factor: Some(factor),
+            factor: Some(found.factor),
             variable: None,
             direction: None,
-            reason: AGAINST.to_owned(),
+            reason: reason.to_owned(),
+            contradicted: true,
         }
     }
+}
 
-    /// It was.
-    pub(super) fn is_against(&self) -> bool {
-        self.reason == AGAINST
-    }
+/// A factor that contradicts a signal of which a run is certain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The factor.
+    pub factor: String,
+    /// How it does.
+    pub kind: ContradictionKind,
+}
+
+/// How a factor contradicts a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ContradictionKind {
+    /// The factor excludes it.
+    Excluded,
+    /// Its noise would have to be larger than it is, by more than chance explains.
+    Implausible,
 }
 
 impl std::fmt::Display for Divergence {

@@ -77,6 +77,7 @@ impl<A: Algorithm> Engine<'_, A> {
             variable: state.worst().map(|i| self.tree.variables()[i].name.clone()),
             factor: None,
             direction: None,
+            contradicted: false,
         }
     }
 }
@@ -228,7 +229,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             self.end.doubt();
             return Ok(ControlFlow::Continue(()));
         }
-        let Some(factor) = engine.against(&self.state) else {
+        let Some(found) = engine.contradiction(&self.state) else {
             return Ok(ControlFlow::Break(end));
         };
         if self.attempts < ATTEMPTS && self.state.step.is_some() {
@@ -237,7 +238,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
             self.smallest = f64::INFINITY;
             return Ok(ControlFlow::Continue(()));
         }
-        let divergence = Divergence::against(factor, sweep);
+        let divergence = Divergence::contradicted(found, sweep);
         Ok(ControlFlow::Break(Termination::Diverging(divergence)))
     }
 

@@ -96,3 +96,49 @@ fn far_too_little_noise_has_a_fixed_point() {
         assert!(done.sweep_residual.unwrap() < 1e-6);
     }
 }
+
+/// A discrete image with sparse differences: plain sweeps come to be certain of a wrong one, from which the observations are further than their noise
+/// allows. That is no recovery; smaller steps find the image.
+#[test]
+fn certainty_that_the_noise_does_not_allow_is_no_recovery() {
+    let (rows, columns) = (40, 50);
+    let inside = |r: usize, c: usize| {
+        (5..15).contains(&r) && (20..40).contains(&c)
+            || (20..35).contains(&r) && (15..45).contains(&c)
+    };
+    let level = |i: usize| {
+        if inside(i / columns, i % columns) {
+            1.0
+        } else {
+            -1.0
+        }
+    };
+    let image: Vec<f64> = (0..rows * columns).map(level).collect();
+    for seed in 0..3 {
+        let noise = common::normals(image.len(), seed);
+        let pairs = image.iter().zip(noise);
+        let y: Vec<f64> = pairs.map(|(x, e)| x + 0.1_f64.sqrt() * e).collect();
+        let sparse = GaussBernoulli::new(0.045, 0.0, 4.0).unwrap();
+        let data = GaussianLikelihood::new(0.1).unwrap().observed(y);
+        let model = source(Binary::new(0.33).unwrap().shaped([rows, columns]))
+            >> var("x")
+            >> (branch(data.unwrap())
+                + (branch(Gradient::periodic()) + sparse.shaped([2, rows, columns]) >> var("g")));
+        let tree = model.build().unwrap();
+        for damping in [Damping::Adaptive, Damping::None] {
+            let report = run(&tree, damping.clone());
+            let wrong = report.mean("x").unwrap().iter().zip(&image);
+            let wrong = wrong.filter(|(r, x)| *r * *x <= 0.0).count();
+            println!("{seed} {damping:?}: {wrong} wrong, {}", report.termination);
+            if report.termination.is_converged() {
+                assert!(wrong * 100 < image.len(), "{seed} {damping:?}: {wrong}");
+            } else {
+                let text = report.termination.to_string();
+                assert!(
+                    text.contains("noise variance that is set too small"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
