@@ -33,6 +33,9 @@ const IMPLAUSIBLE: f64 = 20.0;
 pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<Contradiction> {
     let excluded = excludes(tree, marginals).map(|f| (f, ContradictionKind::Excluded));
     let implausible = || {
+        // among Gaussian factors there is but one answer, and it is exact
+        let other = |n: &FactorNode| n.factor.scalar().is_some_and(|s| s.gaussian().is_none());
+        tree.factors().iter().find(|n| other(n))?;
         let mut nodes = tree.factors().iter();
         let found = nodes.find(|node| is_implausible(tree, node, marginals))?;
         Some((found.name.clone(), ContradictionKind::Implausible))
