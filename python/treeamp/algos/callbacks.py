@@ -298,7 +298,8 @@ class EarlyStopping(Callback):
     """Stops when no variance changes by more than ``tol`` any more, or one of them is below ``min_variance``.
 
     Changes are those of a full step: where adaptive damping took a shorter one, they are larger by as much. A sweep in which
-    laws were improper, and variables kept what they had, does not count as one without changes.
+    laws were improper, and variables kept what they had, does not count as one without changes. Steps of a fallback are not judged:
+    it ends by its own residual.
     ``wait_increase`` and ``max_increase`` are kept for scripts that give them, and do nothing: a run that diverges is
     ended by the engine, which goes back to the last good state.
 
@@ -337,7 +338,9 @@ class EarlyStopping(Callback):
         old, self._old = self._old, new
         if any(v < self.min_variance for v in new.values()):
             return True
-        return bool(old) and not algo.improper and all(abs(new[id] - old[id]) < self.tol * algo.step for id in new)
+        if algo.in_fallback or algo.improper:
+            return False
+        return bool(old) and all(abs(new[id] - old[id]) < self.tol * algo.step for id in new)
 
 
 class EarlyStoppingEP(Callback):
@@ -369,7 +372,9 @@ class EarlyStoppingEP(Callback):
             self._old = {}
         new = {id: data.get("r", data["v"]) for id, data in algo.get_variables_data(self.ids).items()}
         old, self._old = self._old, new
-        return bool(old) and not algo.improper and all(self._change(new[id], old[id]) < self.tol * algo.step for id in new)
+        if algo.in_fallback or algo.improper:
+            return False
+        return bool(old) and all(self._change(new[id], old[id]) < self.tol * algo.step for id in new)
 
     @staticmethod
     def _change(new: Any, old: Any) -> float:

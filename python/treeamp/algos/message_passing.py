@@ -102,8 +102,8 @@ class MessagePassing(ReprMixin):
         damping : float, list of (id, direction, float) or "adaptive", optional
             How much of the previous message is kept, from 0 to below 1: everywhere, or on the messages to a
             variable in a direction (``"fwd"`` or ``"bwd"``). Adaptive by default: none while the run settles by itself, and
-            more when it does not. A run that does not settle at a damping above 0, because it diverges or comes to ``max_iter``,
-            starts again with an adaptive one (see ``fallback``); 0 is exactly those sweeps.
+            more when it does not. A run that does not settle at a damping above 0, because it diverges or comes to ``max_iter``
+            with a tolerance, starts again with an adaptive one (see ``fallback``); 0 is exactly those sweeps.
         warm_start : bool
             Starts from the messages of the last run.
         update_dA : bool

@@ -12,7 +12,7 @@ impl<A: Algorithm> Engine<'_, A> {
     /// With a damping above zero and [`Fallback::Automatic`], a run on data that does not settle, because it diverges or comes to its
     /// sweep limit, starts again with [`Damping::Adaptive`], and observers see sweeps from 1 on again. The report is that of the second
     /// run, and [`Report::restarted`] says how the first one ended; where neither settles it is that of the run nearer to a fixed point,
-    /// by the residual of a full step. A run without a tolerance, which always ends at its limit, has settled below 1e-6.
+    /// by the residual of a full step. A run without a tolerance was asked for its sweeps: only a divergence makes it start again.
     ///
     /// # Errors
     /// An option out of range, or a factor that fails for good. Divergence is not an error: the
@@ -43,13 +43,12 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 
     fn should_restart(&self, report: &Report<A>) -> bool {
-        let rests = self.options.tolerance == 0.0 && distance(report) < AT_REST;
         A::ON_DATA
             && self.options.fallback == Fallback::Automatic
             && self.options.damping.is_constant()
             && match report.termination {
                 Termination::Diverging(_) => true,
-                Termination::SweepLimit => !rests,
+                Termination::SweepLimit => self.options.tolerance > 0.0,
                 _ => false,
             }
     }

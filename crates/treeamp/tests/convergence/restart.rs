@@ -106,3 +106,18 @@ fn a_run_without_a_tolerance_ends_at_its_limit() {
     assert_eq!(report.sweeps, 300);
     assert!(report.fallback.is_none() && told > 250);
 }
+
+/// A damping that is given without a tolerance is exactly those sweeps, once.
+#[test]
+fn a_damped_run_without_a_tolerance_is_made_once() {
+    let tree = suite::case("sparse regression, N = 20", 0).posterior;
+    let mut told = 0;
+    let mut watch = |_: &SweepView<'_, ExpectationPropagation>| {
+        told += 1;
+        ControlFlow::Continue(())
+    };
+    let engine = ExpectationPropagation.on(&tree).unwrap().damping(0.9);
+    let report = engine.tolerance(0.0).max_sweeps(5).run(&mut watch).unwrap();
+    assert_eq!((report.sweeps, told), (5, 5));
+    assert!(report.restarted.is_none());
+}
