@@ -37,12 +37,10 @@ def energy(x: np.ndarray, y: np.ndarray) -> float:
 
 def minimiser(y: np.ndarray, gap: float) -> tuple[np.ndarray, ta.Report]:
     """The same by maximum a posteriori."""
-    x = ta.V("x", n_prev=1, n_next=2)
-    likelihood = ta.GaussianLikelihood(y, var=1.0)
-    penalty = ta.GradientChannel(y.shape, boundary="neumann") @ ta.V("z") @ ta.MAP_L21NormLikelihood(
-        (2, *y.shape), gamma=WEIGHT
-    )
-    model = (ta.MAP_L1NormPrior(y.shape, gamma=0.0) @ x @ (likelihood + penalty)).to_model()
+    penalty = ta.MAP_L21NormPrior(size=(2, *y.shape), gamma=WEIGHT)
+    differences = (ta.GradientChannel(boundary="neumann") + penalty) @ ta.V("z", n_prev=2, n_next=0)
+    free = ta.MAP_L2NormPrior(size=y.shape, gamma=0)
+    model = (free @ ta.V("x", n_prev=1, n_next=2) @ (ta.GaussianLikelihood(y, var=1) + differences)).to_model()
     algo = ta.MAP(model)
     report = algo.iterate(gap=gap)
     return algo.minimiser("x"), report

@@ -228,3 +228,17 @@ def test_rows_that_are_zero_together() -> None:
     assert run.iterate().converged
     norms = np.linalg.norm(y, axis=1, keepdims=True)
     assert run.minimiser("x") == pytest.approx(y * np.maximum(1 - 0.5 * 1.2 / norms, 0), abs=1e-12)
+
+
+def test_a_relative_gap_ends_a_run_early() -> None:
+    rng = np.random.default_rng(0)
+    y = np.zeros((24, 24))
+    y[4:14, 6:18] = 1
+    y += rng.normal(0, 0.3, y.shape)
+    best = ta.MAP(denoising(y)).iterate(fallback="forced")
+    rough = ta.MAP(denoising(y)).iterate(fallback="forced", gap=1e-3)
+    assert best.fallback is not None and rough.fallback is not None
+    assert rough.converged and rough.fallback["steps"] < best.fallback["steps"]
+    for gap in (0, 1, -1, "x"):
+        with pytest.raises((ta.RunError, TypeError, ValueError), match="gap"):
+            ta.MAP(denoising(y)).iterate(gap=gap)  # type: ignore[arg-type]

@@ -286,6 +286,40 @@ fn large_images_settle() {
     }
 }
 
+/// A relative gap ends a run as soon as its certificate holds: the energy is above the least by no more, in fewer steps.
+#[test]
+fn a_relative_gap_is_kept() {
+    let shape = [24, 24];
+    let y = noisy(&plateaus(&shape), 0.1, 3);
+    let tree = denoising(&shape, &y, 0.01, 9.0, Boundary::Neumann);
+    let engine = || {
+        MaximumAPosteriori
+            .on(&tree)
+            .unwrap()
+            .fallback(Fallback::Forced)
+    };
+    let least = engine().run(&mut ()).unwrap();
+    let (least, steps) = (
+        least.solution(&tree).unwrap().energy(),
+        least.fallback.unwrap().steps,
+    );
+    let mut before = 0;
+    for gap in [1e-2, 1e-4, 1e-6] {
+        let report = engine().gap(gap).run(&mut ()).unwrap();
+        let above = report.solution(&tree).unwrap().energy() / least - 1.0;
+        let now = report.fallback.unwrap().steps;
+        println!("{gap:e}: {above:.1e} in {now} of {steps} steps");
+        // the least energy itself is known to 1e-8
+        assert!(above <= gap && above > -1e-8, "{gap:e}: {above:e}");
+        assert!(before < now && now < steps, "{before} {now} {steps}");
+        before = now;
+    }
+    for gap in [0.0, -1.0, 1.0, f64::NAN] {
+        let refused = engine().gap(gap).run(&mut ()).unwrap_err();
+        assert!(refused.to_string().contains("`gap`"), "{refused}");
+    }
+}
+
 #[test]
 fn an_l1_norm_of_the_gradient_is_the_anisotropic_variant() {
     // one dimension: both are the same

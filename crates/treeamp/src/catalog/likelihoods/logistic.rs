@@ -27,7 +27,7 @@ impl LogisticLikelihood {
         name: Self::NAME,
         summary: "logistic labels, to be observed",
         formula: "p(x | z) = 1 / (1 + e^(-x z)), x = ±1",
-        tex: r"p(x \mid z) = \frac1{1 + e^{-xz}},\quad x = \pm1",
+        tex: r"p(x \mid z) = \frac1{1 + e^{-x z}},\quad x = \pm1",
         notes: r"Moments by quadrature to a relative accuracy of $10^{-8}$ or better.",
         constructor: |a| a.likelihood(Self),
         ..Module::LIKELIHOOD

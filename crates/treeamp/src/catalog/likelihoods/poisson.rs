@@ -28,7 +28,7 @@ impl PoissonLikelihood {
         name: Self::NAME,
         summary: "Poisson counts of rate e^z, to be observed",
         formula: "p(x | z) = e^(x z - e^z) / x!, x = 0, 1, 2, ...",
-        tex: r"p(x \mid z) = \frac{e^{xz - e^z}}{x!},\quad x = 0, 1, 2, \ldots",
+        tex: r"p(x \mid z) = \frac{e^{x z - e^z}}{x!},\quad x = 0, 1, 2, \ldots",
         notes: r"Moments by quadrature to a relative accuracy of $10^{-8}$ or better.",
         constructor: |a| a.likelihood(Self),
         ..Module::LIKELIHOOD

@@ -65,7 +65,7 @@ impl ProbitLikelihood {
         name: Self::NAME,
         summary: "labels by the sign behind noise, to be observed",
         formula: "p(x | z) = flip_probability + (1 - 2 flip_probability) Φ(x z / √noise_variance), x = ±1",
-        tex: r"p(x \mid z) = \epsilon + (1 - 2\epsilon)\,\Phi(xz/\sqrt\Delta),\quad x = \pm1",
+        tex: r"p(x \mid z) = \epsilon + (1 - 2\epsilon)\,\Phi(x z/\sqrt\Delta),\quad x = \pm1",
         notes: r"The sign of $z + \sqrt\Delta\,\xi$, flipped with probability $\epsilon$.",
         parameters: &[
             number(
