@@ -158,6 +158,12 @@ impl Tree {
             .map(|e| e.factor)
     }
 
+    /// The other edges of the variable of an edge: what they say is the cavity of that edge.
+    pub(crate) fn others(&self, edge: usize) -> impl Iterator<Item = usize> + '_ {
+        let edges = self.variable_at(edge).edges.iter().copied();
+        edges.filter(move |other| *other != edge)
+    }
+
     /// The variable of an edge.
     #[must_use]
     pub fn variable_at(&self, edge: usize) -> &Variable {

@@ -95,9 +95,8 @@ fn described(spectrum: &Spectrum) -> String {
 fn cavities(tree: &Tree, to_variable: &[OverlapFields], edges: &[usize]) -> Vec<OverlapFields> {
     let cavity = |e: &usize| {
         let mut sum = OverlapFields::default();
-        let others = &tree.variables()[tree.edges()[*e].variable].edges;
-        let others = others.iter().filter(|o| *o != e);
-        others.for_each(|o| sum.add_assign(&to_variable[*o]));
+        tree.others(*e)
+            .for_each(|o| sum.add_assign(&to_variable[o]));
         sum
     };
     edges.iter().map(cavity).collect()

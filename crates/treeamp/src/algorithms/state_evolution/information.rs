@@ -64,9 +64,8 @@ impl Fields<'_> {
     /// What a variable tells the factor at the end of an edge.
     fn to_factor(&self, edge: usize) -> f64 {
         let variable = self.tree.edges()[edge].variable;
-        let edges = &self.tree.variables()[variable].edges;
-        let others = edges.iter().filter(|o| **o != edge);
-        let m_hat: f64 = others.map(|o| self.to_variable[*o]).sum();
+        let others = self.tree.others(edge);
+        let m_hat: f64 = others.map(|o| self.to_variable[o]).sum();
         self.finite(m_hat, variable)
     }
 

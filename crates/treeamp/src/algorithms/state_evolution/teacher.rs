@@ -215,14 +215,7 @@ impl Teacher {
             ));
         }
         let to_variable: Vec<f64> = report.messages.iter().map(|(_, _, m)| m.0).collect();
-        let cavity = |e: usize| -> f64 {
-            let others = &tree.variables()[tree.edges()[e].variable].edges;
-            others
-                .iter()
-                .filter(|o| **o != e)
-                .map(|o| to_variable[*o])
-                .sum()
-        };
+        let cavity = |e: usize| -> f64 { tree.others(e).map(|o| to_variable[o]).sum() };
         let to_factor = tree
             .factors()
             .iter()
