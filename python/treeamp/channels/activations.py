@@ -231,7 +231,7 @@ class GaussianChannel(Channel):
 
 
 class LogisticChannel(Channel):
-    r"""Logistic labels, to be observed: :math:`p(x \mid z) = \frac1{1 + e^{-xz}},\quad x = \pm1`. Its output must be
+    r"""Logistic labels, to be observed: :math:`p(x \mid z) = \frac1{1 + e^{-x z}},\quad x = \pm1`. Its output must be
     observed.
 
     Notes
@@ -247,7 +247,7 @@ class LogisticChannel(Channel):
 
 class ProbitChannel(Channel):
     r"""Labels by the sign behind noise, to be observed:
-    :math:`p(x \mid z) = \epsilon + (1 - 2\epsilon)\,\Phi(xz/\sqrt\Delta),\quad x = \pm1`. Its output must be observed.
+    :math:`p(x \mid z) = \epsilon + (1 - 2\epsilon)\,\Phi(x z/\sqrt\Delta),\quad x = \pm1`. Its output must be observed.
 
     Parameters
     ----------
@@ -276,8 +276,8 @@ class ProbitChannel(Channel):
 
 
 class PoissonChannel(Channel):
-    r"""Poisson counts of rate e^z, to be observed: :math:`p(x \mid z) = \frac{e^{xz - e^z}}{x!},\quad x = 0, 1, 2, \ldots`.
-    Its output must be observed.
+    r"""Poisson counts of rate e^z, to be observed:
+    :math:`p(x \mid z) = \frac{e^{x z - e^z}}{x!},\quad x = 0, 1, 2, \ldots`. Its output must be observed.
 
     Notes
     -----

@@ -354,7 +354,7 @@ class GaussianLikelihood(Likelihood):
 
 
 class LogisticLikelihood(Likelihood):
-    r"""Logistic labels, to be observed: :math:`p(y \mid z) = \frac1{1 + e^{-xz}},\quad y = \pm1`.
+    r"""Logistic labels, to be observed: :math:`p(y \mid z) = \frac1{1 + e^{-y z}},\quad y = \pm1`.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ class LogisticLikelihood(Likelihood):
 
 class ProbitLikelihood(Likelihood):
     r"""Labels by the sign behind noise, to be observed:
-    :math:`p(y \mid z) = \epsilon + (1 - 2\epsilon)\,\Phi(xz/\sqrt\Delta),\quad y = \pm1`.
+    :math:`p(y \mid z) = \epsilon + (1 - 2\epsilon)\,\Phi(y z/\sqrt\Delta),\quad y = \pm1`.
 
     Parameters
     ----------
@@ -415,7 +415,8 @@ class ProbitLikelihood(Likelihood):
 
 
 class PoissonLikelihood(Likelihood):
-    r"""Poisson counts of rate e^z, to be observed: :math:`p(y \mid z) = \frac{e^{xz - e^z}}{y!},\quad y = 0, 1, 2, \ldots`.
+    r"""Poisson counts of rate e^z, to be observed:
+    :math:`p(y \mid z) = \frac{e^{y z - e^z}}{y!},\quad y = 0, 1, 2, \ldots`.
 
     Parameters
     ----------
