@@ -106,7 +106,7 @@ def test_an_ensemble_by_its_measure() -> None:
         (lambda f: 0.5 * f(1.0), "must average 1 to 1"),
         (lambda f: 0.5 * f(1.0) + 0.5 * f(-1.0), "not negative"),
         (lambda f: sum(f(10.0**-k) for k in range(200)) / 200, "too close to zero"),
-        (lambda f: "much", "must be an array of numbers"),
+        (lambda f: "much", "must be a number"),
     ],
     ids=["half a law", "negative", "too close to zero", "no numbers"],
 )

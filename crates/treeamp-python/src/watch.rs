@@ -452,6 +452,7 @@ pub fn divergence<'py>(py: Python<'py>, t: &Termination) -> PyResult<Option<Boun
     data.set_item("variable", &d.variable)?;
     data.set_item("direction", d.direction.map(|d| d.to_string()))?;
     data.set_item("reason", &d.reason)?;
+    data.set_item("contradicted", d.contradicted)?;
     Ok(Some(data))
 }
 

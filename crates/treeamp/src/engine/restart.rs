@@ -5,6 +5,8 @@ use crate::error::RunError;
 
 /// A residual below this is at rest, and what is left of it rounding.
 pub(super) const AT_REST: f64 = 1e-6;
+/// A run of so many sweeps was meant to reach a fixed point; shorter ones look at single sweeps.
+const LONG: usize = 200;
 
 impl<A: Algorithm> Engine<'_, A> {
     /// Runs until convergence, divergence, the sweep limit, or an observer's word.
@@ -12,7 +14,8 @@ impl<A: Algorithm> Engine<'_, A> {
     /// With a damping above zero and [`Fallback::Automatic`], a run on data that does not settle, because it diverges or comes to its
     /// sweep limit, starts again with [`Damping::Adaptive`], and observers see sweeps from 1 on again. The report is that of the second
     /// run, and [`Report::restarted`] says how the first one ended; where neither settles it is that of the run nearer to a fixed point,
-    /// by the residual of a full step. A run without a tolerance was asked for its sweeps: only a divergence makes it start again.
+    /// by the residual of a full step. A run without a tolerance was asked for its sweeps: it starts again where it diverges, and where 200
+    /// of them or more have not come to rest, below 1e-6.
     ///
     /// # Errors
     /// An option out of range, or a factor that fails for good. Divergence is not an error: the
@@ -48,7 +51,10 @@ impl<A: Algorithm> Engine<'_, A> {
             && self.options.damping.is_constant()
             && match report.termination {
                 Termination::Diverging(_) => true,
-                Termination::SweepLimit => self.options.tolerance > 0.0,
+                Termination::SweepLimit => {
+                    let moves = report.sweeps >= LONG && distance(report) >= AT_REST;
+                    self.options.tolerance > 0.0 || moves
+                }
                 _ => false,
             }
     }

@@ -8,13 +8,13 @@
 //! where $g_v$ vanishes at a minimiser. With the point $\hat x$ that the messages stand for, $E(\hat x) - D$ bounds the distance from the least
 //! energy up to what is left of the slopes.
 
-use super::point::{Solution, scrambled};
+use super::point::{Solution, energy_at, scrambled};
 use crate::algorithms::map::MaximumAPosteriori;
 use crate::belief::{Gaussian, Moments};
 use crate::engine::Algorithm as _;
 use crate::engine::graph::Graph;
 use crate::error::{FactorError, RunError};
-use crate::factor::{Incoming, PosteriorRule, ProximalRule, proximal};
+use crate::factor::{Incoming, PosteriorRule, ProximalRule};
 use crate::model::{Edge, Tree};
 
 /// A minimiser has its energy to this fraction of the sum of all energies.
@@ -45,11 +45,14 @@ impl Certificate {
     pub fn of(tree: &Tree, messages: &[Gaussian]) -> Result<Self, FactorError> {
         let point = Solution::of(tree, messages);
         let modes = modes(tree, messages)?;
+        if modes.iter().flat_map(|m| &m.mean).any(|x| !x.is_finite()) {
+            return Err(FactorError::Improper("a mode is not finite".to_owned()));
+        }
         let slopes = Slopes::of(tree, messages, &modes);
         let (dual, mut scale) = (bethe(tree, messages)? + slopes.correction, 0.0);
         for node in tree.factors() {
             let ports = node.edges.iter().map(|e| modes[*e].mean.as_slice());
-            let energy = proximal(node.factor.as_ref())?.energy(&ports.collect::<Vec<_>>());
+            let energy = energy_at(node, &ports.collect::<Vec<_>>());
             // a constraint that modes leave by a rounding has no energy to compare with
             scale += Some(energy.abs()).filter(|e| e.is_finite()).unwrap_or(0.0);
         }

@@ -9,7 +9,7 @@ use crate::engine::Report;
 use crate::engine::graph::{Graph, alone};
 use crate::error::{ModelError, RunError};
 use crate::factor::ProximalRule;
-use crate::model::{Direction, Tree, Variable};
+use crate::model::{Direction, FactorNode, Tree, Variable};
 
 /// A place for every variable, such that channels give what they take, and the energy of every factor there.
 #[derive(Debug, Clone, PartialEq)]
@@ -211,6 +211,13 @@ fn solution_at(tree: &Tree, places: Vec<Vec<f64>>) -> Result<Solution, RunError>
     })
 }
 
+/// The energy of a factor; not a number where the places are none, which it is not asked about.
+pub(super) fn energy_at(node: &FactorNode, ports: &[&[f64]]) -> f64 {
+    let finite = ports.iter().all(|x| x.iter().all(|x| x.is_finite()));
+    let rule = node.factor.proximal().filter(|_| finite);
+    rule.map_or(f64::NAN, |rule| rule.energy(ports))
+}
+
 /// The energy of every factor, by name, at a place for every variable.
 fn energies_at<'a>(
     tree: &'a Tree,
@@ -219,8 +226,7 @@ fn energies_at<'a>(
     tree.factors().iter().map(|node| {
         let at = |e: &usize| places[tree.edges()[*e].variable].as_slice();
         let ports: Vec<&[f64]> = node.edges.iter().map(at).collect();
-        let rule = node.factor.proximal();
-        let energy = rule.map_or(f64::NAN, |r| r.energy(&ports));
+        let energy = energy_at(node, &ports);
         (node.name.as_str(), energy)
     })
 }
