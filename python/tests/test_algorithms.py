@@ -197,6 +197,21 @@ def test_callbacks_stop_a_fallback(kind: str) -> None:
         assert algo.get_variable_data("x")["v"] == seen[-1][1]
 
 
+@pytest.mark.parametrize("callback", [ta.EarlyStopping(tol=1e-3), ta.EarlyStoppingEP(tol=1e-3)])
+def test_early_stopping_does_not_judge_a_fallback(callback: Any) -> None:
+    """Its steps may be short, far from where it ends."""
+    rng = np.random.default_rng(0)
+    W = ta.GaussianEnsemble(M=40, N=60).generate(seed=0)
+    y = W @ (rng.normal(size=60) * (rng.random(60) < 0.1)) + 0.1 * rng.normal(size=40)
+    prior, likelihood = ta.GaussBernoulliPrior(60, rho=0.1), ta.GaussianLikelihood(y, var=0.01)
+    model = (prior @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ likelihood).to_model()
+    algo = ta.ExpectationPropagation(model)
+    report = algo.iterate(callback=callback, fallback="forced")
+    assert report.converged and report.fallback is not None and report.fallback["steps"] > 1
+    exact = ta.ExpectationPropagation(model).iterate(fallback="forced")
+    assert exact.converged and np.allclose(report.variable("x")["r"], exact.variable("x")["r"], atol=1e-4)
+
+
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("kind", ["MAP", "EP"])
 def test_exceptions_and_interrupts_leave_a_fallback(kind: str) -> None:

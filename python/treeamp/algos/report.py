@@ -138,7 +138,8 @@ class Report:
 
     @property
     def divergence(self) -> dict[str, Any] | None:
-        """Where and why a run diverged: ``sweep``, ``factor``, ``variable``, ``direction`` and ``reason``."""
+        """Where and why a run diverged: ``sweep``, ``factor``, ``variable``, ``direction`` and ``reason``; ``contradicted`` where a factor
+        contradicts what the run was certain of."""
         return self._settling.get("divergence")
 
     @property
