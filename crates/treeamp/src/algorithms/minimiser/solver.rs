@@ -26,7 +26,8 @@ use crate::model::Tree;
 pub(in crate::algorithms) struct Settings {
     /// The relative primal-dual gap of a minimiser.
     pub gap: f64,
-    /// How far two factors may disagree on a place, and how far the point may be from the minimiser, by how it has moved; both relative. `None` where the gap alone counts.
+    /// How far two factors may disagree on a place, and how far the point may be from the minimiser, by how it has moved; both relative.
+    /// `None` where the gap alone counts.
     pub places: Option<(f64, f64)>,
     /// Evaluations of all modes after which it gives up.
     pub limit: usize,
@@ -59,9 +60,9 @@ impl Settings {
 const EXACT: f64 = 1e-13;
 /// Who watches is told about so many first steps, and then about one in so many: messages cost about as much as a step.
 const WATCHED: usize = 10;
-/// Steps before the differences of iterates are looked at for energies that fall without bound, or constraints that do not hold together.
+/// Steps before constraints are said not to hold together.
 const EARLY: usize = 100;
-/// Differences that agree to this fraction are those of the limit.
+/// They do not where the residual $w - u$ stays the same, to this fraction, and is larger than that.
 const STEADY: f64 = 1e-3;
 /// Where steps are alike $\rho$ changes by this.
 const DRIFT: f64 = 10.0;
@@ -147,10 +148,11 @@ pub(super) struct Solver<'t> {
     found: Option<Vec<Gaussian>>,
     polish: Option<usize>,
     next_check: usize,
-    /// The point and the residual $w - u$ at the last check.
+    /// The point at the last check.
     last_point: Option<Solution>,
     /// The largest place since which the energy falls as far as one looks at every check.
     falls_since: Option<f64>,
+    /// The residual $w - u$ at the last check whose point was not feasible.
     last_residual: Vec<f64>,
 }
 
@@ -309,7 +311,7 @@ impl<'t> Solver<'t> {
         Ok(forbidden.map(|factor| FallbackEnd::Infeasible { factor }))
     }
 
-    /// The residual is the same as at the last check: constraints keep their distance.
+    /// The residual is the same as at the last point that was not feasible: constraints keep their distance.
     fn is_steady(&mut self) -> bool {
         let residual = &self.problem.gap;
         let pairs = residual.iter().zip(&self.last_residual);

@@ -19,6 +19,7 @@ mod nonnegative_gaussian_mixture;
 mod positive;
 mod qam;
 mod regularised_horseshoe;
+mod spike;
 mod spike_laplace;
 mod spike_student_t;
 mod student_t;

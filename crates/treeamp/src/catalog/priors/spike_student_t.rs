@@ -13,6 +13,7 @@
 use rand::{Rng, RngExt};
 
 use super::StudentT;
+use super::spike::beside_spike;
 use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::log_normal;
@@ -97,20 +98,7 @@ impl ScalarPrior for SpikeStudentT {
                 variance: 0.0,
             };
         }
-        let slab = self.slab.tilted(a, b);
-        if slab.log_z == f64::INFINITY {
-            return Tilted::divergent(0.0);
-        }
-        let xi = self.log_slab - self.log_spike + slab.log_z;
-        // e^{-|ξ|} is the smaller odds: p(1-p) keeps its digits
-        let e = (-xi.abs()).exp();
-        let q = 1.0 / (1.0 + e);
-        let p = if xi < 0.0 { e * q } else { q };
-        Tilted {
-            log_z: log_add_exp(self.log_spike, self.log_slab + slab.log_z),
-            mean: p * slab.mean,
-            variance: p * slab.variance + (e * q * q * slab.mean) * slab.mean,
-        }
+        beside_spike(self.log_spike, self.log_slab, self.slab.tilted(a, b))
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
