@@ -98,13 +98,14 @@ pub struct Piece {
 pub enum OutputMeasure {
     /// Finitely many values.
     Finite(Vec<f64>),
-    /// $y = \varphi(z)$ or $y = \varphi(z) + \sqrt\Delta\,\xi$: integrate over $z$ (and $\xi$) instead.
+    /// $y = \varphi(w)$ of $w = z + \sqrt\Delta\,\xi$: integrate over $w$ instead. Behind noise $\varphi$ is the identity where it is not
+    /// flat, or the modulus of a complex number.
     PushForward {
-        /// The noise variance $\Delta$.
+        /// The noise variance $\Delta$, per real component.
         noise_variance: f64,
         /// Values of positive probability: those of flat regions of $\varphi$.
         atoms: Vec<f64>,
-        /// The intervals of $z$ where $\varphi$ is not flat, and $y$ has a density.
+        /// The intervals of $w$ where $\varphi$ is not flat, and $y$ has a density.
         curves: Vec<(f64, f64)>,
         /// Values of $y$ where its law changes its form: the ends of the images of regions.
         corners: Vec<f64>,
@@ -228,6 +229,16 @@ pub trait ScalarView: Send + Sync {
     /// A phrase of the form "expected ..., got ...".
     fn check_output(&self, _y: f64) -> Result<(), String> {
         Ok(())
+    }
+
+    /// How many components a likelihood is the law of, if these differ in more than their output.
+    fn components(&self) -> Option<usize> {
+        None
+    }
+
+    /// The law of one of them.
+    fn component(&self, _i: usize) -> Option<Box<dyn ScalarView>> {
+        None
     }
 
     /// The deterministic part of an output or of a channel.

@@ -83,7 +83,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for OutputChannel<L, E> {
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let z = &inputs[0];
-        if let Some(n) = self.law.components().filter(|n| *n != z.count()) {
+        // in the limit the components are a sample of their laws
+        let sized = z.ratio.is_none();
+        let count = self.law.components().filter(|_| sized);
+        if let Some(n) = count.filter(|n| *n != z.count()) {
             return Err(ShapeError {
                 port: 0,
                 expected: format!("{n} components, one per parameter"),

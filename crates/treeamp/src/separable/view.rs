@@ -1,6 +1,6 @@
 //! Scalar laws behind their object-safe face.
 
-use super::{SeparableLikelihood, SeparablePrior};
+use super::{ObservedLaw as _, SeparableLikelihood, SeparablePrior};
 use crate::scalar::{
     Elem, Landmark, OutputMeasure, Parity, Piece, ScalarChannel, ScalarLikelihood, ScalarPrior,
     ScalarView, Symmetry, Tilt, Tilted, TiltedPair,
@@ -73,6 +73,15 @@ impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
 
     fn check_output(&self, y: f64) -> Result<(), String> {
         self.law().check(L::Output::from_real(y))
+    }
+
+    fn components(&self) -> Option<usize> {
+        self.law().components()
+    }
+
+    fn component(&self, i: usize) -> Option<Box<dyn ScalarView>> {
+        let law = self.law().of(i).into_owned();
+        Some(Box::new(law.unspecified()))
     }
 
     fn map(&self, z: f64) -> Option<f64> {

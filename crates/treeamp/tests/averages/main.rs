@@ -8,6 +8,7 @@ mod counting;
 mod evaluations;
 mod fixed_grids;
 mod oracle;
+mod outputs;
 mod separable;
 
 use treeamp::belief::OverlapFields;

@@ -81,6 +81,7 @@ fn likelihoods() -> Vec<Dyn> {
 
 /// Labels, counts and noises.
 fn random_outputs() -> Vec<Dyn> {
+    let variances = HeteroscedasticNoise::new(&[0.1, 2.0, 0.1, 0.6]).unwrap();
     vec![
         Box::new(LogisticLikelihood.unspecified()),
         Box::new(ProbitLikelihood::new(0.4, 0.1).unwrap().unspecified()),
@@ -91,6 +92,8 @@ fn random_outputs() -> Vec<Dyn> {
         Box::new(OutlierNoise::new(0.3, 9.0, 0.1).unwrap().unspecified()),
         Box::new(NegativeBinomial::new(1.5).unwrap().unspecified()),
         Box::new(Quantised::new(0.2, &[-0.5, 0.7]).unwrap().unspecified()),
+        Box::new(Censored::new(-0.3, 0.4).unwrap().unspecified()),
+        Box::new(variances.unspecified()),
     ]
 }
 

@@ -185,6 +185,65 @@ fn theory_matches_runs() {
     );
 }
 
+/// The modulus behind noise, from an overlap: a message $b = \hat m z_0 + \sqrt{\hat m}\,\xi$ of the output's to its input, and four sweeps from there.
+#[test]
+fn the_noisy_modulus_matches_runs() {
+    let (n, m, m_hat, sweeps) = (400, 1000, 2.0_f64, 4);
+    let output = || OutputChannel::new("rician_modulus", RicianModulus::new(0.05).unwrap());
+    let start = |linear: Vec<f64>| {
+        Initial::Given(vec![EdgeMessage {
+            factor: "rician_modulus".to_owned(),
+            variable: "z".to_owned(),
+            precision: m_hat,
+            linear,
+        }])
+    };
+    let alpha = m as f64 / n as f64;
+    let chain = source(CircularGaussian::new(1.0).unwrap().limit()) >> var("x");
+    let chain = chain >> LinearEnsemble::gaussian(alpha).unwrap() >> var("z");
+    let theory = (chain >> output() >> var("y")).build().unwrap();
+    let theory = theory.expect("y").unwrap();
+    let evolution = StateEvolution::new(&theory).unwrap().tolerance(0.0);
+    let evolution = evolution.initial(start(vec![0.0])).max_sweeps(sweeps);
+    let predicted = evolution.run().unwrap().mse("x").unwrap();
+    let (mut found, seeds) = (Vec::new(), 6);
+    for seed in 0..seeds {
+        let part = |s| common::gaussian_matrix(m, n, s);
+        let (re, im) = (part(seed), part(seed + 50));
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let matrix = ComplexMatrix::from_fn(m, n, |i, j| {
+            Complex::new(half * re.get(i, j), half * im.get(i, j))
+        });
+        let chain = source(CircularGaussian::new(1.0).unwrap().iid(n)) >> var("x");
+        let chain = chain >> Linear::of(ComplexDense::new(matrix.unwrap())) >> var("z");
+        let model = (chain >> output() >> var("y")).build().unwrap();
+        let truth = model.sample(seed).unwrap();
+        let noise = common::normals(2 * m, 31_000 + seed);
+        let signal = truth.get("z").unwrap().iter().zip(&noise);
+        let b = signal.map(|(z, xi)| m_hat * z + m_hat.sqrt() * xi);
+        let observed = model.condition("y", truth.get("y").unwrap()).unwrap();
+        let engine = ExpectationPropagation.on(&observed).unwrap().tolerance(0.0);
+        let engine = engine.initial(start(b.collect())).max_sweeps(sweeps);
+        let report = engine.run(&mut ()).unwrap();
+        found.push(common::mse(
+            report.mean("x").unwrap(),
+            truth.get("x").unwrap(),
+        ));
+    }
+    let mean = found.iter().sum::<f64>() / seeds as f64;
+    let spread: f64 = found.iter().map(|x| (x - mean).powi(2)).sum();
+    let error = (spread / (seeds * (seeds - 1)) as f64).sqrt();
+    println!("mse {mean:.5} ± {error:.5}, predicted {predicted:.5}");
+    assert!(
+        (mean - predicted).abs() < 3.0 * error + 2.0 / n as f64,
+        "{mean} ± {error}: {predicted}"
+    );
+    assert!(
+        error < 0.05 * predicted && predicted < 0.5,
+        "{error} {predicted}"
+    );
+}
+
 /// Reference averages of the modulus by an independent quadrature, found through `TREEAMP_ORACLE`.
 #[test]
 fn reference_averages_of_the_modulus() {

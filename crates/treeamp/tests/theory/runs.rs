@@ -255,6 +255,27 @@ fn generalised_linear_models() {
     check_glm("phase retrieval", 0.9, shifted, PiecewiseLinear::abs);
 }
 
+/// Outputs behind noise: a variance per observation, of which the limit has a sample, and censored ones.
+#[test]
+fn outputs_behind_noise() {
+    let sparse = |n| sized(GaussBernoulli::new(0.3, 0.0, 1.0).unwrap(), n);
+    let variances =
+        |n: usize| -> Vec<f64> { [0.01, 0.05, 1.0].into_iter().cycle().take(n).collect() };
+    let noise = |n: usize| {
+        let law = HeteroscedasticNoise::new(&variances(n)).unwrap();
+        OutputChannel::new("heteroscedastic_noise", law)
+    };
+    let limit = limit_glm(sparse(None), 0.9, noise(3)).unwrap();
+    check("a variance each", &limit, |n, seed| {
+        let rows = 9 * n / 10;
+        let model = glm(sparse(Some(n)), linear(rows, n, seed), noise(rows));
+        model.build().unwrap()
+    });
+    check_glm("censored", 1.2, sparse, || {
+        OutputChannel::new("censored", Censored::new(0.1, 0.05).unwrap())
+    });
+}
+
 #[test]
 fn a_two_layer_network() {
     let limit = source(GaussianPrior::new(0.0, 1.0).unwrap().limit())

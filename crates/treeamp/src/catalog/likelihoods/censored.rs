@@ -18,7 +18,7 @@ use super::GaussianLikelihood;
 use super::behind_noise::{Noise, interval, interval_excess, log_probability};
 use crate::catalog::module::{Domain, Module, number};
 use crate::error::{ModelError, parameter};
-use crate::scalar::{Landmark, ScalarLikelihood, Tilted};
+use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilted};
 
 /// Noisy outputs of which only those above a threshold are told.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,6 +135,15 @@ impl ScalarLikelihood for Censored {
         let noise = Noise::at(self.noise_variance, a, b);
         noise.map_or(f64::INFINITY, |noise| {
             interval_excess(noise, Self::BELOW, self.threshold)
+        })
+    }
+
+    fn outputs(&self) -> Option<OutputMeasure> {
+        Some(OutputMeasure::PushForward {
+            noise_variance: self.noise_variance,
+            atoms: vec![self.threshold],
+            curves: vec![(self.threshold, f64::INFINITY)],
+            corners: Vec::new(),
         })
     }
 

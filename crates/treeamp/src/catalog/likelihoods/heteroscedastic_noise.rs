@@ -5,7 +5,7 @@
 //! $(1/\Delta_i, y_i/\Delta_i)$; next to one precision for all components it is that of the moments.
 //!
 //! # Limits
-//! Diverges for $a \le -1/\Delta_i$. There is no state evolution: it would need the law of the variances.
+//! Diverges for $a \le -1/\Delta_i$. State evolution takes the given variances for their law.
 //!
 //! # Reference
 //! Aitken, "On least squares and linear combination of observations", Proc. R. Soc. Edinburgh 55 (1936).
@@ -18,12 +18,14 @@ use rand::Rng;
 use super::GaussianLikelihood;
 use crate::catalog::module::{Domain, Module, numbers};
 use crate::error::{ModelError, parameter};
-use crate::scalar::{ScalarLikelihood, Tilt, Tilted};
+use crate::math::special::HALF_LN_2PI;
+use crate::scalar::{OutputMeasure, ScalarLikelihood, Tilt, Tilted};
 
 /// $y_i = z_i + \sqrt{\Delta_i}\,\xi_i$, observed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeteroscedasticNoise {
-    variances: Arc<[f64]>,
+    /// None of a single variance: that of all components, or of one.
+    variances: Option<Arc<[f64]>>,
     /// The law of one component.
     own: GaussianLikelihood,
 }
@@ -48,7 +50,7 @@ impl HeteroscedasticNoise {
             return Err(parameter(Self::NAME, "variances", expected, "none"));
         };
         Ok(Self {
-            variances: variances.into(),
+            variances: (variances.len() > 1).then(|| variances.into()),
             own: GaussianLikelihood::new(*first)?,
         })
     }
@@ -67,7 +69,6 @@ impl HeteroscedasticNoise {
             "the variance of every observation, or of all",
         )
         .called(r"\Delta")],
-        limit: false,
         constructor: |a| a.likelihood(Self::new(a.numbers("variances")?)?),
         ..Module::LIKELIHOOD
     };
@@ -78,14 +79,14 @@ impl ScalarLikelihood for HeteroscedasticNoise {
     type Output = f64;
 
     fn components(&self) -> Option<usize> {
-        (self.variances.len() > 1).then_some(self.variances.len())
+        self.variances.as_ref().map(|all| all.len())
     }
 
     fn of(&self, i: usize) -> Cow<'_, Self> {
-        let variance = self.variances.get(i).filter(|_| self.variances.len() > 1);
+        let variance = self.variances.as_ref().and_then(|all| all.get(i));
         match variance.map(|v| GaussianLikelihood::new(*v)) {
             Some(Ok(own)) => Cow::Owned(Self {
-                variances: Arc::clone(&self.variances),
+                variances: None,
                 own,
             }),
             _ => Cow::Borrowed(self),
@@ -115,6 +116,29 @@ impl ScalarLikelihood for HeteroscedasticNoise {
     fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
         let t = self.own.tilted(y, a, b);
         Some((t.mean, t.variance))
+    }
+
+    /// The least noise stands for all.
+    fn outputs(&self) -> Option<OutputMeasure> {
+        let all = self.variances.iter().flat_map(|all| all.iter().copied());
+        let own = self.own.noise_variance();
+        let least = all.chain(own).fold(f64::INFINITY, f64::min);
+        Some(OutputMeasure::noisy(least))
+    }
+
+    /// That of all components alike.
+    fn noise_variance(&self) -> Option<f64> {
+        let alike = self.variances.is_none();
+        alike.then(|| self.own.noise_variance()).flatten()
+    }
+
+    /// $E_i[\tfrac12\ln 2\pi e\Delta_i]$.
+    fn noise_entropy(&self) -> Option<f64> {
+        let Some(all) = &self.variances else {
+            return self.own.noise_entropy();
+        };
+        let sum: f64 = all.iter().map(|v| 0.5 * v.ln()).sum();
+        Some(0.5 + HALF_LN_2PI + sum / all.len() as f64)
     }
 
     fn as_gaussian(&self, y: f64) -> Option<Tilt> {

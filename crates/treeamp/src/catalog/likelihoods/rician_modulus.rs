@@ -19,7 +19,7 @@ use super::behind_noise::Noise;
 use crate::catalog::module::{Domain, Module, Signals, number};
 use crate::error::{ModelError, parameter};
 use crate::math::bessel::circle;
-use crate::scalar::{ScalarLikelihood, Symmetry, Tilted};
+use crate::scalar::{OutputMeasure, ScalarLikelihood, Symmetry, Tilted};
 
 /// The modulus of a complex signal behind noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,6 +100,14 @@ impl ScalarLikelihood<Complex<f64>> for RicianModulus {
         Noise::at(self.noise_variance, a, b).map_or(f64::INFINITY, |noise| {
             ModulusLikelihood.excess(y, noise.a, noise.b)
         })
+    }
+
+    fn outputs(&self) -> Option<OutputMeasure> {
+        Some(OutputMeasure::noisy(self.noise_variance))
+    }
+
+    fn map(&self, z: Complex<f64>) -> Option<f64> {
+        Some(z.norm())
     }
 
     fn symmetry(&self) -> Symmetry {

@@ -9,6 +9,10 @@
 //!   $p(|b| \mid \rho) = \frac{|b|}{\hat q}e^{-(|b| - \hat m\rho)^2/2\hat q}\,e^{-\kappa}I_0(\kappa)$ with $\kappa = \hat m\rho|b|/\hat q$. Given both, $z_0$ has the mean
 //!   $\rho R(\kappa)$ along $b$, $R = I_1/I_0$. Two integrals, or one for
 //!   $y = |z|$ itself (`modulus.rs`);
+//! - *the same behind noise*, a function of $|w|$, $w = z + n$ with $n$ of variance $\Delta$ per real component. Then $\rho = |w|$ is a Rayleigh length of
+//!   variance $\tau_0 + \Delta$; given $w$, $z_0$ has the mean $\lambda w$, $\lambda = \tau_0/(\tau_0 + \Delta)$, and the variance $s = \lambda\Delta$, and $b$ the
+//!   mean $\hat m\lambda w$ and the variance $u = \hat q + \hat m^2s$. Hence $\kappa = \hat m\lambda\rho|b|/u$, and given $\rho$ and $b$ the signal $z_0$ has the
+//!   mean $\lambda\tfrac{\hat q}u\rho R(\kappa) + \tfrac{\hat ms}u|b|$ along $b$;
 //! - *phase*: only $\beta = \mathrm{Re}(\bar y b) \sim \mathcal N(\hat m\rho, \hat q)$ matters, and $\rho$ given $\beta$ is a tilted Rayleigh length. One
 //!   integral.
 
@@ -35,6 +39,40 @@ pub(super) struct Pair<'a> {
     /// The field, of positive $\hat q$ unless it is silent.
     pub at: Field,
     pub tau0: f64,
+}
+
+/// What is seen of a circular Gaussian signal through an output behind noise.
+struct Seen {
+    /// $\tau_0 + \Delta$.
+    total: f64,
+    /// $\lambda$.
+    share: f64,
+    /// $s$.
+    spread: f64,
+    /// $\sqrt u$.
+    width: f64,
+}
+
+impl Seen {
+    fn new(at: &Field, tau0: f64, noise: f64) -> Self {
+        let total = tau0 + noise;
+        let share = tau0 / total;
+        let spread = share * noise;
+        Self {
+            total,
+            share,
+            spread,
+            width: at.q_hat.sqrt().hypot(at.m_hat * spread.sqrt()),
+        }
+    }
+}
+
+/// The noise before an output.
+fn noise_of(law: &dyn ScalarView) -> f64 {
+    match law.outputs() {
+        Some(OutputMeasure::PushForward { noise_variance, .. }) => noise_variance,
+        _ => 0.0,
+    }
 }
 
 /// Radial moments as those of a real component: $r^2/2$ per component, and half of $A$.
@@ -231,28 +269,32 @@ impl Pair<'_> {
                 self.tau0,
             )));
         }
-        let sd = self.tau0.sqrt();
+        let seen = Seen::new(&self.at, self.tau0, noise_of(self.teacher));
+        let sd = seen.total.sqrt();
         let mut breaks = Breaks::nested();
         breaks.component(0.0, sd);
         breaks.clip(0.0, f64::INFINITY);
+        // potentials have the logarithm of a length
+        breaks.corner(0.05 * sd);
+        breaks.corner(0.001 * sd);
         let at = &self.at;
-        // where the field begins to tell the phase: m̂²ρ²/q̂ = 1
+        // where the field begins to tell the phase: m̂²λ²ρ²/u = 1
         if at.m_hat != 0.0 {
-            breaks.around(0.0, (at.q_hat.sqrt() / at.m_hat.abs()).min(sd));
+            breaks.around(0.0, (seen.width / (at.m_hat.abs() * seen.share)).min(sd));
         }
         let breaks = breaks.sorted();
-        let rayleigh = |rho: f64| rho / self.tau0 * (-0.5 * (rho / sd) * (rho / sd)).exp();
+        let rayleigh = |rho: f64| rho / seen.total * (-0.5 * (rho / sd) * (rho / sd)).exp();
         let mut floor = floors(at, self.tau0);
         for w in breaks.windows(2) {
             let rho = 0.5 * (w[0] + w[1]);
             let share = 0.1 * (w[1] - w[0]) * rayleigh(rho);
-            let rough = self.over_length(rho, [f64::INFINITY; COUNT])?;
+            let rough = self.over_length(&seen, rho, [f64::INFINITY; COUNT])?;
             for (f, x) in floor.iter_mut().zip(rough) {
                 *f += share * x.abs();
             }
         }
         let mut failed = None;
-        let sample = &mut |rho: f64| match self.over_length(rho, floor) {
+        let sample = &mut |rho: f64| match self.over_length(&seen, rho, floor) {
             Ok(values) => Sample::plain(values.map(|x| x * rayleigh(rho))),
             Err(e) => {
                 failed = Some(e);
@@ -269,8 +311,13 @@ impl Pair<'_> {
         failed.map_or(Ok(Sums(sums)), Err)
     }
 
-    /// The average over $|b|$ given $|z_0| = \rho$.
-    fn over_length(&self, rho: f64, floor: [f64; COUNT]) -> Result<[f64; COUNT], FactorError> {
+    /// The average over $|b|$ given $|w| = \rho$.
+    fn over_length(
+        &self,
+        seen: &Seen,
+        rho: f64,
+        floor: [f64; COUNT],
+    ) -> Result<[f64; COUNT], FactorError> {
         let at = &self.at;
         let y = self.teacher.map(rho).unwrap_or(f64::NAN);
         if let Err(reason) = self.student.check_output(y) {
@@ -283,16 +330,23 @@ impl Pair<'_> {
                 .unwrap_or(nothing)
         };
         if at.is_silent() {
-            return Ok(point(own(0.0), 0.0, 0.5 * rho * rho).weighted(1.0, at.k));
+            let v0 = seen.spread + 0.5 * seen.share * seen.share * rho * rho;
+            return Ok(point(own(0.0), 0.0, v0).weighted(1.0, at.k));
         }
-        let (centre, width) = (at.m_hat.abs() * rho, at.q_hat.sqrt());
+        let width = seen.width;
+        let centre = at.m_hat.abs() * seen.share * rho;
+        // λ(q̂/u)ρ and m̂s/u
+        let reach = seen.share * (at.q_hat / width / width) * rho;
+        let pull = at.m_hat * (seen.spread / width / width);
+        let left = seen.spread * (at.q_hat / width / width);
         let sample = &mut |b: f64| {
-            let seen = circle(centre * b / at.q_hat);
+            let turned = circle(centre * (b / width / width));
             let gap = (b - centre) / width;
-            let weight = b / at.q_hat * (seen.log_scaled - 0.5 * gap * gap).exp();
-            let r0 = (rho * seen.ratio).copysign(at.m_hat);
+            let weight = b / width / width * (turned.log_scaled - 0.5 * gap * gap).exp();
+            let r0 = (reach * turned.ratio).copysign(at.m_hat) + pull * b;
+            let v0 = left + 0.5 * reach * reach * turned.spread;
             let t = own(b);
-            let values = point(t, r0, 0.5 * rho * rho * seen.spread).weighted(weight, at.k);
+            let values = point(t, r0, v0).weighted(weight, at.k);
             Sample {
                 values,
                 weight,
@@ -304,7 +358,8 @@ impl Pair<'_> {
         breaks.component(centre, width);
         breaks.clip(0.0, f64::INFINITY);
         if y > 0.0 {
-            breaks.around(0.0, 1.0 / y);
+            // the student's concentration is y|b|/(1 + aΔ)
+            breaks.around(0.0, (at.a * noise_of(self.student)).abs().max(1.0) / y);
         }
         let rough = floor.iter().all(|f| f.is_infinite());
         let effort = Effort {

@@ -2,9 +2,11 @@
 //!
 //! The teacher's $z_0 \sim \mathcal N(0, 1/\hat\tau_0)$ gives the output. Outputs of positive probability are averaged one by one,
 //! over $b$ alone. Where $y = \varphi(z_0)$ has a density the average runs over $z_0$ and $b = \hat m z_0 + \sqrt{\hat q}\,\xi$, the
-//! signal being known; where the output is noisy it runs over $y$ and $b$.
+//! signal being known; where the output is noisy it runs over $y$ and $b$. Components whose laws differ, of a variance each, are averaged in
+//! their shares.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
@@ -18,7 +20,7 @@ use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::Averaged;
 use crate::math::quadrature::{legendre, rule16};
-use crate::math::special::normal_density;
+use crate::math::special::{HALF_LN_2PI, normal_density};
 use crate::scalar::{Landmark, OutputMeasure, Parity, ScalarView, Symmetry, Tilt, Tilted};
 
 /// An overlap $m$ that is next to none, as a fraction of $\sqrt{q\tau_0}$.
@@ -309,13 +311,14 @@ impl Pair<'_> {
         }
     }
 
-    /// $y = z + \sqrt\Delta\,\xi$: given $y$ the field is $\mathcal N(\hat m\mu, \hat q + \hat m^2 s)$ with $\mu, s$ the moments of $z_0$ given $y$.
-    fn noisy(&self, noise: f64) -> Result<[f64; COUNT], FactorError> {
+    /// $y = z + \sqrt\Delta\,\xi$ between two ends: given $y$ the field is $\mathcal N(\hat m\mu, \hat q + \hat m^2 s)$ with $\mu, s$ the moments of $z_0$ given $y$.
+    fn noisy(&self, noise: f64, low: f64, high: f64) -> Result<[f64; COUNT], FactorError> {
         let at = &self.at;
         let total = self.tau0 + noise;
         let (sd, shrink, s) = (total.sqrt(), self.tau0 / total, self.tau0 * noise / total);
         let mut breaks = Breaks::nested();
         breaks.component(0.0, sd);
+        breaks.clip(low, high);
         let width = (at.q_hat + at.m_hat * at.m_hat * s).sqrt();
         // the signal given both: a precision-weighted mean
         let variance = at.q_hat * s / (at.q_hat + at.m_hat * at.m_hat * s);
@@ -421,17 +424,19 @@ impl Pair<'_> {
                 curves,
                 mut corners,
             } => {
+                for y in atoms {
+                    sums.add(&self.atom(y)?);
+                }
                 if noise_variance > 0.0 {
-                    sums.add(&self.noisy(noise_variance)?);
+                    for (low, high) in curves {
+                        sums.add(&self.noisy(noise_variance, low, high)?);
+                    }
                     return Ok(sums);
                 }
                 if let Some(OutputMeasure::PushForward { corners: own, .. }) =
                     self.student.outputs()
                 {
                     corners.extend(own);
-                }
-                for y in atoms {
-                    sums.add(&self.atom(y)?);
                 }
                 let symmetric = is_symmetric(self.student, self.teacher);
                 for (low, high) in curves {
@@ -485,10 +490,85 @@ pub(super) fn second_moment(tau0_hat: f64) -> Result<f64, FactorError> {
     )))
 }
 
-/// The averages of a student likelihood over a teacher likelihood: overlaps and potential.
+/// Components that are alike, of a student and a teacher.
+struct Kind {
+    student: Option<Box<dyn ScalarView>>,
+    teacher: Option<Box<dyn ScalarView>>,
+    /// Their share of all components.
+    share: f64,
+}
+
+/// The pairs of different laws among the components; `None` if all are alike. Gaussian ones are told apart by their variances.
+fn kinds(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+) -> Result<Option<Vec<Kind>>, FactorError> {
+    let n = match (student.components(), teacher.components()) {
+        (None, None) => return Ok(None),
+        (Some(n), Some(n0)) if n != n0 => {
+            return Err(FactorError::Unsupported(format!(
+                "the student has {n} components of their own laws, and the teacher {n0}"
+            )));
+        }
+        (Some(n), _) | (_, Some(n)) => n,
+    };
+    let mut found = BTreeMap::new();
+    let share = 1.0 / n as f64;
+    for i in 0..n {
+        let of = |law: &dyn ScalarView| law.components().and_then(|_| law.component(i));
+        let (own, own0) = (of(student), of(teacher));
+        let key = |law: &Option<Box<dyn ScalarView>>| match law {
+            None => (0, 0),
+            Some(law) => law
+                .gaussian()
+                .map_or((1, i as u64), |(_, noise)| (2, noise.to_bits())),
+        };
+        let kind = found.entry([key(&own), key(&own0)]).or_insert(Kind {
+            student: own,
+            teacher: own0,
+            share: 0.0,
+        });
+        kind.share += share;
+    }
+    Ok(Some(found.into_values().collect()))
+}
+
+/// The averages of a student likelihood over a teacher likelihood: overlaps and potential. Where the laws of the components differ, with
+/// $c_i = m_i/\tau_0$ and their mean $c$, `err` $= E_i[\text{err}_i + (c_i - c)^2\tau_0]$.
 pub(super) fn averages(
     student: &dyn ScalarView,
     teacher: &dyn ScalarView,
+    at: Averaged<'_>,
+) -> Result<(Overlaps, f64), FactorError> {
+    let same = is_same(student, teacher);
+    let Some(kinds) = kinds(student, teacher)? else {
+        return of_one(student, teacher, same, at);
+    };
+    let (mut m, mut v, mut err, mut square, mut potential) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    let tau0 = second_moment(at.tau0_hat[0])?;
+    let mut parts = Vec::with_capacity(kinds.len());
+    for kind in &kinds {
+        let own = kind.student.as_deref().unwrap_or(student);
+        let own0 = kind.teacher.as_deref().unwrap_or(teacher);
+        let (part, own_potential) = of_one(own, own0, same, at)?;
+        m += kind.share * part.m;
+        v += kind.share * part.v;
+        err += kind.share * part.err;
+        potential += kind.share * own_potential;
+        parts.push((kind.share, part.m));
+    }
+    for (share, own) in parts {
+        square += share * (own - m) * ((own - m) / tau0);
+    }
+    let err = err + square;
+    Ok((Overlaps { m, v, err, tau0 }, potential))
+}
+
+/// The same for one law on all components.
+fn of_one(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+    same: bool,
     at: Averaged<'_>,
 ) -> Result<(Overlaps, f64), FactorError> {
     let (fields, tau0_hat) = (&at.fields[0], at.tau0_hat[0]);
@@ -502,7 +582,7 @@ pub(super) fn averages(
         };
         return Ok((overlaps, f64::INFINITY));
     }
-    let at = Field::new(fields, tau0_hat, is_same(student, teacher))?;
+    let at = Field::new(fields, tau0_hat, same)?;
     if let (Some((_, noise)), Some((_, noise0))) = (student.gaussian(), teacher.gaussian()) {
         let closed = gaussian::likelihood(&at, noise, noise0, tau0);
         return closed.map(|c| (c.overlaps, c.potential)).ok_or_else(|| {
@@ -533,12 +613,25 @@ pub(super) fn averages(
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
 }
 
-/// $H$ at a field that averages can take.
+/// $H$ at a field that averages can take; $\frac12\ln(a\tau) + \frac12\ln 2\pi e(\Delta + \frac1a)$ for a Gaussian output of noise $\Delta$.
 pub(super) fn entropic(
     likelihood: &dyn ScalarView,
     at: Averaged<'_>,
     tau0: f64,
 ) -> Result<f64, FactorError> {
+    if let Some(kinds) = kinds(likelihood, likelihood)? {
+        let mut total = 0.0;
+        for kind in &kinds {
+            let law = kind.student.as_deref().unwrap_or(likelihood);
+            total += kind.share * entropic(law, at, tau0)?;
+        }
+        return Ok(total);
+    }
+    if let Some((_, noise)) = likelihood.gaussian() {
+        // aτ(Δ + 1/a) = τ + Δ(1 + m̂τ)
+        let spread = tau0 + noise * (1.0 + at.fields[0].m_hat * tau0);
+        return Ok(0.5 + HALF_LN_2PI + 0.5 * spread.ln());
+    }
     let field = Field::new(&at.fields[0], at.tau0_hat[0], true)?;
     entropy::of_line(field, tau0, log_gaussian(at.tau0_hat[0]), |field| {
         let pair = Pair {

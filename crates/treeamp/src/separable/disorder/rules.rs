@@ -5,7 +5,7 @@ use super::{channel_entropy, channel_rule, entropy, likelihood, per_component, p
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, EnsembleRule, Factor, signal};
-use crate::math::special::{HALF_LN_2PI, normal_probability_around_zero};
+use crate::math::special::normal_probability_around_zero;
 use crate::scalar::{
     Elem, OutputMeasure, ScalarChannel, ScalarLikelihood, ScalarPrior, ScalarView, Symmetry, Tilt,
 };
@@ -135,14 +135,16 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
 
     /// A Gaussian law sends its own precision, whatever it hears; infinite without noise.
     fn extrinsic_precision(&self, _: Averaged<'_>, _: usize) -> Result<Option<f64>, FactorError> {
-        Ok(self.law().as_gaussian(L::Output::ZERO).map(|own| own.a))
+        let alike = self.law().components().is_none();
+        let own = alike.then(|| self.law().as_gaussian(L::Output::ZERO));
+        Ok(own.flatten().map(|own| own.a))
     }
 
     fn potential(&self, teacher: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
         Ok(likelihood::averages(view_of(self)?, view_of(teacher)?, at)?.1)
     }
 
-    /// $\frac12\ln(a\tau) + \frac12\ln 2\pi e(\Delta + \frac1a)$ for a Gaussian output of noise $\Delta$.
+    /// A Gaussian output has a closed form at every field.
     fn entropic_potential(
         &self,
         teacher: &dyn Factor,
@@ -151,10 +153,8 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
     ) -> Result<f64, FactorError> {
         let view = view_of(self)?;
         let tau0 = likelihood::second_moment(at.tau0_hat[0])?;
-        if let Some((_, noise)) = self.gaussian() {
-            // aτ(Δ + 1/a) = τ + Δ(1 + m̂τ)
-            let spread = tau0 + noise * (1.0 + at.fields[0].m_hat * tau0);
-            return Ok(0.5 + HALF_LN_2PI + 0.5 * spread.ln());
+        if view.gaussian().is_some() || view.components().is_some() {
+            return likelihood::entropic(view, at, tau0);
         }
         if view.symmetry() != Symmetry::Line {
             return by_potential(self, teacher, at, ports);
