@@ -103,6 +103,21 @@ def test_streams_are_those_of_the_command_line() -> None:
     assert cells == [('"alpha"=0.5;seed=0', 0, 4087664463304823743, [0])]
 
 
+def test_a_cell_has_one_stream_in_every_grid() -> None:
+    """Whether a parameter is an axis or fixed, whatever its kind."""
+
+    def run(a: Any, b: Any, seed: int) -> dict[str, str]:
+        return {"stream": str(seed)}
+
+    for value in (10, 0.5, "text", (3, 4), np.arange(3.0), {"u": 1}, abs, Setting(1)):
+        alone = run_experiments(run, a=[1], b=value, seeds=2).stream.tolist()
+        swept = run_experiments(run, a=[1, 2], b=[value, -1], seeds=2).stream.tolist()
+        other = run_experiments(run, a=1, b=-1, seeds=2).stream.tolist()
+        assert alone == swept[:2] and other == swept[2:4] and len(set(swept)) == 8
+    # what cannot be told apart from others is no part of it
+    run_experiments(run, a=[1], b=threading.Lock(), seeds=2)
+
+
 def test_a_given_seed_is_passed_on_as_it_is() -> None:
     table = run_experiments(lambda seed: {"got": seed}, seed=[5, 7])
     assert table.got.tolist() == [5, 7] and table.seed.tolist() == [5, 7]
@@ -132,17 +147,52 @@ def test_a_run_started_again_does_only_what_is_missing(tmp_path: pathlib.Path) -
     with pytest.raises(KeyboardInterrupt):
         save_experiments(run, path, a=[1, 2, 3, 4])
     assert not path.exists() and calls == [1, 2, 3]
-    first = save_experiments(run, path, a=[1, 2, 3, 4])
+    first = save_experiments(run, path, a=[1, 2, 3, 4], resume=True)
     assert calls == [1, 2, 3, 3, 4]
     text = path.read_text()
-    save_experiments(run, path, a=[1, 2, 3, 4])
+    save_experiments(run, path, a=[1, 2, 3, 4], resume=True)
     assert calls == [1, 2, 3, 3, 4] and path.read_text() == text
     whole = save_experiments(run, tmp_path / "other.csv", a=[1, 2, 3, 4])
     assert (tmp_path / "other.csv").read_text() == text
     pd.testing.assert_frame_equal(first, whole)
     # new cells are added to what there is
-    more = save_experiments(run, path, a=[4, 5])
+    more = save_experiments(run, path, a=[4, 5], resume=True)
     assert calls[-1] == 5 and more.half.tolist() == [2.0, 2.5]
+
+
+def test_results_of_an_earlier_call_are_taken_only_when_asked_for(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The function may have changed since, or a helper of it, or a global."""
+    factor = 1
+
+    def run(a: int) -> dict[str, int]:
+        return {"b": factor * a}
+
+    path = tmp_path / "table.csv"
+    assert save_experiments(run, path, a=[1, 2]).attrs["reused"] == []
+    factor = 10
+    with pytest.raises(ValueError, match="2 finished cells of an earlier call; resume=True .* resume=False starts afresh"):
+        save_experiments(run, path, a=[1, 2])
+    assert not caplog.records
+    old = save_experiments(run, path, a=[1, 2, 3], resume=True)
+    assert old.b.tolist() == [1, 2, 30] and old.attrs["reused"] == ['"a"=1.0;seed=0', '"a"=2.0;seed=0']
+    assert [r.levelname for r in caplog.records] == ["WARNING"]
+    said = caplog.records[0].getMessage()
+    assert "table.csv.journal: results of 2 of 3 cells" in said and '"a"=1.0' in said and "resume=False" in said
+    new = save_experiments(run, path, a=[1, 2], resume=False)
+    assert new.b.tolist() == [10, 20] and new.attrs["reused"] == []
+    assert save_experiments(run, path, a=[1, 2], resume=True).b.tolist() == [10, 20]
+    # a journal in which nothing is finished asks nothing
+    with pytest.raises(KeyboardInterrupt):
+        run_experiments(stop, a=[1], journal=tmp_path / "empty")
+    assert run_experiments(picky, a=[1], journal=tmp_path / "fresh").attrs["reused"] == []
+    with pytest.raises(KeyboardInterrupt):
+        run_experiments(stop, a=[1], journal=tmp_path / "empty")
+
+
+def stop(a: int) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_killed_run_loses_only_what_was_in_flight(tmp_path: pathlib.Path) -> None:
@@ -152,7 +202,7 @@ def test_a_killed_run_loses_only_what_was_in_flight(tmp_path: pathlib.Path) -> N
         f"sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
         "from test_experiments import slow_glm\n"
         "from treeamp.experiments import save_experiments\n"
-        "save_experiments(slow_glm, sys.argv[1], alpha=[0.5, 0.7, 0.9, 1.1], seeds=4)\n"
+        "save_experiments(slow_glm, sys.argv[1], alpha=[0.5, 0.7, 0.9, 1.1], seeds=4, resume=True)\n"
     )
     path = tmp_path / "table.csv"
     journal = tmp_path / "table.csv.journal"
@@ -173,12 +223,14 @@ def test_a_killed_run_loses_only_what_was_in_flight(tmp_path: pathlib.Path) -> N
 def test_a_journal_of_something_else_is_refused(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "table.csv"
     save_experiments(picky, path, a=[1])
-    with pytest.raises(ValueError, match="another configuration: `axes`"):
-        save_experiments(picky, path, a=[1], b=["x", "y"])
-    with pytest.raises(ValueError, match=r"another configuration: `fixed` is .*\"z\""):
-        save_experiments(picky, path, a=[1], b="z")
-    with pytest.raises(ValueError, match="another configuration: `run`"):
-        save_experiments(dies, path, a=[1])
+    for resume in (None, True):
+        with pytest.raises(ValueError, match="another configuration: `axes`"):
+            save_experiments(picky, path, a=[1], b=["x", "y"], resume=resume)
+        with pytest.raises(ValueError, match=r"`fixed.b` is \"z\" now and nothing there; resume=False starts afresh"):
+            save_experiments(picky, path, a=[1], b="z", resume=resume)
+        with pytest.raises(ValueError, match="another configuration: `run`.*; resume=False"):
+            save_experiments(dies, path, a=[1], resume=resume)
+    assert len(save_experiments(dies, path, a=[1], resume=False)) == 1
     (tmp_path / "text.journal").write_text("precious\n")
     with pytest.raises(ValueError, match="first line of a journal"):
         run_experiments(picky, a=[1], journal=tmp_path / "text.journal")
@@ -193,7 +245,7 @@ def test_an_executor_that_dies_is_told(tmp_path: pathlib.Path) -> None:
     journal = tmp_path / "journal"
     with futures.ProcessPoolExecutor(1) as pool, pytest.raises(ExecutorError, match="the executor died"):
         run_experiments(dies, a=[0, 1, 2, 3], executor=pool, journal=journal)
-    table = run_experiments(dies, a=[0, 1], journal=journal)
+    table = run_experiments(dies, a=[0, 1], journal=journal, resume=True)
     assert table.a_again.tolist() == [0, 1]
 
 
@@ -277,9 +329,9 @@ def test_failed_cells_are_tried_again(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "table.csv"
     first = save_experiments(flaky, path, a=[1, 2])
     assert first.status.tolist() == ["failed", "ok"]
-    second = save_experiments(flaky, path, a=[1, 2])
+    second = save_experiments(flaky, path, a=[1, 2], resume=True)
     assert "status" not in second and second.twice.tolist() == [2, 4] and calls == [1, 2, 1]
-    save_experiments(flaky, path, a=[1, 2])
+    save_experiments(flaky, path, a=[1, 2], resume=True)
     assert calls == [1, 2, 1]
 
 
@@ -296,9 +348,9 @@ def test_fixed_objects_are_compared_by_value(tmp_path: pathlib.Path) -> None:
 
     journal = tmp_path / "journal"
     run_experiments(run, a=[1], setting=Setting(1), journal=journal)
-    assert len(run_experiments(run, a=[1, 2], setting=Setting(1), journal=journal)) == 2
+    assert len(run_experiments(run, a=[1, 2], setting=Setting(1), journal=journal, resume=True)) == 2
     with pytest.raises(ValueError, match="another configuration"):
-        run_experiments(run, a=[1], setting=Setting(2), journal=journal)
+        run_experiments(run, a=[1], setting=Setting(2), journal=journal, resume=True)
     with pytest.raises(TypeError, match="`setting` cannot be told apart"):
         run_experiments(run, a=[1], setting=threading.Lock(), journal=tmp_path / "other")
 

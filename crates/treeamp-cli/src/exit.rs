@@ -131,6 +131,9 @@ impl From<SweepError> for Failure {
     fn from(error: SweepError) -> Self {
         match error {
             SweepError::File { .. } | SweepError::Busy { .. } => Self::File(error.to_string()),
+            SweepError::OtherConfiguration { .. } => Self::Usage(format!(
+                "{error}; --force starts afresh, another --output keeps both"
+            )),
             _ => Self::Usage(error.to_string()),
         }
     }

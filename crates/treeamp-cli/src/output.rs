@@ -13,6 +13,17 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Says something on the standard error, in a line of its own.
+pub fn note(text: &str) {
+    // nobody is left to tell when this cannot be written
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Warns of something that is allowed, and is probably not meant.
+pub fn warn(text: &str) {
+    note(&format!("warning: {text}"));
+}
+
 /// Refuses an output that exists, before any work is done.
 pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     if !force && path.exists() {

@@ -13,6 +13,7 @@ pub mod data;
 pub mod ensemble;
 pub mod experiment;
 pub mod figure;
+mod hash;
 pub mod spec;
 pub mod sweep;
 

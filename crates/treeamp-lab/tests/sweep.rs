@@ -79,14 +79,14 @@ fn table_is_the_same_for_any_number_of_threads_and_shards() -> Outcome {
     for k in 1..=3 {
         let path = folder.file(&format!("{k}.journal"));
         let mut journal = Journal::open(&path, &configuration("a"))?;
-        let mine = Shard::parse(&format!("{k}/3"))?.of(grid.cells());
+        let mine = Shard::parse(&format!("{k}/3"))?.of(grid.cells(), |_| String::new());
         assert_eq!(mine.len(), 8);
         run(&mine, 2, Some(&mut journal), work, |_| {})?;
         parts.push(path);
     }
-    let (there, records) = merge(&parts)?;
-    assert_eq!(there, configuration("a"));
-    assert_eq!(reference, table(&records)?);
+    let merged = merge(&parts)?;
+    assert_eq!(merged.configuration, configuration("a"));
+    assert_eq!(reference, table(&merged.records)?);
     Ok(())
 }
 
@@ -163,6 +163,97 @@ fn wrong_journals_are_refused_and_left_alone() -> Outcome {
     Ok(())
 }
 
+/// Any digit of a line that was changed afterwards is noticed, in the first line and in the last.
+#[test]
+fn a_changed_digit_is_refused() -> Outcome {
+    let folder = Folder::new("digit");
+    let path = folder.file("journal");
+    let grid = grid()?;
+    let mut journal = Journal::open(&path, &configuration("a"))?;
+    run(grid.cells(), 1, Some(&mut journal), work, |_| {})?;
+    drop(journal);
+    let text = fs::read_to_string(&path)?;
+    let lines: Vec<&str> = text.lines().collect();
+    for (i, line) in lines.iter().enumerate() {
+        for (at, digit) in line.bytes().enumerate().filter(|(_, b)| b.is_ascii_digit()) {
+            let mut changed = line.as_bytes().to_vec();
+            changed[at] = if digit == b'7' { b'3' } else { b'7' };
+            let changed = String::from_utf8(changed)?;
+            let mut all = lines.clone();
+            all[i] = &changed;
+            fs::write(&path, all.join("\n") + "\n")?;
+            let Err(SweepError::Damaged { line, .. }) = Journal::open(&path, &configuration("a"))
+            else {
+                return Err(format!("line {}: {changed} was accepted", i + 1).into());
+            };
+            assert_eq!(line, i + 1);
+        }
+    }
+    Ok(())
+}
+
+/// Starting afresh forgets a journal, whatever is in it, and nothing else.
+#[test]
+fn a_journal_is_started_afresh() -> Outcome {
+    let folder = Folder::new("afresh");
+    let path = folder.file("journal");
+    let grid = grid()?;
+    let mut journal = Journal::open(&path, &configuration("a"))?;
+    run(grid.cells(), 1, Some(&mut journal), work, |_| {})?;
+    let seeds = json!({ "seeds": [1] });
+    journal.set_plan(seeds.as_object().ok_or("an object")?)?;
+    drop(journal);
+    assert_eq!(
+        json!(Journal::open(&path, &configuration("a"))?.plan()),
+        seeds
+    );
+    let again = Journal::start(&path, &configuration("b"))?;
+    assert!(again.records().count() == 0 && again.plan().is_empty());
+    drop(again);
+    assert_eq!(
+        Journal::open(&path, &configuration("b"))?.records().count(),
+        0
+    );
+    // one of another format is a journal too
+    fs::write(&path, "{\"configuration\":{},\"treeamp-journal\":1}\n")?;
+    assert!(matches!(
+        Journal::open(&path, &configuration("b")),
+        Err(SweepError::Damaged { line: 1, .. })
+    ));
+    Journal::start(&path, &configuration("b"))?;
+    fs::write(&path, "precious\n")?;
+    assert!(matches!(
+        Journal::start(&path, &configuration("b")),
+        Err(SweepError::Damaged { line: 1, .. })
+    ));
+    assert_eq!(fs::read_to_string(&path)?, "precious\n");
+    Ok(())
+}
+
+/// Each part has its share of every kind and of every value, also where the number of parts divides that of the values.
+#[test]
+fn parts_have_a_share_of_everything() -> Outcome {
+    let axes = vec![
+        Axis::new("alpha", (0..32).map(f64::from)),
+        Axis::new("n", [100.0, 1000.0]),
+        Axis::new("source", ["EP", "SE"]),
+    ];
+    let grid = Grid::new(axes, vec![0])?;
+    let kind = |c: &Cell| c.get("source").map_or(String::new(), Value::to_csv);
+    let mut seen = 0;
+    for k in 1..=2 {
+        let part = Shard::parse(&format!("{k}/2"))?.of(grid.cells(), kind);
+        seen += part.len();
+        let runs = part.iter().filter(|c| kind(c) == "EP");
+        assert_eq!(runs.clone().count(), 32);
+        let large = runs.filter(|c| c.number("n") == Some(1000.0)).count();
+        assert!((8..=24).contains(&large), "{large}");
+        assert!(part.is_sorted_by_key(|c| c.index));
+    }
+    assert_eq!(seen, 128);
+    Ok(())
+}
+
 #[test]
 fn parts_that_disagree_are_not_merged() -> Outcome {
     let folder = Folder::new("disagree");
@@ -181,7 +272,7 @@ fn parts_that_disagree_are_not_merged() -> Outcome {
     };
     let (one, same) = (part("1", 0.0, "a")?, part("2", 0.0, "a")?);
     let (other, foreign) = (part("3", 1.0, "a")?, part("4", 0.0, "b")?);
-    assert_eq!(merge(&[one.clone(), same])?.1.len(), 24);
+    assert_eq!(merge(&[one.clone(), same])?.records.len(), 24);
     assert!(matches!(
         merge(&[one.clone(), other]),
         Err(SweepError::Merge { .. })

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use treeamp_lab::sweep::{
-    Axis, Grid, Journal as NativeJournal, Record, Row, SweepError, Table, Value,
+    Axis, Grid, Journal as NativeJournal, Record, Row, SweepError, Table, Value, stream_seed,
 };
 
 fn raise(error: SweepError) -> PyErr {
@@ -57,12 +57,19 @@ type Pairs<'py> = Vec<(String, Bound<'py, PyAny>)>;
 #[pyclass(frozen, module = "treeamp._lib")]
 pub struct Sweep {
     grid: Grid,
+    /// Parameters that are the same in all cells, and part of their streams.
+    fixed: Vec<(String, Value)>,
 }
 
 #[pymethods]
 impl Sweep {
     #[new]
-    fn new(axes: Vec<(String, Vec<Bound<'_, PyAny>>)>, seeds: Vec<u64>) -> PyResult<Self> {
+    #[pyo3(signature = (axes, seeds, fixed=Vec::new()))]
+    fn new(
+        axes: Vec<(String, Vec<Bound<'_, PyAny>>)>,
+        seeds: Vec<u64>,
+        fixed: Pairs<'_>,
+    ) -> PyResult<Self> {
         let axes = axes
             .into_iter()
             .map(|(name, values)| {
@@ -74,7 +81,14 @@ impl Sweep {
             })
             .collect::<PyResult<Vec<_>>>()?;
         let grid = Grid::new(axes, seeds).map_err(raise)?;
-        Ok(Self { grid })
+        let fixed = fixed.into_iter().map(|(name, x)| {
+            let value = to_value(&x, &name)?;
+            Ok((name, value))
+        });
+        Ok(Self {
+            grid,
+            fixed: fixed.collect::<PyResult<_>>()?,
+        })
     }
 
     /// `(key, seed, stream seed, places of the values on their axes)` of every cell, in order.
@@ -92,7 +106,7 @@ impl Sweep {
             (
                 cell.key.clone(),
                 cell.seed,
-                cell.stream_seed(),
+                stream_seed(cell.seed, &[&cell.parameters[..], &self.fixed].concat()),
                 places.collect(),
             )
         });
@@ -124,11 +138,17 @@ pub struct Journal {
 #[pymethods]
 impl Journal {
     #[new]
-    #[pyo3(signature = (path=None, configuration="{}"))]
-    fn new(path: Option<&str>, configuration: &str) -> PyResult<Self> {
+    #[pyo3(signature = (path=None, configuration="{}", resume=true))]
+    fn new(path: Option<&str>, configuration: &str, resume: bool) -> PyResult<Self> {
         let bad = |e: serde_json::Error| PyValueError::new_err(e.to_string());
         let configuration = serde_json::from_str(configuration).map_err(bad)?;
-        let file = path.map(|p| NativeJournal::open(p, &configuration));
+        let file = path.map(|p| {
+            if resume {
+                NativeJournal::open(p, &configuration)
+            } else {
+                NativeJournal::start(p, &configuration)
+            }
+        });
         Ok(Self {
             file: file.transpose().map_err(raise)?,
             memory: Vec::new(),
@@ -142,6 +162,13 @@ impl Journal {
             Some(file) => file.finished(key).is_some_and(|r| r.rows.is_ok()),
             None => remembered(),
         }
+    }
+
+    /// The cells that are finished and did not fail.
+    #[getter]
+    fn finished(&self) -> Vec<String> {
+        let done = self.records().into_iter().filter(|r| r.rows.is_ok());
+        done.map(|r| r.key).collect()
     }
 
     /// Adds a finished cell: its lines, or why it failed.

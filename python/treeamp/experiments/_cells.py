@@ -23,7 +23,7 @@ _WINDOW = 1000
 
 
 class ExecutorError(TreeampError, RuntimeError):
-    """The executor died. What was finished is in the journal, and the same call goes on from there."""
+    """The executor died. What was finished is in the journal, and the same call with ``resume=True`` goes on from there."""
 
 
 #: What a future tells when its executor is gone, whatever the cell.

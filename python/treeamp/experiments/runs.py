@@ -1,6 +1,6 @@
 """Experiments over a grid: a function of parameters, run on every combination of their values.
 
-Finished cells go to a journal at once, the same as the command line's, and a call that is repeated does only what is
+Finished cells go to a journal at once, the same as the command line's, and a call with ``resume=True`` does only what is
 missing. A cell's random stream comes from its seed and its own parameters alone, so the table is the same for any
 number of threads, any executor, and any interruption.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import logging
 import os
 import pickle
 from collections.abc import Callable, Mapping
@@ -26,11 +27,12 @@ from ._pandas import pandas
 
 __all__ = ["ExecutorError", "log_on_progress", "run_experiments", "save_experiments", "simple_run_experiments"]
 
+_logger = logging.getLogger("treeamp.experiments")
+
+
 def log_on_progress(i: int, total: int) -> None:
     """Logs how far a run is, for ``on_progress``."""
-    import logging
-
-    logging.getLogger("treeamp.experiments").info("experiment %d out of %d", i, total)
+    _logger.info("experiment %d out of %d", i, total)
 
 
 def _is_axis(x: Any) -> bool:
@@ -116,8 +118,18 @@ class _Plan:
         self.seeded = self.literal or seeds is not None
         self.axes = axes
         self.labels = {name: [_label(name, x) for x in values] for name, values in axes.items()}
-        self.sweep = _lib.Sweep(list(self.labels.items()), chosen)
+        self.sweep = _lib.Sweep(list(self.labels.items()), chosen, self._fixed_labels())
         self._check()
+
+    def _fixed_labels(self) -> list[tuple[str, Any]]:
+        """Fixed parameters as they would be labelled on an axis, so that a cell has one stream in every grid."""
+        labels = []
+        for name, value in self.fixed.items():
+            try:
+                labels.append((name, _label(name, scalar(value))))
+            except TypeError:  # what has no label cannot be on an axis either
+                continue
+        return labels
 
     def _check(self) -> None:
         """The run takes what it will be given."""
@@ -182,6 +194,7 @@ def run_experiments(
     *,
     seeds: Any = None,
     journal: str | os.PathLike[str] | None = None,
+    resume: bool | None = None,
     executor: futures.Executor | None = None,
     threads: int = 1,
     progress: bool | None = None,
@@ -200,7 +213,12 @@ def run_experiments(
         the cell's own parameters; the table has the seed itself. A parameter ``seed=...`` is passed on as it is
         instead.
     journal : path, optional
-        Finished cells go there at once. When it exists, only what is missing is run.
+        Finished cells go there at once.
+    resume : bool, optional
+        What to do with a journal that has finished cells of an earlier call: ``True`` takes their results and runs what is
+        missing or failed, ``False`` forgets them and runs everything. By default such a journal is refused: whether the
+        function, what it calls and its globals are still those that gave the results cannot be known here. What is
+        taken over is logged, and stands in ``table.attrs["reused"]``.
     executor : concurrent.futures.Executor, optional
         Where the cells run: processes, ``dask.distributed.Client.get_executor()``, ...
     threads : int
@@ -215,7 +233,7 @@ def run_experiments(
     -------
     pandas.DataFrame
         One row for every line of results, in the order of the grid. Where cells failed, two more columns tell: ``status``,
-        ``"ok"`` or ``"failed"``, and its ``reason``. A repeated call with a journal tries them again. Where a run
+        ``"ok"`` or ``"failed"``, and its ``reason``. A call that resumes a journal tries them again. Where a run
         returns a name that is a parameter's, the parameter stands; its own ``status`` and ``reason`` are columns of
         these names, or ``result.status`` and ``result.reason`` where cells failed.
 
@@ -233,18 +251,41 @@ def run_experiments(
         got = type(executor).__name__
         raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {got}")
     plan = _Plan(run, seeds, kwargs)
-    path = None if journal is None else os.fspath(journal)
-    opened = _lib.Journal() if path is None else _journal(path, plan.configuration())
+    opened = _lib.Journal() if journal is None else _journal(os.fspath(journal), plan.configuration(), resume)
+    reused = [key for key, _ in plan.cells() if opened.has(key)]
+    if reused:
+        shown = ", ".join(reused[:3]) + (", ..." if len(reused) > 3 else "")
+        _logger.warning(
+            "%s: results of %d of %d cells are those of an earlier call (%s); resume=False runs them again",
+            journal, len(reused), len(plan.cells()), shown,
+        )
     try:
         _fill(plan, opened, executor, threads, on_progress, progress)
-        return _table(plan, opened)
+        table = _table(plan, opened)
     finally:
         opened.close()
+    if journal is not None:
+        table.attrs["reused"] = reused
+    return table
 
 
-def _journal(path: str, configuration: str) -> _lib.Journal:
+def _journal(path: str, configuration: str, resume: bool | None) -> _lib.Journal:
+    """A journal to write to; what an earlier call left in it is taken up only where that is asked for."""
     try:
-        return _lib.Journal(path, configuration)
+        if resume is False:
+            return _lib.Journal(path, configuration, resume=False)
+        try:
+            journal = _lib.Journal(path, configuration)
+        except ValueError as error:
+            raise ValueError(f"{error}; resume=False starts afresh") from None
+        if resume is None and journal.finished:
+            n = len(journal.finished)
+            journal.close()
+            raise ValueError(
+                f"journal {path}: it has {n} finished cell{'s' if n > 1 else ''} of an earlier call; "
+                "resume=True takes over their results, resume=False starts afresh"
+            )
+        return journal
     except OSError as error:
         raise FileError(str(error)) from None
 
@@ -280,8 +321,8 @@ def save_experiments(
 ) -> Any:
     """:func:`run_experiments`, with its table in a file.
 
-    The journal stands next to it, with ``.journal`` behind the name, unless ``journal`` is given: started again, an
-    interrupted call goes on where it was, and ends in the same bytes.
+    The journal stands next to it, with ``.journal`` behind the name, unless ``journal`` is given: with ``resume=True`` an
+    interrupted call goes on where it was, and ends in the same bytes; with ``resume=False`` it starts afresh.
 
     Returns
     -------

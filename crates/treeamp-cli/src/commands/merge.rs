@@ -37,8 +37,9 @@ impl Merge {
     /// Joins them.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         refuse_existing(&self.output, self.force)?;
-        let (configuration, records) = treeamp_lab::sweep::merge(&self.parts)?;
-        let grid = super::sweep::grid_of(&configuration)?;
+        let merged = treeamp_lab::sweep::merge(&self.parts)?;
+        let grid = super::sweep::grid_of(&merged)?;
+        let records = merged.records;
         let known = |r: &treeamp_lab::sweep::Record| grid.cells().iter().any(|c| c.key == r.key);
         let finished = records.iter().filter(|r| known(r)).count();
         let missing = grid.cells().len() - finished;

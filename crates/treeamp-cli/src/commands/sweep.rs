@@ -6,17 +6,20 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use treeamp_lab::experiment::{Metric, RunOptions, Source, row};
 use treeamp_lab::spec::{ModelFile, Scale, Setting};
-use treeamp_lab::sweep::{Axis, Cell, Grid, Journal, Record, Shard, Table, Value, run};
+use treeamp_lab::sweep::{Axis, Cell, Grid, Journal, Merged, Record, Shard, Table, Value, run};
 
 use super::run::How;
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{ProgressLine, print, refuse_existing, save};
+use crate::output::{ProgressLine, note, print, refuse_existing, save, warn};
 use crate::pictures::curve::Curve;
 use crate::report::Page;
-use crate::text::short;
+use crate::text::{pairs, short};
+
+/// This many reasons of failed cells are printed; the table has all of them.
+const SHOWN_REASONS: usize = 5;
 
 /// What fills a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
@@ -33,9 +36,10 @@ enum By {
 
 /// Run a model file over a grid of parameters and seeds, on all cores.
 ///
-/// Every cell has its own random stream, made from its seed and parameters: the table is the same for any number
-/// of threads or parts. Finished cells go to a journal next to the table at once; the same command goes on
-/// where an interrupted one stopped, and ends in the same table. A cell that fails is a row with its reason.
+/// Every cell has its own random stream, made from its seed and all parameters of the model: the table is the same for
+/// any number of threads or parts, and `treeamp run --cell` repeats a single one. Finished cells go to a journal next
+/// to the table at once; the same command goes on where an interrupted one stopped, and ends in the same table. With
+/// more --seeds it adds these. A cell that fails is a row with its reason.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,6 +49,15 @@ Examples:
   treeamp sweep m.toml --grid alpha=0.1:1:46 --grid rho=0.1,0.2 --output t.csv --shard 3/8
   treeamp sweep models/lasso.toml --map --grid alpha=0.4:1.0:7 --seeds 10     its minimisers beside theory
   treeamp merge t.csv.1-of-8.journal ... --output t.csv      the parts of a cluster's job array
+  treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 2 --cell     one cell of the first sweep again
+
+Columns:
+  mse_x, sign_mse_x, phase_mse_x   errors of variable x (up to its sign, up to its phase)
+  variance_x                       its posterior variance, averaged over components
+  log_evidence                     of the whole model; entropy is minus that, per component of the first variable
+  energy, nonzero_x                with --map: the energy of the whole model, components that are not zero
+  symmetric_point                  the prediction is at the symmetric point, which runs leave
+  phase                            with --by all: impossible, hard or easy
 
 Exit codes:
   0 done, 1 every cell failed, 2 bad input, 3 something could not be read or written")]
@@ -77,7 +90,7 @@ pub struct Sweep {
     /// Model, curves and table in one HTML file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Start anew: forget the journal and replace the table
+    /// Start afresh: forget the journal and replace the table
     #[arg(long)]
     force: bool,
 }
@@ -90,17 +103,22 @@ impl Sweep {
             .shard
             .as_deref()
             .map_or(Ok(Shard::WHOLE), Shard::parse)?;
-        let plan = Plan::new(&file, &setting, self)?;
+        self.warn();
         let journal_path = journal_path(&self.output, shard);
-        if self.force {
-            let _ = std::fs::remove_file(&journal_path);
-        }
         // a table that this very sweep did not make is kept
         if !journal_path.exists() && !shard.is_part() {
             refuse_existing(&self.output, self.force)?;
         }
-        let mut journal = Journal::open(&journal_path, &plan.configuration)?;
-        let cells = shard.of(plan.grid.cells());
+        let configuration = self.configuration(&file);
+        let mut journal = if self.force {
+            Journal::start(&journal_path, &configuration)?
+        } else {
+            Journal::open(&journal_path, &configuration)?
+        };
+        let plan = Plan::new(&file, &setting, self, &journal)?;
+        journal.set_plan(&plan.seeds)?;
+        let cells = shard.of(plan.grid.cells(), |cell| source_of(cell).name().to_owned());
+        say_how_to_go_on(&journal_path, &journal, &cells);
         let threads = common.threads();
         let mut line = ProgressLine::new();
         let options = self.how.options();
@@ -122,16 +140,74 @@ impl Sweep {
                 save(path, self.page(&file, &plan, &table).as_bytes())?;
             }
         }
-        report(
-            &records,
-            if shard.is_part() {
-                &journal_path
-            } else {
-                &self.output
-            },
-            common.json,
-        )
+        let output = if shard.is_part() {
+            &journal_path
+        } else {
+            &self.output
+        };
+        report(&records, output, common.json)
     }
+
+    /// Says where two options speak of one parameter.
+    fn warn(&self) {
+        let set = self.model.set.iter().map(|(name, _)| name);
+        let swept = |name: &&String| {
+            let axes = self.grid.iter().filter_map(|g| g.split_once('='));
+            axes.map(|(n, _)| n.trim()).any(|n| n == *name)
+        };
+        for name in set.filter(swept) {
+            warn(&format!(
+                "`{name}` is set and swept: the values of --grid are taken, not that of --set"
+            ));
+        }
+    }
+
+    /// What the results depend on besides the parameters and seeds of the cells.
+    fn configuration(&self, file: &ModelFile) -> serde_json::Map<String, serde_json::Value> {
+        let sources: Vec<&str> = self.sources().iter().map(|s| s.name()).collect();
+        let set: serde_json::Map<_, _> = self
+            .model
+            .set
+            .iter()
+            .map(|(n, x)| (n.clone(), json!(x)))
+            .collect();
+        let mut configuration = json!({
+            "model": file.content(),
+            "set": set,
+            "grid": self.grid,
+            "sources": sources,
+            "options": self.how.options().to_json(),
+        });
+        // the same text with other data is another sweep
+        let data = file.data_files();
+        if !data.is_empty() {
+            configuration["data"] = json!(data);
+        }
+        configuration.as_object().cloned().unwrap_or_default()
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        let inference = if self.map { Source::Map } else { Source::Ep };
+        match self.by {
+            By::Ep => vec![inference],
+            By::Se => vec![Source::Se],
+            By::Both => vec![inference, Source::Se],
+            By::All => vec![inference, Source::Se, Source::BayesOptimal],
+        }
+    }
+}
+
+/// Where the finished cells are, and how to go on after an interruption.
+fn say_how_to_go_on(path: &Path, journal: &Journal, cells: &[Cell]) {
+    let done = cells.iter().filter(|c| journal.finished(&c.key).is_some());
+    let there = match (done.count(), cells.len()) {
+        (0, _) => String::new(),
+        (done, all) => format!(" has {done} of {all} cells already (--force starts afresh), and"),
+    };
+    note(&format!(
+        "journal {}:{there} keeps what is finished; after Ctrl-C the same command goes on",
+        path.display()
+    ));
 }
 
 impl Sweep {
@@ -191,52 +267,43 @@ fn fill(mut page: Page, file: &ModelFile, plan: &Plan, table: &Table) -> String 
     page.finish()
 }
 
-/// What is to be done, and what it depends on.
+/// What is to be done.
 struct Plan {
     grid: Grid,
     setting: Setting,
-    configuration: serde_json::Map<String, serde_json::Value>,
+    /// The seeds, as the journal has them.
+    seeds: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Plan {
-    fn new(file: &ModelFile, setting: &Setting, sweep: &Sweep) -> Result<Self, Failure> {
-        let sources: &[Source] = match sweep.by {
-            By::Ep => &[Source::Ep],
-            By::Se => &[Source::Se],
-            By::Both => &[Source::Ep, Source::Se],
-            By::All => &[Source::Ep, Source::Se, Source::BayesOptimal],
-        };
-        let inference = |s: &Source| match s {
-            Source::Ep if sweep.map => Source::Map,
-            other => *other,
-        };
-        let sources: Vec<Source> = sources.iter().map(inference).collect();
-        let mut configuration = json!({
-            "model": file.text,
-            "set": sweep.model.set,
-            "grid": sweep.grid,
-            "first_seed": sweep.seed,
-            "seeds": sweep.seeds,
-            "sources": sources.iter().map(|s| s.name()).collect::<Vec<_>>(),
-            "options": format!("{:?}", sweep.how.options()),
-        });
-        // the same text with other data is another sweep
-        let data = file.data_files();
-        if !data.is_empty() {
-            configuration["data"] = json!(data);
+    /// The cells of a sweep: seeds that its journal has are kept, new ones are added.
+    fn new(
+        file: &ModelFile,
+        setting: &Setting,
+        sweep: &Sweep,
+        journal: &Journal,
+    ) -> Result<Self, Failure> {
+        let mut seeds = seeds_of(journal.plan());
+        for k in 0..sweep.seeds as u64 {
+            let seed = sweep.seed.wrapping_add(k);
+            if !seeds.contains(&seed) {
+                seeds.push(seed);
+            }
         }
-        let configuration = configuration.as_object().cloned().unwrap_or_default();
-        let grid = grid_of(&configuration)?;
+        let sources = sweep.sources();
+        let sources = sources.iter().map(|s| s.name().to_owned()).collect();
+        let grid = grid(&sweep.grid, sources, seeds.clone())?;
         let known = file.adjustable();
         let stray = |a: &&Axis| a.name != "source" && !known.contains(&a.name);
         if let Some(axis) = grid.axes().iter().find(stray) {
             // the builder has the words for it
             file.tree(&Setting::new().with(&axis.name, 1.0), Scale::Limit)?;
         }
+        let seeds = json!({ "seeds": seeds });
         Ok(Self {
             grid,
             setting: setting.clone(),
-            configuration,
+            seeds: seeds.as_object().cloned().unwrap_or_default(),
         })
     }
 
@@ -259,36 +326,36 @@ fn source_of(cell: &Cell) -> Source {
     named.unwrap_or(Source::Ep)
 }
 
-/// The grid that a configuration describes.
-pub fn grid_of(
-    configuration: &serde_json::Map<String, serde_json::Value>,
-) -> Result<Grid, Failure> {
+/// The seeds of a journal's plan.
+fn seeds_of(plan: &serde_json::Map<String, serde_json::Value>) -> Vec<u64> {
+    let list = plan.get("seeds").and_then(|v| v.as_array());
+    let seeds = list
+        .into_iter()
+        .flatten()
+        .filter_map(serde_json::Value::as_u64);
+    seeds.collect()
+}
+
+/// The cells of some axes, sources and seeds. Theory does not depend on the seed.
+fn grid(axes: &[String], sources: Vec<String>, seeds: Vec<u64>) -> Result<Grid, Failure> {
+    let axes = axes.iter().map(|g| Axis::parse(g));
+    let mut axes = axes.collect::<Result<Vec<_>, _>>()?;
+    axes.push(Axis::new("source", sources));
+    let first = seeds.first().copied();
+    let kept = |cell: &Cell| !source_of(cell).is_theory() || Some(cell.seed) == first;
+    Ok(Grid::new(axes, seeds)?.keep(kept))
+}
+
+/// The grid that the journals of a sweep describe.
+pub fn grid_of(merged: &Merged) -> Result<Grid, Failure> {
     let bad = || Failure::Usage("the journal does not belong to a sweep".to_owned());
     let texts = |key: &str| -> Result<Vec<String>, Failure> {
-        let list = configuration
-            .get(key)
-            .and_then(|v| v.as_array())
-            .ok_or_else(bad)?;
+        let list = merged.configuration.get(key);
+        let list = list.and_then(|v| v.as_array()).ok_or_else(bad)?;
         let texts = list.iter().map(|v| v.as_str().map(str::to_owned));
         texts.collect::<Option<_>>().ok_or_else(bad)
     };
-    let count = |key: &str| {
-        configuration
-            .get(key)
-            .and_then(serde_json::Value::as_u64)
-            .ok_or_else(bad)
-    };
-    let grid = texts("grid")?;
-    let mut axes = grid
-        .iter()
-        .map(|g| Axis::parse(g))
-        .collect::<Result<Vec<_>, _>>()?;
-    axes.push(Axis::new("source", texts("sources")?));
-    let (first, seeds) = (count("first_seed")?, count("seeds")?);
-    let seeds = (0..seeds).map(|k| first.wrapping_add(k)).collect();
-    // theory does not depend on the seed
-    let kept = |cell: &Cell| !source_of(cell).is_theory() || cell.seed == first;
-    Ok(Grid::new(axes, seeds)?.keep(kept))
+    grid(&texts("grid")?, texts("sources")?, seeds_of(&merged.plan))
 }
 
 fn journal_path(output: &Path, shard: Shard) -> PathBuf {
@@ -302,27 +369,48 @@ fn journal_path(output: &Path, shard: Shard) -> PathBuf {
 
 /// Says what happened; a sweep in which nothing worked has failed.
 pub fn report(records: &[Record], output: &Path, json: bool) -> Result<(), Failure> {
-    let failed: Vec<&String> = records
-        .iter()
-        .filter_map(|r| r.rows.as_ref().err())
-        .collect();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for record in records {
+        if let Err(reason) = &record.rows {
+            match reasons.iter_mut().find(|(r, _)| r == reason) {
+                Some((_, cells)) => cells.push(&record.key),
+                None => reasons.push((reason, vec![&record.key])),
+            }
+        }
+    }
+    let failed: usize = reasons.iter().map(|(_, cells)| cells.len()).sum();
     if json {
+        let reasons = reasons
+            .iter()
+            .map(|(reason, cells)| json!({ "reason": reason, "cells": cells }));
         let report = json!({
             "cells": records.len(),
-            "failed": failed.len(),
+            "failed": failed,
+            "reasons": reasons.collect::<Vec<_>>(),
             "output": output,
         });
         print(&format!("{report:#}\n"))?;
     } else {
-        print(&format!(
-            "  cells   {}\n  failed  {}\n  output  {}\n",
-            records.len(),
-            failed.len(),
-            output.display()
-        ))?;
+        let mut lines = vec![
+            ("cells", records.len().to_string()),
+            ("failed", failed.to_string()),
+        ];
+        for (reason, cells) in reasons.iter().take(SHOWN_REASONS) {
+            let more = match cells.len() {
+                1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            lines.push(("", format!("{}{more}: {reason}", cells[0])));
+        }
+        if reasons.len() > SHOWN_REASONS {
+            let left = reasons.len() - SHOWN_REASONS;
+            lines.push(("", format!("{left} more reasons stand in the table")));
+        }
+        lines.push(("output", output.display().to_string()));
+        print(&pairs(&lines))?;
     }
-    match failed.first() {
-        Some(reason) if failed.len() == records.len() => {
+    match reasons.first() {
+        Some((reason, _)) if failed == records.len() => {
             Err(Failure::Run(format!("every cell failed: {reason}")))
         }
         _ => Ok(()),

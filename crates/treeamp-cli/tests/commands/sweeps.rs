@@ -45,7 +45,11 @@ fn a_journal_of_other_data_is_refused() {
     works(&arguments);
     folder.file("steps.csv", &steps.replacen('0', "1", 1));
     let said = fails(2, &arguments);
-    assert!(said.contains("another configuration: `data`"), "{said}");
+    let difference = "another configuration: `data.steps.csv` is";
+    assert!(
+        said.contains(difference) && said.contains("--force"),
+        "{said}"
+    );
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
@@ -143,6 +147,196 @@ fn a_sweep_is_the_same_for_any_number_of_threads_and_parts() {
         fs::read(&picture)
             .expect("the picture")
             .starts_with(b"\x89PNG")
+    );
+}
+
+/// A column of a table, by the name in its header.
+fn column(table: &Path, name: &str) -> Vec<String> {
+    let text = fs::read_to_string(table).expect("a table");
+    let mut lines = text.lines().map(|l| l.split(',').map(str::to_owned));
+    let header: Vec<String> = lines.next().expect("a header").collect();
+    let k = header.iter().position(|h| h == name).expect("the column");
+    lines.map(|l| l.collect::<Vec<_>>()[k].clone()).collect()
+}
+
+/// The instance of a cell depends on its seed and on all parameters, not on where they are given; `run --cell` repeats it.
+#[test]
+fn a_cell_is_the_same_in_every_grid_and_alone() {
+    let folder = Folder::new("cell");
+    let model = small(&folder);
+    let sweep = |name: &str, more: &[&str]| {
+        let output = folder.path(name);
+        let start = [
+            "sweep",
+            text(&model),
+            "--by",
+            "ep",
+            "--output",
+            text(&output),
+        ];
+        works(&[&start[..], more].concat());
+        output
+    };
+    let one = sweep("1.csv", &["--grid", "alpha=0.4,0.8", "--set", "rho=0.125"]);
+    let two = sweep(
+        "2.csv",
+        &[
+            "--grid",
+            "rho=0.125,0.25",
+            "--grid",
+            "n=100",
+            "--grid",
+            "alpha=0.8",
+            "--seed",
+            "0",
+        ],
+    );
+    let [of_one, of_two] = [&one, &two].map(|t| column(t, "mse_x"));
+    assert_eq!(of_one[1], of_two[0]);
+    assert_ne!(of_one[0], of_one[1]);
+    let alone = works(&[
+        "run",
+        text(&model),
+        "--set",
+        "alpha=0.8",
+        "--set",
+        "rho=0.125",
+        "--seed",
+        "0",
+        "--cell",
+        "--json",
+    ]);
+    let told: serde_json::Value = serde_json::from_str(&alone).expect("JSON");
+    let mse: f64 = of_one[1].parse().expect("a number");
+    assert_eq!(told["variables"]["x"]["mse"].as_f64(), Some(mse));
+    let evidence: f64 = column(&one, "log_evidence")[1].parse().expect("a number");
+    assert_eq!(told["log_evidence"].as_f64(), Some(evidence));
+}
+
+#[test]
+fn seeds_are_added_and_titles_do_not_matter() {
+    let folder = Folder::new("seeds");
+    let model = small(&folder);
+    let [table, whole] = ["t.csv", "whole.csv"].map(|n| folder.path(n));
+    let sweep = |output: &Path, more: &[&str]| {
+        let start = [
+            "sweep",
+            text(&model),
+            "--grid",
+            "alpha=0.4,0.8",
+            "--output",
+            text(output),
+        ];
+        treeamp(&[&start[..], more].concat())
+    };
+    let first = sweep(&table, &["--seeds", "2"]);
+    assert!(
+        stderr(&first).contains("after Ctrl-C the same command goes on"),
+        "{}",
+        stderr(&first)
+    );
+    // another title, a comment, another order of keys
+    let said = fs::read_to_string(&model).expect("the model");
+    let said = said.replace("title = \"", "# for the paper\ntitle = \"Another: ");
+    assert!(said.contains("Another: "));
+    fs::write(&model, said).expect("a file");
+    let more = sweep(&table, &["--seeds", "2", "--seed", "1"]);
+    assert!(more.status.success(), "{}", stderr(&more));
+    assert!(
+        stderr(&more).contains("has 6 of 8 cells already"),
+        "{}",
+        stderr(&more)
+    );
+    assert_eq!(
+        column(&table, "seed"),
+        ["0", "1", "2", "0", "0", "1", "2", "0"]
+    );
+    // fewer seeds take nothing away
+    assert!(sweep(&table, &["--seeds", "1"]).status.success());
+    sweep(&whole, &["--seeds", "3"]);
+    assert_eq!(
+        fs::read(&table).expect("a table"),
+        fs::read(&whole).expect("a table")
+    );
+    // other options are named as they are written
+    let other = sweep(&table, &["--damping", "0.5"]);
+    let said = stderr(&other);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(
+        said.contains("`options.damping` is 0.5 now and nothing there; --force"),
+        "{said}"
+    );
+    // a number that was changed by hand
+    let journal = folder.path("t.csv.journal");
+    let lines = fs::read_to_string(&journal).expect("the journal");
+    let changed = lines.replacen("[\"mse_x\",0.0", "[\"mse_x\",0.9", 1);
+    assert_ne!(lines, changed);
+    fs::write(&journal, changed).expect("a file");
+    let said = stderr(&sweep(&table, &[]));
+    assert!(said.contains("checksum does not match"), "{said}");
+    assert!(sweep(&table, &["--seeds", "3", "--force"]).status.success());
+    assert_eq!(
+        fs::read(&table).expect("a table"),
+        fs::read(&whole).expect("a table")
+    );
+}
+
+/// Both parts have runs and predictions.
+#[test]
+fn parts_of_a_sweep_are_alike() {
+    let folder = Folder::new("parts");
+    let model = small(&folder);
+    for part in ["1", "2"] {
+        let output = folder.path("t.csv");
+        let shard = format!("{part}/2");
+        let grid = [
+            "--grid",
+            "alpha=0.3:0.9:4",
+            "--output",
+            text(&output),
+            "--shard",
+            &shard,
+        ];
+        works(&[&["sweep", text(&model)][..], &grid].concat());
+        let journal = folder.path(&format!("t.csv.{part}-of-2.journal"));
+        let lines = fs::read_to_string(journal).expect("the journal");
+        for source in ["EP", "SE"] {
+            let key = format!("\\\"source\\\"=\\\"{source}\\\"");
+            assert_eq!(
+                lines.matches(&key).count(),
+                2,
+                "{source} in part {part}: {lines}"
+            );
+        }
+    }
+}
+
+/// What went wrong is said at the end, with the cells.
+#[test]
+fn failed_cells_say_why() {
+    let folder = Folder::new("failed");
+    let model = small(&folder);
+    let output = folder.path("t.csv");
+    let grid = [
+        "--grid",
+        "rho=0.1,1.5,2.5",
+        "--by",
+        "ep",
+        "--output",
+        text(&output),
+    ];
+    let arguments = [&["sweep", text(&model), "--set", "rho=0.5"][..], &grid].concat();
+    let out = treeamp(&arguments);
+    let (said, warned) = (stdout(&out), stderr(&out));
+    assert!(out.status.success(), "{warned}");
+    assert!(said.contains("failed  2"), "{said}");
+    assert!(
+        said.contains("\"rho\"=1.5;") && said.contains("`rho` must be"),
+        "{said}"
+    );
+    assert!(
+        warned.contains("warning: `rho` is set and swept"),
+        "{warned}"
     );
 }
 

@@ -31,14 +31,13 @@ pub fn read_at_most(path: impl AsRef<Path>, largest: u64) -> io::Result<Vec<u8>>
 /// FNV-1a of the first `largest` bytes of a file, read piece by piece.
 pub fn digest(path: &Path, largest: u64) -> io::Result<String> {
     let mut reader = BufReader::with_capacity(1 << 16, File::open(path)?.take(largest));
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut hash = crate::hash::EMPTY;
     loop {
         let piece = reader.fill_buf()?;
         if piece.is_empty() {
             return Ok(format!("{hash:016x}"));
         }
-        let step = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
-        hash = piece.iter().fold(hash, step);
+        hash = crate::hash::extend(hash, piece);
         let used = piece.len();
         reader.consume(used);
     }

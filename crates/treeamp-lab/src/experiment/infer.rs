@@ -1,5 +1,6 @@
 //! Inference on an instance.
 
+use serde_json::json;
 use treeamp::algorithms::Restarts;
 use treeamp::engine::{Algorithm, Damping, Engine, Fallback, Initial, Observer};
 use treeamp::model::Sample;
@@ -46,6 +47,38 @@ impl RunOptions {
             start_noise: self.start_noise.or(file.run_option("start_noise")),
             restarts: self.restarts,
         }
+    }
+
+    /// The options that are given, by the names they have on the command line.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let (damping, steps) = match &self.damping {
+            None => (None, None),
+            Some(Damping::Adaptive) => (Some(json!("adaptive")), None),
+            Some(Damping::None) => (Some(json!("none")), None),
+            Some(Damping::Constant(x)) => (Some(json!(x)), None),
+            Some(Damping::Steps(steps)) => (None, Some(json!(steps))),
+            Some(Damping::PerEdge(edges)) => (Some(json!(edges)), None),
+        };
+        let fallback = self.fallback.map(|f| match f {
+            Fallback::Automatic => "automatic",
+            Fallback::Forced => "forced",
+            Fallback::Forbidden => "forbidden",
+        });
+        let all = [
+            ("max-sweeps", self.max_sweeps.map(|n| json!(n))),
+            ("tolerance", self.tolerance.map(|x| json!(x))),
+            ("gap", self.gap.map(|x| json!(x))),
+            ("damping", damping),
+            ("steps", steps),
+            ("fallback", fallback.map(|f| json!(f))),
+            ("start-noise", self.start_noise.map(|x| json!(x))),
+            ("restarts", self.restarts.map(|n| json!(n))),
+        ];
+        let given = all
+            .into_iter()
+            .filter_map(|(name, x)| Some((name.to_owned(), x?)));
+        serde_json::Value::Object(given.collect())
     }
 
     /// An engine with these options, but for its start.

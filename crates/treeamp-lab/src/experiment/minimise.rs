@@ -34,6 +34,17 @@ impl Minimisation {
         let truth = truth.map(|sample| sample.get(variable)).transpose()?;
         Ok(truth.map(|truth| metric.of(place, truth)).transpose()?)
     }
+
+    /// How many components of a variable's minimiser are not zero; the output of a channel is computed, and zero up to
+    /// rounding.
+    ///
+    /// # Errors
+    /// An unknown variable.
+    pub fn nonzero(&self, variable: &str) -> Result<usize, ExperimentError> {
+        let place = self.solution.place(variable)?;
+        let least = 1e-7 * place.iter().fold(0.0_f64, |s, x| s.max(x.abs()));
+        Ok(place.iter().filter(|x| x.abs() > least).count())
+    }
 }
 
 /// The mode of the posterior of a seed's instance.

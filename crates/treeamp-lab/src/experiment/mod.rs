@@ -14,4 +14,4 @@ pub use instance::{Instance, Observed, instance, theory, theory_student};
 pub use metric::Metric;
 pub use minimise::{Minimisation, minimise};
 pub use predict::{Forecast, ForecastRow, predict, predict_by_sweep};
-pub use rows::{Source, phase_name, row};
+pub use rows::{Source, cell_seed, phase_name, row};

@@ -4,7 +4,7 @@ use treeamp::algorithms::state_evolution::phases::{FixedPoints, Phase, phase_rep
 
 use super::{ExperimentError, Metric, Minimisation, RunOptions, infer, minimise, predict, theory};
 use crate::spec::{ModelFile, Setting};
-use crate::sweep::{Cell, Row};
+use crate::sweep::{Cell, Row, Value, stream_seed};
 
 /// Where a row comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +53,22 @@ fn setting_of(cell: &Cell, others: &Setting) -> Setting {
     numbers.fold(others.clone(), |s, (name, x)| s.with(name, x))
 }
 
+/// The seed of everything random in a cell of a sweep: from its seed and all parameters of the model, whether an axis
+/// of the grid, the command line or the file gives them. So a cell is the same in every grid, and can be run alone.
+#[must_use]
+pub fn cell_seed(file: &ModelFile, setting: &Setting, seed: u64) -> u64 {
+    let own = file.parameters.iter();
+    let own = own.filter(|(name, _)| setting.get(name).is_none());
+    let own = own.map(|(name, x)| (name.clone(), Value::Number(*x)));
+    let set = setting
+        .iter()
+        .map(|(name, x)| (name.to_owned(), Value::Number(x)));
+    stream_seed(seed, &own.chain(set).collect::<Vec<_>>())
+}
+
 /// The results of a cell, with `others` for the parameters that no axis has: for every variable its errors and variance, how
-/// the run ended, and the evidence (of a mode, the energy) per component of the first variable.
+/// the run ended, the log-evidence and the entropy per component of the first variable (of a mode, the energy and how many
+/// components of every variable are not zero).
 ///
 /// # Errors
 /// What went wrong, for the table.
@@ -67,10 +81,11 @@ pub fn row(
     options: &RunOptions,
 ) -> Result<Row, ExperimentError> {
     let setting = setting_of(cell, others);
+    let seed = cell_seed(file, &setting, cell.seed);
     let mut row = Row::new();
     match source {
         Source::Ep => {
-            let run = infer(file, &setting, cell.stream_seed(), options, &mut ())?;
+            let run = infer(file, &setting, seed, options, &mut ())?;
             for variable in run.report.variables() {
                 for metric in metrics {
                     if let Some(error) = run.error(variable, *metric)? {
@@ -84,17 +99,14 @@ pub fn row(
             }
             let components = run.posterior.variables()[0].spec.len() as f64;
             if let Ok(evidence) = run.report.log_evidence() {
+                row.set("log_evidence", evidence);
                 row.set("entropy", -evidence / components);
             }
             row.set("sweeps", run.report.sweeps);
             row.set("converged", run.report.termination.is_converged());
             row.set("ended", run.report.termination.to_string());
         }
-        Source::Map => minimised(
-            &minimise(file, &setting, cell.stream_seed(), options)?,
-            metrics,
-            &mut row,
-        )?,
+        Source::Map => minimised(&minimise(file, &setting, seed, options)?, metrics, &mut row)?,
         Source::Se => {
             let forecast = predict(file, &setting, options)?;
             for v in &forecast.variables {
@@ -125,7 +137,7 @@ pub fn row(
     Ok(row)
 }
 
-/// Errors of the minimiser, its energy per component of the first variable, and how the run ended.
+/// Errors of the minimiser, its energy, how many of its components are not zero, and how the run ended.
 fn minimised(run: &Minimisation, metrics: &[Metric], row: &mut Row) -> Result<(), ExperimentError> {
     for variable in run.posterior.variables() {
         for metric in metrics {
@@ -133,9 +145,10 @@ fn minimised(run: &Minimisation, metrics: &[Metric], row: &mut Row) -> Result<()
                 row.set(&format!("{}_{}", metric.name(), variable.name), error);
             }
         }
+        let name = format!("nonzero_{}", variable.name);
+        row.set(&name, run.nonzero(&variable.name)?);
     }
-    let components = run.posterior.variables()[0].spec.len() as f64;
-    row.set("energy", run.solution.energy() / components);
+    row.set("energy", run.solution.energy());
     row.set("sweeps", run.report.sweeps);
     row.set("converged", run.report.termination.is_converged());
     row.set("ended", run.report.termination.to_string());

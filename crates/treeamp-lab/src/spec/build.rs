@@ -50,6 +50,11 @@ impl Setting {
         self
     }
 
+    /// Names and values, in the order of the names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.values.iter().map(|(name, x)| (name.as_str(), *x))
+    }
+
     /// A value, if it is set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<f64> {

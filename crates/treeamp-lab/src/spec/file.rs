@@ -154,6 +154,16 @@ impl ModelFile {
         Ok(file)
     }
 
+    /// What the file declares, as JSON: its tables without comments, title and description, on which no result depends.
+    #[must_use]
+    pub fn content(&self) -> serde_json::Value {
+        // read before, so that it can be read again
+        let entries = parse(&self.text).unwrap_or_default().into_iter();
+        let entries = entries.filter(|e| e.key != "title" && e.key != "description");
+        let pairs = entries.map(|e| (e.key.clone(), e.node.to_json()));
+        serde_json::Value::Object(pairs.collect())
+    }
+
     /// The folder that data files are relative to.
     #[must_use]
     pub fn folder(&self) -> PathBuf {

@@ -1,5 +1,6 @@
 //! The content of a TOML file with the line of everything.
 
+use serde_json::json;
 use toml::de::{DeTable, DeValue};
 
 /// A value and the line it stands on.
@@ -42,6 +43,22 @@ impl Node {
             Content::List(_) => "a list".to_owned(),
             Content::Table(_) => "a table".to_owned(),
             Content::Date => "a date".to_owned(),
+        }
+    }
+
+    /// As JSON, without lines.
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.content {
+            Content::Text(text) => json!(text),
+            Content::Integer(i) => json!(i),
+            Content::Number(x) => json!(x),
+            Content::Flag(flag) => json!(flag),
+            Content::List(list) => list.iter().map(Self::to_json).collect(),
+            Content::Table(entries) => {
+                let pairs = entries.iter().map(|e| (e.key.clone(), e.node.to_json()));
+                serde_json::Value::Object(pairs.collect())
+            }
+            Content::Date => serde_json::Value::Null,
         }
     }
 

@@ -6,6 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{SweepError, Value};
+use crate::hash::fnv1a;
 
 /// More cells than this are a mistake in the grid.
 const MOST_CELLS: usize = 100_000_000;
@@ -239,12 +240,6 @@ fn spelling(parameters: &[(String, Value)]) -> String {
     parts.join(";")
 }
 
-/// The FNV-1a hash, 64 bits: stable for ever, unlike the standard library's.
-fn hash(text: &str) -> u64 {
-    let step = |h: u64, byte: u8| (h ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
-}
-
 /// The name of a cell in a journal: its parameters and seed in one spelling.
 #[must_use]
 pub fn cell_key(seed: u64, parameters: &[(String, Value)]) -> String {
@@ -261,6 +256,6 @@ pub fn cell_key(seed: u64, parameters: &[(String, Value)]) -> String {
 #[must_use]
 pub fn stream_seed(seed: u64, parameters: &[(String, Value)]) -> u64 {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(hash(&spelling(parameters)));
+    rng.set_stream(fnv1a(spelling(parameters).as_bytes()));
     rng.next_u64()
 }

@@ -1,7 +1,8 @@
 //! The journal of a sweep: an append-only file with one line of JSON per finished cell.
 //!
-//! The first line holds the configuration; a journal of another one is refused. A torn last line, as an
-//! interrupted process leaves it, is cut off. Times and dates stand here and never in the table.
+//! The first line holds the configuration; a journal of another one is refused. Every line has a checksum: one that
+//! was changed after it was written is refused. A torn last line, as an interrupted process leaves it, is cut off.
+//! Times and dates stand here and never in the table.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,11 +14,17 @@ use serde_json::{Map, json};
 
 use super::value::first_difference;
 use super::{Row, SweepError};
+use crate::hash::fnv1a;
+
+/// A JSON object.
+type Object = Map<String, serde_json::Value>;
 
 /// The version of the format.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 /// The key of the first line that makes a file a journal.
 const MAGIC: &str = "treeamp-journal";
+/// The key of a line that says which cells are wanted.
+const PLAN: &str = "plan";
 
 /// A finished cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,11 +57,10 @@ impl Record {
             Ok(rows) => line["rows"] = rows.iter().map(Row::to_json).collect(),
             Err(reason) => line["failed"] = json!(reason),
         }
-        line.to_string() + "\n"
+        sealed(&line)
     }
 
-    fn from_line(line: &str) -> Option<Self> {
-        let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    fn from_json(value: &serde_json::Value) -> Option<Self> {
         let rows = if let Some(reason) = value.get("failed") {
             Err(reason.as_str()?.to_owned())
         } else {
@@ -76,21 +82,56 @@ pub struct Journal {
     file: File,
     /// Length of what is known to be whole.
     len: u64,
+    plan: Object,
     records: BTreeMap<String, Record>,
 }
 
 impl Journal {
-    /// Opens a journal, or starts one. `configuration` is everything the results depend on besides the
-    /// cells' own parameters and seeds.
+    /// Opens a journal to go on with it, or starts one. `configuration` is everything the results depend on besides
+    /// the cells' own parameters and seeds.
     ///
     /// # Errors
     /// A file that cannot be opened, that another process writes, that is no journal, that belongs to
-    /// another configuration, or that is damaged before its last line.
-    pub fn open(
-        path: impl AsRef<Path>,
-        configuration: &Map<String, serde_json::Value>,
-    ) -> Result<Self, SweepError> {
-        let path = path.as_ref().to_owned();
+    /// another configuration, or that was damaged.
+    pub fn open(path: impl AsRef<Path>, configuration: &Object) -> Result<Self, SweepError> {
+        let mut journal = Self::lock(path.as_ref())?;
+        let bytes = journal.read()?;
+        let content = parse(&journal.path, &bytes)?;
+        journal.len = content.whole as u64;
+        journal.plan = content.plan;
+        journal.records = content.records;
+        match content.configuration {
+            None => journal.write_header(configuration)?,
+            Some(there) => match first_difference(configuration, &there) {
+                Some(difference) => {
+                    return Err(SweepError::OtherConfiguration {
+                        path: journal.path.clone(),
+                        difference,
+                    });
+                }
+                None => journal.truncate()?,
+            },
+        }
+        Ok(journal)
+    }
+
+    /// Starts a journal, and forgets what was in it.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, that another process writes, or that is no journal: such a file is left alone.
+    pub fn start(path: impl AsRef<Path>, configuration: &Object) -> Result<Self, SweepError> {
+        let mut journal = Self::lock(path.as_ref())?;
+        let bytes = journal.read()?;
+        if !bytes.is_empty() && !is_journal(&bytes) {
+            return Err(not_a_journal(&journal.path));
+        }
+        journal.write_header(configuration)?;
+        Ok(journal)
+    }
+
+    /// The file, for this process alone.
+    fn lock(path: &Path) -> Result<Self, SweepError> {
+        let path = path.to_owned();
         let mut options = OpenOptions::new();
         let opened = options.read(true).write(true).create(true).truncate(false);
         let file = opened.open(&path).map_err(|e| SweepError::file(&path, e))?;
@@ -100,36 +141,43 @@ impl Journal {
             Err(TryLockError::WouldBlock) => return Err(SweepError::Busy { path }),
             Err(TryLockError::Error(e)) => return Err(SweepError::file(&path, e)),
         }
-        let mut journal = Self {
+        Ok(Self {
             path,
             file,
             len: 0,
+            plan: Map::new(),
             records: BTreeMap::new(),
-        };
-        journal.load(configuration)?;
-        Ok(journal)
+        })
     }
 
-    fn load(&mut self, configuration: &Map<String, serde_json::Value>) -> Result<(), SweepError> {
+    fn read(&mut self) -> Result<Vec<u8>, SweepError> {
         let mut bytes = Vec::new();
         let read = self.file.read_to_end(&mut bytes);
         read.map_err(|e| SweepError::file(&self.path, e))?;
-        let content = parse(&self.path, &bytes)?;
-        self.len = content.whole as u64;
-        self.records = content.records;
-        match content.configuration {
-            None => {
-                let header = json!({ MAGIC: FORMAT, "configuration": configuration });
-                self.write_line(&(header.to_string() + "\n"))
-            }
-            Some(there) => match first_difference(configuration, &there) {
-                Some(difference) => Err(SweepError::OtherConfiguration {
-                    path: self.path.clone(),
-                    difference,
-                }),
-                None => self.truncate(),
-            },
+        Ok(bytes)
+    }
+
+    fn write_header(&mut self, configuration: &Object) -> Result<(), SweepError> {
+        let header = json!({ MAGIC: FORMAT, "configuration": configuration });
+        self.write_line(&sealed(&header))
+    }
+
+    /// Which cells are wanted, as whoever wrote the journal last put it; empty where nobody did.
+    #[must_use]
+    pub fn plan(&self) -> &Object {
+        &self.plan
+    }
+
+    /// Says which cells are wanted, for [`merge`].
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn set_plan(&mut self, plan: &Object) -> Result<(), SweepError> {
+        if self.plan != *plan {
+            self.write_line(&sealed(&json!({ PLAN: plan })))?;
+            self.plan = plan.clone();
         }
+        Ok(())
     }
 
     /// The record of a finished cell.
@@ -205,63 +253,121 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A line of the journal, with the checksum of its text as the last key.
+fn sealed(line: &serde_json::Value) -> String {
+    let text = line.to_string();
+    let sum = checksum(&text);
+    let open = text.strip_suffix('}').unwrap_or(&text);
+    format!("{open},\"sum\":\"{sum}\"}}\n")
+}
+
+fn checksum(text: &str) -> String {
+    format!("{:016x}", fnv1a(text.as_bytes()))
+}
+
+/// The content of a line whose checksum is right; an error where it is not, `None` where the line is no JSON.
+fn unsealed(line: &str) -> Option<Result<serde_json::Value, String>> {
+    let value = serde_json::from_str(line).ok()?;
+    let parts = line.trim_end().rsplit_once(",\"sum\":");
+    let right =
+        |(text, sum): (&str, &str)| sum == format!("\"{}\"}}", checksum(&format!("{text}}}")));
+    if parts.is_some_and(right) {
+        return Some(Ok(value));
+    }
+    let reason = "its checksum does not match: the line was changed after it was written";
+    Some(Err(reason.to_owned()))
+}
+
 /// What a journal holds.
 struct Content {
-    configuration: Option<Map<String, serde_json::Value>>,
+    configuration: Option<Object>,
+    plan: Object,
     records: BTreeMap<String, Record>,
     /// Bytes up to the last whole line.
     whole: usize,
 }
 
+impl Content {
+    /// Takes in a line behind the first.
+    fn add(&mut self, mut value: serde_json::Value) -> Option<()> {
+        if let Some(plan) = value.get_mut(PLAN) {
+            self.plan = plan.as_object().cloned()?;
+        } else {
+            let record = Record::from_json(&value)?;
+            self.records.insert(record.key.clone(), record);
+        }
+        Some(())
+    }
+}
+
 fn parse(path: &Path, bytes: &[u8]) -> Result<Content, SweepError> {
     let mut content = Content {
         configuration: None,
+        plan: Map::new(),
         records: BTreeMap::new(),
         whole: 0,
     };
-    let damaged = |line: usize, reason: &str| SweepError::Damaged {
+    let damaged = |line: usize, reason: String| SweepError::Damaged {
         path: path.to_owned(),
         line,
-        reason: reason.to_owned(),
+        reason,
     };
     for (i, line) in bytes.split_inclusive(|b| *b == b'\n').enumerate() {
+        // cut short by an interrupt, but never another kind of file
+        if !line.ends_with(b"\n") && (i > 0 || is_prefix_of_header(line)) {
+            break;
+        }
         let last = content.whole + line.len() == bytes.len();
-        let torn = !line.ends_with(b"\n");
-        let text = std::str::from_utf8(line).ok();
+        let read = std::str::from_utf8(line).ok().and_then(unsealed);
         if i == 0 {
-            let header = text.and_then(read_header);
-            match header {
-                Some(configuration) if !torn => content.configuration = Some(configuration),
-                // a first line cut short by an interrupt, but never another kind of file
-                _ if torn && is_prefix_of_header(line) => break,
-                _ => {
-                    return Err(damaged(
-                        1,
-                        "expected the first line of a journal, got something else",
-                    ));
-                }
+            if !is_journal(line) {
+                return Err(not_a_journal(path));
             }
+            let value = read.unwrap_or_else(|| Err("expected a line of JSON".to_owned()));
+            let value = value.map_err(|reason| damaged(1, reason))?;
+            content.configuration = Some(configuration_of(&value).map_err(|e| damaged(1, e))?);
         } else {
-            match text.filter(|_| !torn).and_then(Record::from_line) {
-                Some(record) => content.records.insert(record.key.clone(), record),
+            let added = match read {
+                Some(value) => content.add(value.map_err(|reason| damaged(i + 1, reason))?),
                 None if last => break,
-                None => {
-                    return Err(damaged(
-                        i + 1,
-                        "expected a finished cell, got something else",
-                    ));
-                }
+                None => None,
             };
+            let reason = "expected a finished cell, got something else";
+            added.ok_or_else(|| damaged(i + 1, reason.to_owned()))?;
         }
         content.whole += line.len();
     }
     Ok(content)
 }
 
-fn read_header(line: &str) -> Option<Map<String, serde_json::Value>> {
-    let value: serde_json::Value = serde_json::from_str(line).ok()?;
-    (value.get(MAGIC)?.as_u64()? == FORMAT).then_some(())?;
-    value.get("configuration")?.as_object().cloned()
+fn not_a_journal(path: &Path) -> SweepError {
+    SweepError::Damaged {
+        path: path.to_owned(),
+        line: 1,
+        reason: "expected the first line of a journal, got something else".to_owned(),
+    }
+}
+
+/// The configuration in a first line.
+fn configuration_of(value: &serde_json::Value) -> Result<Object, String> {
+    let format = value.get(MAGIC).and_then(serde_json::Value::as_u64);
+    if format != Some(FORMAT) {
+        let got = format.map_or("another".to_owned(), |n| n.to_string());
+        return Err(format!("expected a journal of format {FORMAT}, got {got}"));
+    }
+    let configuration = value.get("configuration").and_then(|c| c.as_object());
+    let missing = || "expected a configuration, got none".to_owned();
+    configuration.cloned().ok_or_else(missing)
+}
+
+/// The first line is that of a journal, whatever its format, or the beginning of one.
+fn is_journal(bytes: &[u8]) -> bool {
+    let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+    if line.len() == bytes.len() && is_prefix_of_header(line) {
+        return true;
+    }
+    let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
+    value.is_some_and(|v| v.get(MAGIC).is_some())
 }
 
 /// The keys of the first line are sorted, so that `configuration` comes first.
@@ -271,14 +377,23 @@ fn is_prefix_of_header(line: &[u8]) -> bool {
     line[..shared] == start[..shared]
 }
 
-/// Joins the journals of parts of one sweep, and returns their configuration with all records.
+/// The journals of a sweep's parts in one.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    /// What the results depend on besides the cells.
+    pub configuration: Object,
+    /// Which cells are wanted: [`Journal::set_plan`].
+    pub plan: Object,
+    /// All finished cells, by key.
+    pub records: Vec<Record>,
+}
+
+/// Joins the journals of parts of one sweep.
 ///
 /// # Errors
-/// No part, a file that cannot be read, parts of different configurations, a cell that two parts disagree about.
-pub fn merge(
-    parts: &[PathBuf],
-) -> Result<(Map<String, serde_json::Value>, Vec<Record>), SweepError> {
-    let mut configuration: Option<Map<String, serde_json::Value>> = None;
+/// No part, a file that cannot be read, parts of different configurations or plans, a cell that two parts disagree about.
+pub fn merge(parts: &[PathBuf]) -> Result<Merged, SweepError> {
+    let mut first: Option<(Object, Object)> = None;
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
     for path in parts {
         let bytes = read(path).map_err(|e| SweepError::file(path, e))?;
@@ -288,8 +403,10 @@ pub fn merge(
             line: 1,
             reason: "expected the first line of a journal, got nothing".to_owned(),
         })?;
-        let first = configuration.get_or_insert_with(|| there.clone());
-        if let Some(difference) = first_difference(first, &there) {
+        let (configuration, plan) =
+            first.get_or_insert_with(|| (there.clone(), content.plan.clone()));
+        let difference = first_difference(configuration, &there);
+        if let Some(difference) = difference.or_else(|| first_difference(plan, &content.plan)) {
             return Err(SweepError::OtherConfiguration {
                 path: path.clone(),
                 difference,
@@ -312,8 +429,12 @@ pub fn merge(
             }
         }
     }
-    let configuration = configuration.ok_or_else(|| SweepError::Merge {
+    let (configuration, plan) = first.ok_or_else(|| SweepError::Merge {
         reason: "expected at least one journal, got none".to_owned(),
     })?;
-    Ok((configuration, records.into_values().collect()))
+    Ok(Merged {
+        configuration,
+        plan,
+        records: records.into_values().collect(),
+    })
 }

@@ -24,7 +24,7 @@ mod value;
 
 pub use error::SweepError;
 pub use grid::{Axis, Cell, Grid, cell_key, stream_seed};
-pub use journal::{Journal, Record, merge};
+pub use journal::{Journal, Merged, Record, merge};
 pub use run::{Progress, available_threads, run};
 pub use shard::Shard;
 pub use table::Table;

@@ -1,8 +1,12 @@
 //! Parts of a sweep, for schedulers that run many processes.
 
-use super::{Cell, SweepError};
+use std::collections::BTreeMap;
 
-/// Part `k` of `n`: every `n`-th cell, so that parts take about equally long.
+use super::{Cell, SweepError};
+use crate::hash::fnv1a;
+
+/// Part `k` of `n`. Cells are dealt out in an order without a pattern, each kind by itself, so that parts take
+/// about equally long whatever the axes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     part: usize,
@@ -35,11 +39,22 @@ impl Shard {
         self.of > 1
     }
 
-    /// Its cells.
+    /// Its cells, in their order: as many of every kind as the other parts have, to one.
     #[must_use]
-    pub fn of(self, cells: &[Cell]) -> Vec<Cell> {
-        let mine = cells.iter().filter(|c| c.index % self.of == self.part - 1);
-        mine.cloned().collect()
+    pub fn of(self, cells: &[Cell], kind: impl Fn(&Cell) -> String) -> Vec<Cell> {
+        let mut kinds: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
+        for cell in cells {
+            kinds.entry(kind(cell)).or_default().push(cell);
+        }
+        // the next kind begins with the part where the last one stopped
+        let dealt = kinds.into_values().flat_map(|mut same| {
+            same.sort_by_cached_key(|c| (fnv1a(c.key.as_bytes()), c.index));
+            same
+        });
+        let mine = dealt.skip(self.part - 1).step_by(self.of);
+        let mut mine: Vec<Cell> = mine.cloned().collect();
+        mine.sort_by_key(|c| c.index);
+        mine
     }
 }
 

@@ -185,16 +185,29 @@ impl Row {
     }
 }
 
-/// The keys whose values differ, with both, for a message.
+/// The first key whose values differ, with both, for a message. Objects are compared key by key.
 pub(super) fn first_difference(
     expected: &Map<String, serde_json::Value>,
     got: &Map<String, serde_json::Value>,
 ) -> Option<String> {
+    difference_under("", expected, got)
+}
+
+fn difference_under(
+    prefix: &str,
+    expected: &Map<String, serde_json::Value>,
+    got: &Map<String, serde_json::Value>,
+) -> Option<String> {
     let keys = expected.keys().chain(got.keys());
+    let (key, e, g) = keys
+        .map(|key| (key, expected.get(key), got.get(key)))
+        .find(|(_, e, g)| e != g)?;
+    let name = format!("{prefix}{key}");
+    if let (Some(serde_json::Value::Object(e)), Some(serde_json::Value::Object(g))) = (e, g) {
+        return difference_under(&format!("{name}."), e, g);
+    }
     let show = |value: Option<&serde_json::Value>| value.map_or("nothing".into(), brief);
-    keys.map(|key| (key, expected.get(key), got.get(key)))
-        .find(|(_, e, g)| e != g)
-        .map(|(key, e, g)| format!("`{key}` is {} now and {} there", show(e), show(g)))
+    Some(format!("`{name}` is {} now and {} there", show(e), show(g)))
 }
 
 fn brief(value: &serde_json::Value) -> String {

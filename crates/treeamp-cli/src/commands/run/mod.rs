@@ -11,8 +11,8 @@ use serde_json::json;
 use treeamp::extend::Moments;
 use treeamp::prelude::*;
 use treeamp_lab::data::{self, Array};
-use treeamp_lab::experiment::{End, Inference, Metric, infer};
-use treeamp_lab::spec::ModelFile;
+use treeamp_lab::experiment::{End, Inference, Metric, cell_seed, infer};
+use treeamp_lab::spec::{ModelFile, Setting};
 use treeamp_lab::sweep::Row;
 
 pub use how::How;
@@ -34,6 +34,7 @@ use crate::text::{heading, number, pairs, short, table};
 Examples:
   treeamp run models/sparse_regression.toml
   treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 1
+  treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 1 --cell      as in a sweep over alpha
   treeamp run models/perceptron.toml --output result.npz
   treeamp run models/perceptron.toml --damping none        to see what damping is for
   treeamp run models/perceptron.toml --fallback forced     the double loop in place of sweeps
@@ -52,6 +53,9 @@ pub struct Run {
     /// Seed of everything random; any integer
     #[arg(long, value_parser = parse::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
+    /// The instance that a cell of `sweep` with this seed and these parameters has
+    #[arg(long)]
+    cell: bool,
     #[command(flatten)]
     how: How,
     /// The mode of the posterior (MAP) in place of its means: penalties, Gaussian factors and linear channels
@@ -82,7 +86,7 @@ impl Run {
             return self.run_mode(common);
         }
         let (file, setting) = self.model.read()?;
-        let seed = self.seed.unwrap_or_else(|| file_seed(&file));
+        let seed = self.stream(&file, &setting);
         let clock = Instant::now();
         let mut line = ProgressLine::new();
         let limit = self.how.options().or_of(&file).max_sweeps;
@@ -114,6 +118,15 @@ impl Run {
         } else {
             Err(Failure::NotConverged)
         }
+    }
+
+    /// The seed of everything random.
+    fn stream(&self, file: &ModelFile, setting: &Setting) -> u64 {
+        let seed = self.seed.unwrap_or_else(|| file_seed(file));
+        if self.cell {
+            return cell_seed(file, setting, seed);
+        }
+        seed
     }
 
     fn as_text(&self, title: &str, run: &Inference, time: Duration) -> Result<String, Failure> {

@@ -9,7 +9,7 @@ use treeamp::belief::Element;
 use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::{Metric, Minimisation, minimise};
 
-use super::{Form, Run, file_seed, form};
+use super::{Form, Run, form};
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::{print, save};
@@ -23,7 +23,7 @@ impl Run {
     /// Minimises, prints the table, writes the results.
     pub(super) fn run_mode(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
-        let seed = self.seed.unwrap_or_else(|| file_seed(&file));
+        let seed = self.stream(&file, &setting);
         let clock = Instant::now();
         let run = minimise(&file, &setting, seed, &self.how.options())?;
         let time = clock.elapsed();
@@ -62,10 +62,7 @@ fn variables(run: &Minimisation) -> Result<Vec<Vec<String>>, Failure> {
     let mut rows = Vec::new();
     for variable in run.posterior.variables() {
         let name = &variable.name;
-        let place = run.solution.place(name)?;
-        // the output of a channel is computed, and zero up to rounding
-        let least = 1e-7 * place.iter().fold(0.0_f64, |s, x| s.max(x.abs()));
-        let not_zero = place.iter().filter(|x| x.abs() > least).count();
+        let not_zero = run.nonzero(name)?;
         let error = run.error(name, Metric::Mse)?;
         let error = error.map_or("unknown".to_owned(), short);
         rows.push(vec![
@@ -103,6 +100,7 @@ fn as_json(
         let name = &variable.name;
         let entry = json!({
             "shape": variable.spec.shape,
+            "nonzero": run.nonzero(name)?,
             "mse": run.error(name, Metric::Mse)?.map(number),
         });
         variables.insert(name.clone(), entry);
