@@ -33,7 +33,7 @@ TABLE: Table = {
     "a penalty of complex numbers": (
         lambda: seen(ta.ComplexLinearChannel(W), ta.MAP_L1NormPrior((2, 3))), MODEL, "penalty of a real signal",
     ),
-    "a draw from a penalty": (lambda: ta.MAP_L1NormPrior(3).sample(), MODEL, "no law"),
+    "a draw from a penalty": (lambda: ta.MAP_L1NormPrior(3).sample(), MODEL, "not a probability distribution"),
     "the mode of a law without one": (lambda: ta.MAP(chain(ta.BinaryPrior(3))).iterate(), RUN, "factor `binary` has no"),
     "a minimiser in the limit": (lambda: ta.MAP(limit()).iterate(), RUN, "limit"),
     "groups along an axis that is not there": (lambda: ta.MAP_L21NormPrior((2, 3), axis=2), MODEL, "one of the 2 axes"),

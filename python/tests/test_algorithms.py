@@ -397,8 +397,8 @@ def test_report() -> None:
     assert list(report.trace["sweep"]) == list(range(1, report.sweeps + 1))
     assert report.trace["residual"][-1] < 1e-6
     assert set(report.objective) == {"total", "error", "factors", "variables", "edges"}
-    assert report.log_evidence_error == 0 and report.divergence is None and not report.perfect_recovery
-    assert report.log_evidence == report.objective["total"]
+    assert report.log_evidence_error() == 0 and report.divergence is None and not report.perfect_recovery
+    assert report.log_evidence() == report.objective["total"]
     factor, variable, numbers, linear = report.messages[0]
     assert (factor, variable) == ("gauss_bernoulli", "x") and len(numbers) == 1 and len(linear) == 60
 
@@ -434,3 +434,53 @@ def test_curves_of_state_evolution(oracle: Any) -> None:
         assert se.report.variance("x") == pytest.approx(record["direct"]["vx"], rel=2e-4), record["alpha"]
         compared += 1
     assert compared >= 3
+
+
+# --- what is logged, and what has no evidence
+
+
+def test_ends_are_logged(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+    model = (ta.GaussianPrior(2) @ ta.V("x") @ ta.GaussianLikelihood([1.0, -2.0], var=1.0)).to_model()
+    with caplog.at_level("INFO", logger="treeamp"):
+        ta.ExpectationPropagation(model).iterate()
+        assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+            ("INFO", "ExpectationPropagation: converged after 2 sweeps")
+        ]
+        caplog.clear()
+        report = ta.ExpectationPropagation(_hard()).iterate(max_iter=3)
+        assert not report.converged and [r.levelname for r in caplog.records] == ["WARNING"]
+        caplog.clear()
+        # a callback decides when such a run is over
+        ta.ExpectationPropagation(_hard()).iterate(max_iter=3, callback=ta.PassCallback())
+        assert [r.levelname for r in caplog.records] == ["INFO"]
+    assert capsys.readouterr().out == ""
+
+
+def _hard() -> ta.Model:
+    W = np.random.default_rng(0).normal(size=(30, 40))
+    return (ta.BinaryPrior(40) @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ ta.SgnLikelihood(np.ones(30))).to_model()
+
+
+def test_a_run_without_observations_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    model = (ta.GaussianPrior(2) @ ta.V("x") @ ta.GaussianChannel(var=1.0) @ ta.O("y")).to_model()
+    ta.ExpectationPropagation(model).iterate()
+    assert [r.getMessage() for r in caplog.records if r.levelname == "WARNING"] == [
+        "nothing is observed: the result is the law of the model itself"
+    ]
+    caplog.clear()
+    ta.ExpectationPropagation(model.to_observed({"y": [1.0, 2.0]})).iterate()
+    ta.StateEvolution(model.to_observed({"y": None})).iterate()
+    assert not caplog.records
+
+
+def test_penalties_and_losses_have_no_evidence() -> None:
+    W = np.random.default_rng(0).normal(size=(6, 4))
+    lasso = ta.MAP_L1NormPrior(4) @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ ta.GaussianLikelihood(np.ones(6), var=1.0)
+    hinge = ta.GaussianPrior(4) @ ta.V("x") @ ta.LinearChannel(W) @ ta.V("z") @ ta.HingeLikelihood(np.ones(6))
+    for model, factor in ((lasso, "l1"), (hinge, "hinge")):
+        ep = ta.ExpectationPropagation(model.to_model())
+        report = ep.iterate()
+        for ask in (ep.log_evidence, ep.surprisal, report.log_evidence):
+            with pytest.raises(ta.RunError, match=f"not defined: factor `{factor}` is not a probability distribution"):
+                ask()
+        assert np.isfinite(report.objective["total"]) and hasattr(report, "log_evidence")

@@ -129,9 +129,9 @@ def test_the_ensemble_of_marchenko_and_pastur() -> None:
 
 def test_a_penalty_is_no_teacher() -> None:
     for ask in ("compute_forward_vmq_RS", "compute_potential_RS"):
-        with pytest.raises(ta.ModelError, match="MAP_L1NormPrior: a penalty is no law"):
+        with pytest.raises(ta.ModelError, match="MAP_L1NormPrior: a penalty is not a probability distribution"):
             getattr(ta.GaussianPrior(3), ask)(2.0, 0.7, 0.8, ta.MAP_L1NormPrior(3), 0.1)
-    with pytest.raises(ta.ModelError, match="a penalty is no law"):
+    with pytest.raises(ta.ModelError, match="a penalty is not a probability distribution"):
         ta.MAP_L1NormPrior(3).compute_forward_error(1.0)
     v, m, q = ta.MAP_L1NormPrior(3).compute_forward_vmq_RS(2.0, 0.7, 0.8, ta.GaussianPrior(3), 0.1)
     assert v > 0 and q > 0 and m > 0

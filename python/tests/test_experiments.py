@@ -109,7 +109,7 @@ def test_a_cell_has_one_stream_in_every_grid() -> None:
     def run(a: Any, b: Any, seed: int) -> dict[str, str]:
         return {"stream": str(seed)}
 
-    for value in (10, 0.5, "text", (3, 4), np.arange(3.0), {"u": 1}, abs, Setting(1)):
+    for value in (10, 0.5, "text", (3, 4), np.eye(2), {"u": 1}, abs, Setting(1)):
         alone = run_experiments(run, a=[1], b=value, seeds=2).stream.tolist()
         swept = run_experiments(run, a=[1, 2], b=[value, -1], seeds=2).stream.tolist()
         other = run_experiments(run, a=1, b=-1, seeds=2).stream.tolist()
@@ -494,3 +494,20 @@ def test_figures() -> None:
     with pytest.raises(ValueError, match="same size"):
         plot_compare([1.0], [1.0, 2.0])
     matplotlib.pyplot.close("all")
+
+
+# --- what is logged
+
+
+def test_failed_cells_are_logged_with_their_traceback(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+    with caplog.at_level("INFO", logger="treeamp"):
+        for executor in (None, futures.ProcessPoolExecutor(1)):
+            caplog.clear()
+            run_experiments(picky, a=[1, 3], executor=executor, progress=False)
+            errors = [r.getMessage() for r in caplog.records if r.levelname == "ERROR"]
+            assert len(errors) == 1 and "Traceback" in errors[0] and "in picky" in errors[0] and '"a"=3.0' in errors[0]
+            told = [r.getMessage() for r in caplog.records if r.levelname == "INFO"]
+            assert [text[:21] for text in told] == ["cell 1 of 2 finished:", "cell 2 of 2 finished:"]
+            if executor is not None:
+                executor.shutdown()
+    assert capsys.readouterr().out == ""

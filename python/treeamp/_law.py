@@ -18,7 +18,7 @@ __all__ = ["Law"]
 
 
 #: Why a penalty has no averages of its own.
-STUDENT_ONLY = "a penalty is no law, and has no data of its own: it can be the student of compute_forward_vmq_RS only"
+STUDENT_ONLY = "a penalty is not a probability distribution and has no data of its own: use it as the student of compute_forward_vmq_RS"
 
 
 class Law(Factor):

@@ -6,6 +6,7 @@ use clap::Args;
 use treeamp_lab::spec::{ModelFile, Setting};
 
 use crate::exit::Failure;
+use crate::output::warn;
 
 /// A model file and values that replace its own.
 #[derive(Debug, Args)]
@@ -22,6 +23,9 @@ impl ModelArgs {
     /// Reads the file.
     pub fn read(&self) -> Result<(ModelFile, Setting), Failure> {
         let file = ModelFile::read(&self.file)?;
+        for warning in file.warnings() {
+            warn(&format!("{}: {warning}", file.name));
+        }
         let set = self.set.iter();
         let setting = set.fold(Setting::new(), |s, (name, value)| s.with(name, *value));
         Ok((file, setting))

@@ -59,12 +59,9 @@ fn the_table_is_complete_and_true() {
     assert_eq!(row(&table, "picture"), path);
     assert!(number(&table, "sweeps") >= 2.0);
     assert!(number(&table, "log-evidence").is_finite());
-    let (claimed, made) = (
-        number(&table, "variance claimed"),
-        number(&table, "error made"),
-    );
+    let (claimed, made) = (number(&table, "posterior variance"), number(&table, "MSE"));
     assert!((0.5..2.0).contains(&(made / claimed)), "{table}");
-    assert!(made < 0.2 * number(&table, "error of the prior"), "{table}");
+    assert!(made < 0.2 * number(&table, "MSE of the prior"), "{table}");
     let values: Vec<usize> = table
         .lines()
         .skip(2)
@@ -89,8 +86,8 @@ fn the_picture_is_well_formed_and_replaced() {
     for text in [
         "true, where not zero",
         "recovered",
-        "mean squared error made",
-        "variance claimed",
+        "mean squared error",
+        "posterior variance",
     ] {
         assert!(svg.contains(text), "no `{text}` in the picture");
     }

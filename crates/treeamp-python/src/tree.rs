@@ -6,6 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treeamp::belief::{Element, Structure};
+use treeamp::extend::PosteriorRule;
 use treeamp::prelude::{Teacher, Tree as NativeTree, TreeBuilder};
 
 use crate::array::{pairs, python_shape, shaped, slice};
@@ -56,6 +57,15 @@ impl Tree {
         variables
             .map(|v| (v.name.clone(), python_shape(&v.spec), v.spec.ratio))
             .collect()
+    }
+
+    /// The factors that are penalties or losses, which are not probability distributions.
+    #[getter]
+    fn energies(&self) -> Vec<String> {
+        let factors = self.inner.factors().iter();
+        let energies =
+            factors.filter(|f| f.factor.posterior().is_some_and(PosteriorRule::is_laplace));
+        energies.map(|f| f.name.clone()).collect()
     }
 
     /// `(name, module, summary)` of every factor.

@@ -547,10 +547,12 @@ pub enum RunError {
 fn outside(low: f64, high: f64, holds: bool) -> String {
     if holds {
         format!(
-            "there is none between {low} and {high}: what begins at it holds there already (it may lie below the range)"
+            "none between {low} and {high}: already recovered at the lower end of the range; try a smaller LOW"
         )
     } else {
-        format!("it lies above the range, {high}")
+        format!(
+            "none up to {high}: not yet recovered at the upper end of the range; try a larger HIGH"
+        )
     }
 }
 

@@ -102,7 +102,9 @@ class ExpectationPropagation(MessagePassing):
         given = [(name, start.native(self.model, self._moments)) for name, start in named.items()]
         strength = number(strength, "strength")
         runs = _lib.restarts(tree, options, bool(plain), chosen, strength, given)
-        found, self.unsettled = ([FixedPoint(Report(native, ids), names) for native, names in part] for part in runs)
+        found, self.unsettled = (
+            [FixedPoint(Report(native, ids, energies=tree.energies), names) for native, names in part] for part in runs
+        )
         self.report = (found or self.unsettled)[0].report
         return found
 
@@ -114,7 +116,9 @@ class ExpectationPropagation(MessagePassing):
         return state.objective
 
     def log_evidence(self) -> float:
-        r""":math:`\ln p(y)`, a sum over all components; exact on Gaussian trees."""
+        r""":math:`\ln p(y)`, a sum over all components; exact on Gaussian trees. There is none beside a penalty or a loss."""
+        if unnormalised := self.model._tree.energies:
+            raise RunError(f"the log-evidence is not defined: factor `{unnormalised[0]}` is not a probability distribution")
         return float(self.objective()["total"])
 
     def surprisal(self) -> float:
@@ -146,6 +150,8 @@ class StateEvolution(MessagePassing):
     """
 
     default_tol = 1e-9
+
+    _on_data = False
 
     def __init__(self, model: Model | None = None, *, teacher: Model | None = None, student: Model | None = None) -> None:
         if model is None:
@@ -203,22 +209,22 @@ class StateEvolution(MessagePassing):
 
     def entropy(self) -> float:
         """Entropy of the measurements (cross-entropy when mismatched), in nats per component of the first variable."""
-        return self._reported().entropy
+        return self._reported().entropy()
 
     def mutual_information(self) -> float:
         """Information of the measurements on the hidden variables, in nats per component of the first variable."""
-        return self._reported().mutual_information
+        return self._reported().mutual_information()
 
     def information(self) -> dict[str, Any]:
         """The entropy of the measurements and its terms, of ``factors``, ``variables``, ``edges`` (to be subtracted) and ``noise``."""
-        return self._reported().information
+        return self._reported().information()
 
     def divergences(self) -> dict[str, float]:
         r"""How much the evidence of every factor of the student differs from the teacher's, :math:`K_k`, by name.
 
         Zero where they are the same; per component of the factor's first variable.
         """
-        return self._reported().divergences
+        return self._reported().divergences()
 
 
 class MAP(MessagePassing):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -19,6 +20,8 @@ from .report import Report
 
 __all__ = ["AnyCallback", "MessagePassing"]
 
+_logger = logging.getLogger("treeamp")
+
 #: How factors are refused that an algorithm has no rule for, such as likelihoods without observations.
 _NO_RULE = re.compile("has no (expectation propagation|maximum a posteriori)")
 
@@ -35,6 +38,8 @@ class MessagePassing(ReprMixin):
         What it runs on.
     """
 
+    #: Whether it needs the values of observations.
+    _on_data = True
     #: Converged when the residual falls below this.
     default_tol = 1e-6
 
@@ -171,10 +176,22 @@ class MessagePassing(ReprMixin):
         if told is None and any(map(_calls_python, self.model.factors)):
             told = self._keep
         native = self._guarded(options, warm, told)
-        self.report = Report(native, self.model.variable_ids, bool(positive))
+        self.report = Report(native, self.model.variable_ids, bool(positive), self.model._tree.energies)
         if native.error is not None:
             raise native.error
+        self._log(self.report, judged=tol > 0.0)
         return self.report
+
+    def _log(self, report: Report, judged: bool) -> None:
+        """How a run ended; a warning where that may not be what is wanted. Without a tolerance it has no end of its own."""
+        unseen = self._on_data and not self.model.observations and all(f.n_next > 0 for f in self.model.factors)
+        if unseen:
+            _logger.warning("nothing is observed: the result is the law of the model itself")
+        reverted = bool(report.fallback and report.fallback["went_back"])
+        failed = report.termination == "diverging" or (judged and report.termination in ("sweep_limit", "fallback_limit"))
+        level = logging.WARNING if failed or reverted or report.adaptive else logging.INFO
+        back = "; the state is that of the sweeps, which was nearer to a fixed point" if reverted else ""
+        _logger.log(level, "%s: %s after %d sweeps%s", type(self).__name__, report.message, report.sweeps, back)
 
     def _guarded(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
         """A run, whose refusal names the observations that are missing; one that breaks off leaves its last sweep."""

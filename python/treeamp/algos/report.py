@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -70,10 +71,13 @@ class Report:
         native: _lib.Posterior | _lib.Evolution | _lib.Minimum,
         ids: list[str],
         positive: bool = False,
+        energies: Sequence[str] = (),
     ) -> None:
         self._native: Any = native
         self.variable_ids = ids
         self.positive = positive
+        #: Factors that are not probability distributions: there is no evidence beside them.
+        self._unnormalised = list(energies)
 
     def __getstate__(self) -> dict[str, Any]:
         for name in _LAZY:
@@ -114,11 +118,11 @@ class Report:
 
     @cached_property
     def message(self) -> str:
-        how = ", with precisions kept positive" if self.positive else ""
+        how = str(self._native.termination[1])
         if self.adaptive:
-            before = "having diverged" if self._settling["restarted"][0] == "diverging" else "not having settled"
-            how += f", with adaptive damping, {before} without"
-        return str(self._native.termination[1]) + how
+            before = "diverged" if self._settling["restarted"][0] == "diverging" else "did not converge"
+            how += f"; restarted with adaptive damping, because the given one {before}"
+        return how + "; precisions were kept positive" if self.positive else how
 
     @cached_property
     def _settling(self) -> dict[str, Any]:
@@ -258,32 +262,28 @@ class Report:
             raise value
         return value
 
-    @property
     def log_evidence(self) -> float:
-        r""":math:`\ln p(y)`, as the Bethe approximation gives it."""
+        r""":math:`\ln p(y)`, as the Bethe approximation gives it. There is none beside a penalty or a loss."""
+        if self._unnormalised:
+            raise RunError(f"the log-evidence is not defined: factor `{self._unnormalised[0]}` is not a probability distribution")
         return float(self.objective["total"])
 
-    @property
     def log_evidence_error(self) -> float:
         """Standard error of the log-evidence, where factors estimate their part at random; zero where all is computed."""
         return float(self.objective["error"])
 
-    @property
     def entropy(self) -> float:
         """State evolution: entropy of the measurements, in nats per component of the first variable."""
         return float(self._told("entropy"))
 
-    @property
     def mutual_information(self) -> float:
         """State evolution: information of the measurements on the hidden variables, per component of the first."""
         return float(self._told("mutual_information"))
 
-    @property
     def information(self) -> dict[str, Any]:
         """State evolution: ``entropy`` of the measurements and its terms, ``factors``, ``variables``, ``edges`` and ``noise``."""
         return dict(self._told("information"))
 
-    @property
     def divergences(self) -> dict[str, float]:
         """Mismatched state evolution: how much the evidence of every factor of the student differs from the teacher's."""
         return dict(self._told("divergences"))

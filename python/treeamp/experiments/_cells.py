@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +15,8 @@ from .. import _lib
 from ..errors import TreeampError
 
 __all__ = ["RESERVED", "RESULT", "ExecutorError", "Progress", "carry_out", "lines_of", "reason_of", "scalar"]
+
+_logger = logging.getLogger("treeamp.experiments")
 
 #: Columns that a table has by itself, and what stands before such a name in the lines of a run.
 RESERVED, RESULT = ("seed", "status", "reason"), "result."
@@ -59,14 +62,19 @@ def reason_of(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
-def _timed(run: Callable[..., Any], kwargs: dict[str, Any]) -> tuple[Any, str | None, float]:
+#: A cell's lines, or why it failed; its time; and the traceback of its failure.
+_Outcome = tuple[Any, str | None, float, str]
+
+
+def _timed(run: Callable[..., Any], kwargs: dict[str, Any]) -> _Outcome:
     """One cell: its result or why it failed, and its time. Errors of the run do not leave it."""
     clock = time.perf_counter()
+    where = ""
     try:
         result, reason = lines_of(run(**kwargs), kwargs), None
     except Exception as error:  # a failed cell is a row with its reason
-        result, reason = None, reason_of(error)
-    return result, reason, time.perf_counter() - clock
+        result, reason, where = None, reason_of(error), traceback.format_exc()
+    return result, reason, time.perf_counter() - clock, where
 
 
 class Progress:
@@ -106,16 +114,18 @@ def carry_out(
 ) -> None:
     """Runs the missing cells, here or in an executor, each noted in the journal as it ends."""
 
-    def note(key: str, outcome: tuple[Any, str | None, float]) -> None:
-        lines, reason, seconds = outcome
+    def note(key: str, outcome: _Outcome) -> None:
+        lines, reason, seconds, where = outcome
         if reason is None:
             try:
                 journal.append(key, lines, seconds)
             except TypeError as error:  # a value that no table holds
-                journal.fail(key, reason_of(error), seconds)
-        else:
+                reason = where = reason_of(error)
+        if reason is not None:
             journal.fail(key, reason, seconds)
+            _logger.error("cell %s failed: %s", key, where.strip() or reason)
         progress.one()
+        _logger.info("cell %d of %d finished: %s, %.1f s", progress.done, progress.total, key, seconds)
 
     if executor is None:
         for key, kwargs in missing:
@@ -152,11 +162,11 @@ def _submitted(executor: Any, run: Callable[..., Any], kwargs: dict[str, Any], p
         raise _died(error, progress) from error
 
 
-def _returned(future: Any, progress: Progress) -> tuple[Any, str | None, float]:
+def _returned(future: Any, progress: Progress) -> _Outcome:
     """What a cell returned. Errors of the run are in it; others are those of the way to the worker and back."""
     try:
         return future.result()  # type: ignore[no-any-return]
     except _DEATHS as error:
         raise _died(error, progress) from error
     except Exception as error:  # its worker was lost too often, or something cannot be pickled
-        return None, f"the executor lost the cell: {reason_of(error)}", 0.0
+        return None, f"the executor lost the cell: {reason_of(error)}", 0.0, ""

@@ -21,7 +21,7 @@ class Penalty(Prior):
 
     def sample(self, seed: int | None = None) -> Array:
         """Not known from a penalty."""
-        raise ModelError(f"{type(self).__name__}: a penalty is no law, signals cannot be drawn from it")
+        raise ModelError(f"{type(self).__name__}: a penalty is not a probability distribution, signals cannot be drawn from it")
 
     def compute_forward_v_BO(self, ax: float, tx0_hat: float) -> float:
         """Not known from a penalty: it has no data of its own."""

@@ -53,6 +53,7 @@ impl Check {
                 "factors": factors,
                 "observed": observed,
                 "parameters": file.adjustable(),
+                "warnings": file.warnings(),
             });
             return print(&format!("{report}\n"));
         }

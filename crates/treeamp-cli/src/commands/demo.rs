@@ -242,10 +242,10 @@ impl Demo {
             ("sweeps", report.sweeps.to_string()),
             ("time of set-up", milliseconds(outcome.set_up)),
             ("time of sweeps", milliseconds(outcome.sweeps)),
-            ("variance claimed", scientific(report.variance("x")?)),
-            ("error made", scientific(made)),
-            ("error predicted", predicted),
-            ("error of the prior", scientific(mean_square(truth))),
+            ("posterior variance", scientific(report.variance("x")?)),
+            ("MSE", scientific(made)),
+            ("MSE predicted", predicted),
+            ("MSE of the prior", scientific(mean_square(truth))),
             ("log-evidence", evidence),
             ("ended", report.termination.to_string()),
             ("picture", picture.to_owned()),
@@ -311,13 +311,13 @@ impl Demo {
             Axis::log("per component"),
         )
         .series(
-            Series::line("mean squared error made", errors(|e| e.made))
+            Series::line("mean squared error", errors(|e| e.made))
                 .ink(Ink::Orange)
                 .mark(Mark::Circle)
                 .size(7.0),
         )
         .series(
-            Series::line("variance claimed", errors(|e| e.claimed))
+            Series::line("posterior variance", errors(|e| e.claimed))
                 .ink(Ink::Blue)
                 .dashed()
                 .mark(Mark::Dot)
@@ -326,7 +326,7 @@ impl Demo {
         let theory = outcome.predicted.iter().flatten().enumerate();
         let theory = theory.map(|(sweep, error)| (sweep as f64, *error));
         let error = error.series(
-            Series::line("error predicted", theory)
+            Series::line("MSE predicted", theory)
                 .ink(Ink::Grey)
                 .size(1.5),
         );

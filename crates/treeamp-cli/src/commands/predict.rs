@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
-use treeamp_lab::experiment::{Forecast, predict, theory};
+use treeamp_lab::experiment::{Forecast, leaves, predict, theory};
 
 use super::run::How;
 use crate::common::Common;
@@ -15,8 +15,8 @@ use crate::text::{heading, number, pairs, short, table};
 
 /// Predict the errors of a model file by state evolution, in the limit of large sizes.
 ///
-/// Also the entropy of the measurements and the mutual information, and for one signal the fixed points that
-/// are reached with and without knowledge of the solution, and whether the point is in the hard phase.
+/// Also the entropy of the measurements and the mutual information, and for one signal the fixed points that are
+/// reached from an uninformed and from an informed start, the Bayes-optimal error, and whether the point is in the hard phase.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -122,13 +122,13 @@ fn as_text(
         Some(Ok(report)) => {
             lines.extend([
                 (of.as_str(), format!("{:?}", report.phase).to_lowercase()),
-                ("error without knowledge", short(report.uninformed.mse)),
+                ("MSE: uninformed start", short(report.uninformed.mse)),
             ]);
             let between = report.between.iter().map(|p| short(p.mse));
-            lines.extend(between.map(|mse| ("error from some knowledge", mse)));
+            lines.extend(between.map(|mse| ("MSE: partly informed start", mse)));
             lines.extend([
-                ("error from the solution", short(report.informed.mse)),
-                ("error the data allow", short(report.mmse)),
+                ("MSE: informed start", short(report.informed.mse)),
+                ("MSE: Bayes-optimal", short(report.mmse)),
             ]);
         }
     }
@@ -143,7 +143,7 @@ fn as_text(
         let text = format!("with another damping, having ended with the given one: {before}");
         lines.push(("started again", text));
     }
-    let header = ["variable", "error", "variance", "second moment"];
+    let header = ["variable", "MSE", "variance", "second moment"];
     table(&header, &rows) + "\n" + &pairs(&lines)
 }
 
@@ -152,7 +152,7 @@ fn is_symmetric_point(forecast: &Forecast, signal: &str, phase: &Reported) -> bo
     let row = forecast.variables.iter().find(|v| v.variable == signal);
     match (row, phase) {
         (Some(row), Some(Ok(report))) if forecast.termination.is_converged() => {
-            row.mse - report.uninformed.mse > 1e-3 * row.second_moment
+            leaves(row, report.uninformed.mse)
         }
         _ => false,
     }

@@ -104,6 +104,8 @@ impl Sweep {
             .as_deref()
             .map_or(Ok(Shard::WHOLE), Shard::parse)?;
         self.warn();
+        // what is wrong with the grid is said before a journal is made
+        Plan::new(&file, &setting, self, &self.seeds_beside(Vec::new()))?;
         let journal_path = journal_path(&self.output, shard);
         // a table that this very sweep did not make is kept
         if !journal_path.exists() && !shard.is_part() {
@@ -115,7 +117,8 @@ impl Sweep {
         } else {
             Journal::open(&journal_path, &configuration)?
         };
-        let plan = Plan::new(&file, &setting, self, &journal)?;
+        let seeds = self.seeds_beside(seeds_of(journal.plan()));
+        let plan = Plan::new(&file, &setting, self, &seeds)?;
         journal.set_plan(&plan.seeds)?;
         let cells = shard.of(plan.grid.cells(), |cell| source_of(cell).name().to_owned());
         say_how_to_go_on(&journal_path, &journal, &cells);
@@ -186,6 +189,17 @@ impl Sweep {
         configuration.as_object().cloned().unwrap_or_default()
     }
 
+    /// The seeds that are asked for, behind those that are there.
+    fn seeds_beside(&self, mut seeds: Vec<u64>) -> Vec<u64> {
+        for k in 0..self.seeds as u64 {
+            let seed = self.seed.wrapping_add(k);
+            if !seeds.contains(&seed) {
+                seeds.push(seed);
+            }
+        }
+        seeds
+    }
+
     fn sources(&self) -> Vec<Source> {
         let inference = if self.map { Source::Map } else { Source::Ep };
         match self.by {
@@ -201,11 +215,11 @@ impl Sweep {
 fn say_how_to_go_on(path: &Path, journal: &Journal, cells: &[Cell]) {
     let done = cells.iter().filter(|c| journal.finished(&c.key).is_some());
     let there = match (done.count(), cells.len()) {
-        (0, _) => String::new(),
-        (done, all) => format!(" has {done} of {all} cells already (--force starts afresh), and"),
+        (0, _) => "keeps what is finished".to_owned(),
+        (done, all) => format!("has {done} of {all} cells already (--force starts afresh)"),
     };
     note(&format!(
-        "journal {}:{there} keeps what is finished; after Ctrl-C the same command goes on",
+        "journal {} {there}; after Ctrl-C the same command goes on",
         path.display()
     ));
 }
@@ -276,23 +290,15 @@ struct Plan {
 }
 
 impl Plan {
-    /// The cells of a sweep: seeds that its journal has are kept, new ones are added.
     fn new(
         file: &ModelFile,
         setting: &Setting,
         sweep: &Sweep,
-        journal: &Journal,
+        seeds: &[u64],
     ) -> Result<Self, Failure> {
-        let mut seeds = seeds_of(journal.plan());
-        for k in 0..sweep.seeds as u64 {
-            let seed = sweep.seed.wrapping_add(k);
-            if !seeds.contains(&seed) {
-                seeds.push(seed);
-            }
-        }
         let sources = sweep.sources();
         let sources = sources.iter().map(|s| s.name().to_owned()).collect();
-        let grid = grid(&sweep.grid, sources, seeds.clone())?;
+        let grid = grid(&sweep.grid, sources, seeds.to_vec())?;
         let known = file.adjustable();
         let stray = |a: &&Axis| a.name != "source" && !known.contains(&a.name);
         if let Some(axis) = grid.axes().iter().find(stray) {

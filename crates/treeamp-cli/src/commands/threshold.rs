@@ -7,7 +7,7 @@ use treeamp::algorithms::state_evolution::heuristics;
 use treeamp::algorithms::state_evolution::phases::{
     Search, algorithmic_threshold, information_threshold, informed_threshold, weak_recovery,
 };
-use treeamp_lab::experiment::{ExperimentError, theory};
+use treeamp_lab::experiment::{ExperimentError, bayes_optimal_theory};
 
 use crate::common::Common;
 use crate::exit::Failure;
@@ -85,14 +85,18 @@ impl Threshold {
     /// Searches, and prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
-        let first = theory(&file, &setting.clone().with(&self.of, self.between.1))?;
+        let at = |value: f64| {
+            let setting = setting.clone().with(&self.of, value);
+            bayes_optimal_theory(&file, &setting, "a threshold")
+        };
+        let first = at(self.between.1)?;
         let signal = self
             .signal
             .clone()
             .unwrap_or_else(|| first.variables()[0].name.clone());
         first.variable(&signal)?;
         let family = |value: f64| {
-            theory(&file, &setting.clone().with(&self.of, value)).map_err(|error| match error {
+            at(value).map_err(|error| match error {
                 ExperimentError::Run(e) => e,
                 ExperimentError::Model(e) => RunError::Model(e),
                 other => RunError::NotDefined {

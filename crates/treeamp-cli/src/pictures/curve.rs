@@ -3,6 +3,8 @@
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Series};
 use treeamp_lab::sweep::{Table, Value};
 
+use super::symbol;
+
 /// What is drawn.
 #[derive(Debug, Clone)]
 pub struct Curve {
@@ -16,11 +18,12 @@ pub struct Curve {
     pub title: String,
 }
 
-/// A mean with its standard error at one place.
+/// What several runs have at one place: a mean and its standard error, or on a logarithmic axis a median and quartiles.
 struct Point {
     x: f64,
-    mean: f64,
-    error: f64,
+    middle: f64,
+    bar: (f64, f64),
+    several: bool,
 }
 
 impl Curve {
@@ -52,7 +55,7 @@ impl Curve {
             let rows: Vec<&Vec<Value>> = table.rows.iter().filter(chosen).collect();
             let names = others.iter().zip(&group);
             let title: Vec<String> = names
-                .map(|(i, v)| format!("{} = {v}", table.columns[*i]))
+                .map(|(i, v)| format!("{} = {v}", symbol(&table.columns[*i])))
                 .collect();
             figure = figure.panel(self.panel(table, &rows, (x, y), &title.join(", ")));
         }
@@ -67,69 +70,136 @@ impl Curve {
         title: &str,
     ) -> Panel {
         let vertical = if self.log {
-            Axis::log(self.y.clone())
+            Axis::log(symbol(&self.y)).with_zero()
         } else {
-            Axis::linear(self.y.clone())
+            Axis::linear(symbol(&self.y))
         };
-        let mut panel = Panel::new(title, Axis::linear(self.x.clone()), vertical);
+        let mut panel = Panel::new(title, Axis::linear(symbol(&self.x)), vertical);
         let source = table.column("source");
-        let of = |name: &str| -> Vec<(f64, f64)> {
+        // theory knows the error up to a symmetry as the error
+        let theory = table.columns[y]
+            .strip_prefix("sign_")
+            .or(table.columns[y].strip_prefix("phase_"));
+        let theory = theory.and_then(|name| table.column(name)).unwrap_or(y);
+        let symmetric = table.column("symmetric_point");
+        let at_symmetric_point =
+            |row: &[Value]| symmetric.is_some_and(|k| row[k] == Value::Flag(true));
+        let of = |name: &str, y: usize, wanted: &dyn Fn(&[Value]) -> bool| -> Vec<(f64, f64)> {
             let named = |row: &&&Vec<Value>| source.is_none_or(|s| row[s].to_csv() == name);
-            let numbers = rows.iter().filter(named);
+            let numbers = rows.iter().filter(named).filter(|row| wanted(row));
             numbers
                 .filter_map(|row| Some((row[x].as_number()?, row[y].as_number()?)))
                 .collect()
         };
-        let theory = if source.is_some() {
-            of("SE")
-        } else {
-            Vec::new()
-        };
         for (low, high) in hard_ranges(table, rows, x) {
             panel = panel.band("hard phase, to half a step of the grid", low, high);
         }
-        if !theory.is_empty() {
-            panel = panel.series(Series::line("state evolution", sorted(theory)).ink(Ink::Blue));
-        }
-        let optimal = if source.is_some() {
-            of("BO")
-        } else {
-            Vec::new()
-        };
-        if !optimal.is_empty() {
-            let line = Series::line("Bayes-optimal", sorted(optimal));
-            panel = panel.series(line.ink(Ink::Black).dashed());
+        if source.is_some() {
+            let lines = [
+                (
+                    "state evolution",
+                    of("SE", theory, &|r| !at_symmetric_point(r)),
+                    Ink::Blue,
+                    false,
+                ),
+                (
+                    "state evolution at the symmetric point, which runs leave",
+                    of("SE", theory, &at_symmetric_point),
+                    Ink::Grey,
+                    false,
+                ),
+                (
+                    "Bayes-optimal",
+                    of("BO", theory, &|_| true),
+                    Ink::Black,
+                    true,
+                ),
+            ];
+            for (name, points, ink, dashed) in lines {
+                if !points.is_empty() {
+                    let line = Series::line(name, sorted(points)).ink(ink);
+                    panel = panel.series(if dashed { line.dashed() } else { line });
+                }
+            }
         }
         let runs = [("EP", "expectation propagation"), ("MAP", "mode")];
         // without the column, all rows are one series
         let runs = &runs[..if source.is_some() { 2 } else { 1 }];
         for (source, name) in runs {
-            let points = averages(&of(source));
+            let points = self.summaries(&of(source, y, &|_| true));
             if !points.is_empty() {
-                panel = panel.series(marks(name, &points));
+                panel = panel.series(self.marks(name, &points));
             }
         }
         panel
     }
+
+    /// Runs, with bars where there are several.
+    fn marks(&self, name: &str, points: &[Point]) -> Series {
+        let several = points.iter().any(|p| p.several);
+        let more = match (several, self.log) {
+            (false, _) => "",
+            (true, false) => ", mean and standard error",
+            (true, true) => ", median and quartiles",
+        };
+        let places = points.iter().map(|p| (p.x, p.middle));
+        let series = Series::marks(format!("{name}{more}"), places)
+            .ink(Ink::Orange)
+            .mark(Mark::Circle);
+        if several {
+            return series.bars(points.iter().map(|p| p.bar));
+        }
+        series
+    }
+
+    /// Every place with what the runs there have.
+    fn summaries(&self, points: &[(f64, f64)]) -> Vec<Point> {
+        let points = sorted(points.to_vec());
+        let same_place = points.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq());
+        let summary = |same: &[(f64, f64)]| {
+            let mut values: Vec<f64> = same.iter().map(|p| p.1).collect();
+            let (middle, bar) = if self.log {
+                values.sort_by(f64::total_cmp);
+                (
+                    quantile(&values, 0.5),
+                    (quantile(&values, 0.25), quantile(&values, 0.75)),
+                )
+            } else {
+                let (mean, error) = mean_and_error(&values);
+                (mean, (mean - error, mean + error))
+            };
+            Point {
+                x: same[0].0,
+                middle,
+                bar,
+                several: same.len() > 1,
+            }
+        };
+        same_place.map(summary).collect()
+    }
 }
 
-/// Means of runs, with bars where there are several.
-fn marks(name: &str, points: &[Point]) -> Series {
-    let several = points.iter().any(|p| p.error > 0.0);
-    let more = if several {
-        ", mean and standard error"
-    } else {
-        ""
-    };
-    let places = points.iter().map(|p| (p.x, p.mean));
-    let series = Series::marks(format!("{name}{more}"), places)
-        .ink(Ink::Orange)
-        .mark(Mark::Circle);
-    if several {
-        let bars = points.iter().map(|p| (p.mean - p.error, p.mean + p.error));
-        return series.bars(bars);
+/// A quantile of sorted values, on the line between its neighbours.
+fn quantile(values: &[f64], q: f64) -> f64 {
+    let at = q * (values.len() - 1) as f64;
+    let low = at.floor();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an index"
+    )]
+    let (i, j) = (low as usize, at.ceil() as usize);
+    values[i] + (at - low) * (values[j] - values[i])
+}
+
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        return (mean, 0.0);
     }
-    series
+    let spread: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    (mean, (spread / (n - 1.0) / n).sqrt())
 }
 
 fn column(table: &Table, name: &str) -> Result<usize, String> {
@@ -179,27 +249,4 @@ fn hard_ranges(table: &Table, rows: &[&Vec<Value>], x: usize) -> Vec<(f64, f64)>
 fn sorted(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
-}
-
-/// Mean and standard error at every place.
-fn averages(points: &[(f64, f64)]) -> Vec<Point> {
-    let points = sorted(points.to_vec());
-    points
-        .chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq())
-        .map(|same| {
-            let n = same.len() as f64;
-            let mean = same.iter().map(|p| p.1).sum::<f64>() / n;
-            let spread: f64 = same.iter().map(|p| (p.1 - mean).powi(2)).sum();
-            let error = if same.len() > 1 {
-                (spread / (n - 1.0) / n).sqrt()
-            } else {
-                0.0
-            };
-            Point {
-                x: same[0].0,
-                mean,
-                error,
-            }
-        })
-        .collect()
 }

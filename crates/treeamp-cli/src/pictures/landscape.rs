@@ -22,16 +22,16 @@ pub fn figure(title: &str, signal: &str, places: &[Place], report: &PhaseReport)
         Some((point.mse.max(smallest), height))
     };
     if let Some(point) = place(&report.uninformed) {
-        let series = Series::marks("reached without knowledge of the solution", [point]);
+        let series = Series::marks("uninformed start", [point]);
         panel = panel.series(series.ink(Ink::Orange).mark(Mark::Circle).size(9.0));
     }
     let between: Vec<_> = report.between.iter().filter_map(place).collect();
     if !between.is_empty() {
-        let series = Series::marks("reached from some knowledge of it", between);
+        let series = Series::marks("partly informed start", between);
         panel = panel.series(series.ink(Ink::Orange).mark(Mark::Dot).size(6.0));
     }
     if let Some(point) = place(&report.informed) {
-        let series = Series::marks("reached from the solution", [point]);
+        let series = Series::marks("informed start", [point]);
         panel = panel.series(series.ink(Ink::Black).mark(Mark::Dot).size(6.0));
     }
     Figure::new(title).panel(panel).panel_size(620.0, 420.0)

@@ -4,3 +4,37 @@ pub mod curve;
 pub mod landscape;
 pub mod phases;
 pub mod run;
+
+/// A parameter or a column of a table as papers write it.
+pub fn symbol(name: &str) -> String {
+    let greek = [
+        ("alpha", "α"),
+        ("beta", "β"),
+        ("gamma", "γ"),
+        ("delta", "δ"),
+        ("lambda", "λ"),
+        ("rho", "ρ"),
+        ("sigma", "σ"),
+        ("noise", "noise variance Δ"),
+    ];
+    if let Some((_, symbol)) = greek.iter().find(|(n, _)| *n == name) {
+        return (*symbol).to_owned();
+    }
+    let columns = [
+        ("sign_mse_", "mean squared error of ", ", up to its sign"),
+        ("phase_mse_", "mean squared error of ", ", up to its phase"),
+        ("mse_", "mean squared error of ", ""),
+        ("variance_", "posterior variance of ", ""),
+        ("nonzero_", "components of ", " that are not zero"),
+    ];
+    for (prefix, before, after) in columns {
+        if let Some(variable) = name.strip_prefix(prefix) {
+            return format!("{before}{variable}{after}");
+        }
+    }
+    match name {
+        "log_evidence" => "log-evidence".to_owned(),
+        "entropy" => "entropy per component".to_owned(),
+        other => other.to_owned(),
+    }
+}

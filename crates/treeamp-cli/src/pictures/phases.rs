@@ -2,6 +2,8 @@
 
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Raster, Series};
 
+use super::symbol;
+
 /// What is known of one column of a diagram: the two transitions, where they lie in the range.
 #[derive(Debug, Clone)]
 pub struct Column {
@@ -34,43 +36,108 @@ fn shade(phase: &str) -> [u8; 3] {
     }
 }
 
-/// The diagram.
+/// The phases, in the order of their names in a diagram.
+const PHASES: [&str; 3] = ["impossible", "hard", "easy"];
+/// Pixels of a diagram along each axis.
+const PIXELS: usize = 400;
+
+/// The diagram: areas are bounded by the computed lines, joined between the columns.
 pub fn figure(title: &str, names: (&str, &str), columns: &[Column], rows: &[f64]) -> Figure {
+    let (first, last) = (&columns[0], &columns[columns.len() - 1]);
+    let (x, y) = ((first.x, last.x), (rows[0], rows[rows.len() - 1]));
+    let at = |range: (f64, f64), k: usize| {
+        range.0 + (range.1 - range.0) * (k as f64 + 0.5) / PIXELS as f64
+    };
+    let across: Vec<Column> = (0..PIXELS).map(|k| between(columns, at(x, k), y)).collect();
     let mut pixels = Vec::new();
-    for y in rows.iter().rev() {
-        pixels.extend(columns.iter().map(|c| shade(phase(c, *y))));
+    for k in (0..PIXELS).rev() {
+        pixels.extend(across.iter().map(|c| shade(phase(c, at(y, k)))));
     }
-    let raster = Raster::colours(columns.len(), pixels);
-    // a pixel is centred at its value
-    let range = |values: &[f64]| {
-        let (first, last) = (values[0], values[values.len() - 1]);
-        let half = 0.5 * (last - first) / (values.len().max(2) - 1) as f64;
-        (first - half, last + half)
-    };
-    let xs: Vec<f64> = columns.iter().map(|c| c.x).collect();
+    let raster = Raster::colours(PIXELS, pixels);
     let line = |f: fn(&Column) -> Option<f64>| -> Vec<(f64, f64)> {
-        columns
-            .iter()
-            .map(|c| (c.x, f(c).unwrap_or(f64::NAN)))
-            .collect()
+        let place = |c: &Column| (c.x, f(c).unwrap_or(f64::NAN));
+        columns.iter().map(place).collect()
     };
-    let (x, y) = (range(&xs), range(rows));
-    let panel = Panel::new(
-        "impossible below the first line, hard between, easy above",
-        Axis::linear(names.0).range(x.0, x.1),
-        Axis::linear(names.1).range(y.0, y.1),
+    let areas = PHASES.map(|name| (name, middle(name, &across, y)));
+    let found: Vec<&str> = areas
+        .iter()
+        .filter(|(_, m)| m.is_some())
+        .map(|(n, _)| *n)
+        .collect();
+    let head = match found[..] {
+        [one] => format!("{one} everywhere: no transition in this range"),
+        _ => String::new(),
+    };
+    let mut panel = Panel::new(
+        head,
+        Axis::linear(symbol(names.0)).range(x.0, x.1),
+        Axis::linear(symbol(names.1)).range(y.0, y.1),
     )
-    .background(raster, x, y)
-    .series(
-        Series::line("information-theoretic", line(|c| c.information))
+    .background(raster, x, y);
+    let lines = [
+        Series::line("information-theoretic threshold", line(|c| c.information))
             .ink(Ink::Black)
             .dashed(),
-    )
-    .series(
-        Series::line("algorithmic", line(|c| c.algorithmic))
+        Series::line("algorithmic threshold", line(|c| c.algorithmic))
             .ink(Ink::Blue)
             .mark(Mark::Dot)
             .size(3.0),
-    );
+    ];
+    if found.len() > 1 {
+        panel = lines.into_iter().fold(panel, Panel::series);
+    }
+    for (name, place) in areas {
+        if let Some((at, height)) = place {
+            panel = panel.label(name, at, height);
+        }
+    }
     Figure::new(title).panel(panel).panel_size(560.0, 460.0)
+}
+
+/// The thresholds at a place between two columns: on the straight line between theirs. One beyond the range counts as
+/// at its end.
+fn between(columns: &[Column], x: f64, range: (f64, f64)) -> Column {
+    let right = columns
+        .partition_point(|c| c.x < x)
+        .clamp(1, columns.len() - 1);
+    let (a, b) = (&columns[right - 1], &columns[right]);
+    let weight = ((x - a.x) / (b.x - a.x)).clamp(0.0, 1.0);
+    let line = |f: fn(&Column) -> Option<f64>| {
+        let [low, high] = [f(a)?, f(b)?].map(|t| t.clamp(range.0, range.1));
+        Some(low + weight * (high - low))
+    };
+    Column {
+        x,
+        information: line(|c| c.information),
+        algorithmic: line(|c| c.algorithmic),
+    }
+}
+
+/// The middle of a phase: of its highest column, the most central one of those nearly as high. Areas too low for a name
+/// have none.
+fn middle(name: &str, across: &[Column], range: (f64, f64)) -> Option<(f64, f64)> {
+    let ends = |c: &Column| -> Option<(f64, f64)> {
+        Some(match name {
+            "impossible" => (f64::NEG_INFINITY, lowest(c)?),
+            "hard" => (lowest(c)?, c.algorithmic?),
+            _ => (c.algorithmic?, f64::INFINITY),
+        })
+    };
+    let spans = across.iter().enumerate().filter_map(|(k, c)| {
+        let (low, high) = ends(c)?;
+        let (low, high) = (low.clamp(range.0, range.1), high.clamp(range.0, range.1));
+        let from_centre = (k as f64 / across.len() as f64 - 0.5).abs();
+        let place = (c.x, 0.5 * (low + high));
+        Some((place, high - low, (high - low) * (1.0 - from_centre)))
+    });
+    let (place, height, _) = spans.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    (height > 0.04 * (range.1 - range.0)).then_some(place)
+}
+
+/// Where the impossible phase ends.
+fn lowest(column: &Column) -> Option<f64> {
+    match (column.information, column.algorithmic) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    }
 }

@@ -1,15 +1,25 @@
 //! A run: its signals and its convergence.
 
-use treeamp::belief::{Element, SignalSpec};
-use treeamp_lab::experiment::Inference;
+use treeamp::belief::{Element, SignalSpec, Structure};
+use treeamp_lab::experiment::{Alignment, Inference};
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Raster, Series};
 
 /// A picture shows this many components at most.
 const SHOWN: usize = 1000;
+/// Of a signal with more components that are not zero than this, stems would be a thicket: a scatter shows it.
+const STEMS: usize = 150;
+/// A scatter shows this many components at most.
+const SCATTERED: usize = 5000;
 
-/// True and recovered values of a variable.
+/// True and recovered values of a variable: side by side where few are not zero, else against each other.
 pub fn signal(run: &Inference, variable: &str) -> Option<Panel> {
-    let mean = run.report.mean(variable).ok()?;
+    let spec = spec(run, variable).ok()?;
+    let (mean, note) = aligned(run, variable, spec.element)?;
+    let truth = truth(run, variable);
+    let recovered = format!("recovered{note}");
+    if let Some(truth) = truth.filter(|t| t.iter().filter(|x| **x != 0.0).count() > STEMS) {
+        return Some(scatter(variable, truth, &mean, &recovered));
+    }
     let place = |x: &[f64]| -> Vec<(f64, f64)> {
         let points = x.iter().take(SHOWN).enumerate();
         points.map(|(i, x)| (i as f64, *x)).collect()
@@ -24,10 +34,6 @@ pub fn signal(run: &Inference, variable: &str) -> Option<Panel> {
         Axis::linear("component").integer(),
         Axis::linear("value"),
     );
-    let truth = run
-        .truth
-        .as_ref()
-        .and_then(|sample| sample.get(variable).ok());
     if let Some(truth) = truth {
         let mut points = place(truth);
         let all = points.len();
@@ -39,26 +45,64 @@ pub fn signal(run: &Inference, variable: &str) -> Option<Panel> {
         };
         panel = panel.series(Series::stems(name, points).ink(Ink::Orange).size(6.0));
     }
-    Some(
-        panel.series(
-            Series::marks("recovered", place(mean))
-                .ink(Ink::Blue)
-                .size(3.0),
-        ),
-    )
+    let mut marks = Series::marks(recovered, place(&mean))
+        .ink(Ink::Blue)
+        .size(3.0);
+    if let Some(bars) = deviations(run, variable, &mean) {
+        marks = marks.bars(bars.into_iter().take(SHOWN));
+    }
+    Some(panel.series(marks))
+}
+
+/// Recovered against true values.
+fn scatter(variable: &str, truth: &[f64], mean: &[f64], recovered: &str) -> Panel {
+    let points = truth.iter().copied().zip(mean.iter().copied());
+    let points: Vec<(f64, f64)> = points.take(SCATTERED).collect();
+    let (low, high) = range(truth);
+    let title = if mean.len() > SCATTERED {
+        format!("{variable}, the first {SCATTERED} components")
+    } else {
+        variable.to_owned()
+    };
+    Panel::new(title, Axis::linear("true"), Axis::linear("recovered"))
+        .series(Series::line("equal", [(low, low), (high, high)]).ink(Ink::Grey))
+        .series(Series::marks(recovered, points).ink(Ink::Blue).size(3.0))
+}
+
+/// One standard deviation to either side, where every component has its own.
+fn deviations(run: &Inference, variable: &str, mean: &[f64]) -> Option<Vec<(f64, f64)>> {
+    let moments = run.report.marginal(variable).ok()?;
+    if moments.variance.structure() == Structure::Isotropic {
+        return None;
+    }
+    let stds = moments.variance.diagonal().map(f64::sqrt);
+    let bars = mean.iter().zip(stds).map(|(m, s)| (m - s, m + s));
+    Some(bars.collect())
 }
 
 /// Residual and variances, sweep by sweep.
 pub fn convergence(run: &Inference) -> Panel {
+    /// More lines cannot be told apart.
+    const LINES: usize = 4;
     let report = &run.report;
     let residuals = report.trace.iter().map(|r| (r.sweep as f64, r.residual));
+    let names = report.variables();
+    let title = if report.termination.is_converged() {
+        "Convergence"
+    } else {
+        "Did not converge"
+    };
+    let title = match names.len() {
+        n if n > LINES => format!("{title}, the first {LINES} of {n} variables"),
+        _ => title.to_owned(),
+    };
     let mut panel = Panel::new(
-        "Convergence",
+        title,
         Axis::linear("sweep").integer(),
-        Axis::log("residual, variance"),
+        Axis::log("residual, variance").with_zero(),
     )
     .series(Series::line("residual", residuals).ink(Ink::Grey).dashed());
-    for (i, name) in report.variables().iter().enumerate().take(4) {
+    for (i, name) in names.iter().enumerate().take(LINES) {
         let points = report.variances.iter().enumerate();
         let points = points.map(|(sweep, v)| (sweep as f64 + 1.0, v[i]));
         panel = panel.series(
@@ -70,61 +114,76 @@ pub fn convergence(run: &Inference) -> Panel {
     panel
 }
 
-/// The signals of the first variable and the convergence.
-pub fn figure(run: &Inference, title: &str) -> Figure {
-    let mut figure = Figure::new(title);
-    let first = run.report.variables().first();
-    if let Some(panel) = first.and_then(|name| signal(run, name)) {
+/// The title of a picture of a run: it says where the run did not converge.
+fn heading(run: &Inference, title: &str) -> String {
+    if run.report.termination.is_converged() {
+        return title.to_owned();
+    }
+    let said = "state of a run that did not converge";
+    if title.is_empty() {
+        return said.to_owned();
+    }
+    format!("{title}: {said}")
+}
+
+/// The signals of one variable and the convergence.
+pub fn figure(run: &Inference, variable: &str, title: &str) -> Figure {
+    let mut figure = Figure::new(heading(run, title));
+    if let Some(panel) = signal(run, variable) {
         figure = figure.panel(panel);
     }
     figure.panel(convergence(run))
 }
 
-/// True, observed and recovered values of a variable: observations in the same panel where they have its size, or
-/// else in one of their own.
+/// True, observed and recovered values of a variable: observations in the same panel where they are values of its own
+/// components, or else in one of their own.
 pub fn signals(run: &Inference, variable: &str, title: &str) -> Result<Figure, String> {
     let spec = spec(run, variable)?;
-    let points = |x: &[f64]| -> Vec<(f64, f64)> {
-        let step = if spec.element == Element::Complex {
-            2
-        } else {
-            1
-        };
+    let points = |x: &[f64], element: Element| -> Vec<(f64, f64)> {
+        let step = if element == Element::Complex { 2 } else { 1 };
         let real = x.iter().step_by(step).take(SHOWN).enumerate();
         real.map(|(i, x)| (i as f64, *x)).collect()
     };
     let axes = || (Axis::linear("component").integer(), Axis::linear("value"));
     let panel = |title: String| Panel::new(title, axes().0, axes().1);
-    let part = match spec.element {
+    let part = |element: Element| match element {
         Element::Real => "",
         Element::Complex => ", real part",
     };
-    let mut main = panel(format!("{variable}{part}"));
-    let mut figure = Figure::new(title);
+    let mut main = panel(format!("{variable}{}", part(spec.element)));
+    let mut figure = Figure::new(heading(run, title));
     for observed in &run.observed {
+        let element = observed.spec.element;
         let name = format!("observed, {}", observed.variable);
         let marks = |name: &str| {
-            Series::marks(name, points(&observed.values))
+            Series::marks(name, points(&observed.values, element))
                 .ink(Ink::Grey)
                 .mark(Mark::Cross)
                 .size(4.0)
         };
-        if observed.spec.same_signal(&spec) {
+        let shares = observed.seen_through.as_deref() == Some(variable);
+        if shares && observed.spec.same_signal(&spec) {
             main = main.series(marks(&name));
         } else {
-            figure = figure.panel(panel(name).series(marks("observed")));
+            figure =
+                figure.panel(panel(format!("{name}{}", part(element))).series(marks("observed")));
         }
     }
     if let Some(truth) = truth(run, variable) {
         main = main.series(
-            Series::line("true", points(truth))
+            Series::line("true", points(truth, spec.element))
                 .ink(Ink::Orange)
                 .size(4.0),
         );
     }
-    let mean = run.report.mean(variable).map_err(|e| e.to_string())?;
-    main = main.series(Series::line("recovered", points(mean)).ink(Ink::Blue));
-    Ok(figure.panel(main))
+    let (mean, note) = aligned(run, variable, spec.element)
+        .ok_or_else(|| format!("there is no variable `{variable}`"))?;
+    let mut line =
+        Series::line(format!("recovered{note}"), points(&mean, spec.element)).ink(Ink::Blue);
+    if let Some(bars) = deviations(run, variable, &mean).filter(|_| spec.element == Element::Real) {
+        line = line.bars(bars.into_iter().take(SHOWN));
+    }
+    Ok(figure.panel(main.series(line)))
 }
 
 /// True, observed and recovered image, in grey levels of the truth where it is known.
@@ -135,34 +194,70 @@ pub fn images(run: &Inference, variable: &str, title: &str) -> Result<Figure, St
             "`{variable}`: expected an image, with two axes, got the shape {spec}; `plot signals` draws vectors"
         ));
     };
-    let mean = run.report.mean(variable).map_err(|e| e.to_string())?;
+    let (mean, note) = aligned(run, variable, spec.element)
+        .ok_or_else(|| format!("there is no variable `{variable}`"))?;
     let truth = truth(run, variable);
-    let range = range(&modulus(truth.unwrap_or(mean), spec.element));
-    let mut figure = Figure::new(title);
-    let picture = |name: String, columns: usize, values: &[f64], element: Element| {
-        let values = modulus(values, element);
-        let own = if name == "observed" {
-            self::range(&values)
-        } else {
-            range
-        };
-        Panel::picture(name, Raster::grey(columns, &values, own))
+    let shared = range(&modulus(truth.unwrap_or(&mean), spec.element));
+    let mut figure = Figure::new(heading(run, title));
+    let picture = |name: String, columns: usize, values: &[f64], own: Option<(f64, f64)>| {
+        let own = own.unwrap_or_else(|| range(values));
+        Panel::picture(name, Raster::grey(columns, values, own)).grey_bar(own.0, own.1)
     };
     if let Some(truth) = truth {
-        figure = figure.panel(picture("true".to_owned(), columns, truth, spec.element));
+        let values = modulus(truth, spec.element);
+        figure = figure.panel(picture(
+            format!("true {variable}"),
+            columns,
+            &values,
+            Some(shared),
+        ));
     }
     for observed in &run.observed {
+        let values = modulus(&observed.values, observed.spec.element);
+        let name = format!("observed {}", observed.variable);
         if let [_, columns] = observed.spec.shape[..] {
-            let (values, element) = (&observed.values, observed.spec.element);
-            figure = figure.panel(picture("observed".to_owned(), columns, values, element));
+            figure = figure.panel(picture(name, columns, &values, None));
+        } else if let Some(mask) = &observed.mask
+            && mask.len() == spec.count()
+        {
+            // what a mask hides has no value, and is drawn in a colour of its own
+            let mut seen = values.iter();
+            let whole = mask.iter().map(|kept| match (kept, seen.next()) {
+                _ if !kept => f64::NAN,
+                (_, value) => value.copied().unwrap_or(f64::NAN),
+            });
+            let whole: Vec<f64> = whole.collect();
+            let own = range(&values);
+            figure = figure.panel(picture(
+                format!("{name}, hidden in red"),
+                columns,
+                &whole,
+                Some(own),
+            ));
         }
     }
-    figure = figure.panel(picture("recovered".to_owned(), columns, mean, spec.element));
-    Ok(figure.panel_size(320.0, 320.0))
+    let values = modulus(&mean, spec.element);
+    let name = format!("recovered {variable}{note}");
+    figure = figure.panel(picture(name, columns, &values, Some(shared)));
+    Ok(figure.panel_size(340.0, 320.0))
+}
+
+/// The mean of a variable, turned to the truth where the model does not see its sign or phase, and a word on that.
+fn aligned(run: &Inference, variable: &str, element: Element) -> Option<(Vec<f64>, &'static str)> {
+    let mean = run.report.mean(variable).ok()?;
+    let alignment = truth(run, variable).map_or(Alignment::Plain, |truth| {
+        Alignment::of(mean, truth, element)
+    });
+    Some((alignment.turn(mean), alignment.note()))
 }
 
 /// The errors of runs after every sweep, and the predicted one.
-pub fn errors(title: &str, variable: &str, runs: &[Vec<f64>], predicted: Option<&[f64]>) -> Figure {
+pub fn errors(
+    title: &str,
+    (variable, up_to): (&str, &str),
+    runs: &[Vec<f64>],
+    predicted: Option<&[f64]>,
+) -> Figure {
     let points = |trace: &[f64]| -> Vec<(f64, f64)> {
         let numbered = trace.iter().enumerate();
         numbered.map(|(i, e)| (i as f64 + 1.0, *e)).collect()
@@ -170,7 +265,7 @@ pub fn errors(title: &str, variable: &str, runs: &[Vec<f64>], predicted: Option<
     let mut panel = Panel::new(
         "",
         Axis::linear("sweep").integer(),
-        Axis::log(format!("mean squared error of {variable}")),
+        Axis::log(format!("mean squared error of {variable}{up_to}")).with_zero(),
     );
     if let Some(predicted) = predicted {
         let line = Series::line("state evolution", points(predicted));

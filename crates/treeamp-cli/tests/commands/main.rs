@@ -1,12 +1,14 @@
 //! The commands on model files: what they print, what they leave, how they fail.
 
 mod beliefs;
+mod honest_pictures;
 mod mistakes;
 mod modes;
 mod pictures;
 mod runs;
 mod sweeps;
 mod symmetry;
+mod truthful;
 
 use std::fs;
 use std::path::{Path, PathBuf};

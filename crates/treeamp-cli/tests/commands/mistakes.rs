@@ -122,7 +122,7 @@ fn mistakes_in_values_and_models_are_named() {
         (
             2,
             vec!["predict", penalties],
-            "total_variation.toml: factor `quadratic`: a penalty is no law",
+            "total_variation.toml: factor `quadratic`: a penalty is not a probability distribution",
         ),
         (
             2,

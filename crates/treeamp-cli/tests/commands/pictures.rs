@@ -118,10 +118,7 @@ fn pictures_of_runs_and_of_theory() {
             "30",
         ],
     );
-    labels(
-        &svg,
-        &["hard phase", "free entropy", "reached from the solution"],
-    );
+    labels(&svg, &["hard phase", "free entropy", "informed start"]);
     let complaint = fails(
         2,
         &[

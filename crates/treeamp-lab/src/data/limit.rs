@@ -28,8 +28,18 @@ pub fn read_at_most(path: impl AsRef<Path>, largest: u64) -> io::Result<Vec<u8>>
     Ok(bytes)
 }
 
+/// Refuses what is not a regular file: a device or a pipe may never end.
+pub fn regular(path: &Path) -> io::Result<()> {
+    if std::fs::metadata(path)?.is_file() {
+        return Ok(());
+    }
+    let text = "expected a regular file, got a device, a pipe or a folder";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+}
+
 /// FNV-1a of the first `largest` bytes of a file, read piece by piece.
 pub fn digest(path: &Path, largest: u64) -> io::Result<String> {
+    regular(path)?;
     let mut reader = BufReader::with_capacity(1 << 16, File::open(path)?.take(largest));
     let mut hash = crate::hash::EMPTY;
     loop {

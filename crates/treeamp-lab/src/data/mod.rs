@@ -32,21 +32,24 @@ pub fn read(path: &str) -> Result<Array, DataError> {
         path: path.to_owned(),
         reason,
     };
-    let bytes = read_at_most(file, LARGEST).map_err(|source| DataError::File {
+    if !["npy", "npz", "csv"].iter().any(|e| has_extension(file, e)) {
+        let reason = "expected a name that ends in .npy, .npz or .csv";
+        return Err(fail(reason.to_owned()));
+    }
+    let unreadable = |source| DataError::File {
         path: file.to_owned(),
         source,
-    })?;
-    if has_extension(file, "npy") {
-        npy::decode(&bytes).map_err(fail)
+    };
+    limit::regular(file).map_err(unreadable)?;
+    let bytes = read_at_most(file, LARGEST).map_err(unreadable)?;
+    let array = if has_extension(file, "npy") {
+        npy::decode(&bytes)
     } else if has_extension(file, "npz") {
-        pick(&bytes, member).map_err(fail)
-    } else if has_extension(file, "csv") {
-        csv::decode(&bytes).map_err(fail)
+        pick(&bytes, member)
     } else {
-        Err(fail(
-            "expected a name that ends in .npy, .npz or .csv".to_owned(),
-        ))
-    }
+        csv::decode(&bytes)
+    };
+    array.map_err(fail)
 }
 
 /// The file of a path, and the array behind its colon.

@@ -3,6 +3,7 @@
 use serde_json::json;
 use treeamp::algorithms::Restarts;
 use treeamp::engine::{Algorithm, Damping, Engine, Fallback, Initial, Observer};
+use treeamp::extend::PosteriorRule;
 use treeamp::model::Sample;
 use treeamp::prelude::{ExpectationPropagation, Posterior};
 
@@ -115,6 +116,8 @@ pub struct Inference {
     pub report: Posterior,
     /// What every start led to, the best first; empty without restarts.
     pub ends: Vec<End>,
+    /// The first factor that is a penalty or a loss, which is not a probability distribution.
+    energy: Option<String>,
 }
 
 /// Where some starts led to.
@@ -129,6 +132,25 @@ pub struct End {
 }
 
 impl Inference {
+    /// The log-evidence of the whole model.
+    ///
+    /// # Errors
+    /// Why there is none: a factor that is not a probability distribution, a density without bound, a run that did not
+    /// converge.
+    pub fn log_evidence(&self) -> Result<f64, String> {
+        if let Some(factor) = &self.energy {
+            return Err(format!(
+                "not defined: factor `{factor}` is not a probability distribution"
+            ));
+        }
+        match self.report.log_evidence() {
+            Ok(x) if x.is_finite() => Ok(x),
+            // a noiseless output whose signal is known exactly
+            Ok(x) => Err(format!("it diverges ({x}): a density without bound")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     /// The error of a variable, where the truth is known and the measure has a meaning.
     ///
     /// # Errors
@@ -195,7 +217,7 @@ pub fn infer_on(
             seed,
         });
     }
-    let (report, ends) = match options.restarts {
+    let (report, mut ends) = match options.restarts {
         None => (engine.run(observer)?, Vec::new()),
         Some(n) => {
             let seeds = (0..n as u64).map(|k| seed.wrapping_add(k));
@@ -203,12 +225,19 @@ pub fn infer_on(
             several(&starts.plain().pushes(seeds))?
         }
     };
+    let mut factors = posterior.factors().iter();
+    let energy = factors.find(|f| f.factor.posterior().is_some_and(PosteriorRule::is_laplace));
+    let energy = energy.map(|f| f.name.clone());
+    if energy.is_some() {
+        ends.iter_mut().for_each(|e| e.log_evidence = None);
+    }
     Ok(Inference {
         truth,
         posterior,
         observed,
         report,
         ends,
+        energy,
     })
 }
 

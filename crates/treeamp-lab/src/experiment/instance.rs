@@ -28,6 +28,31 @@ pub struct Observed {
     pub spec: SignalSpec,
     /// Its values, row-major; complex ones as interleaved pairs.
     pub values: Vec<f64>,
+    /// The variable whose components it shows one by one, through noise or an activation.
+    pub seen_through: Option<String>,
+    /// Which components of the image it shows, where a mask hides the others.
+    pub mask: Option<Vec<bool>>,
+}
+
+/// The variable that a channel on components shows as `name`: before and after it was observed.
+fn seen_through(name: &str, before: &Tree, after: &Tree) -> Option<String> {
+    let output = &before.variables()[before.variable(name).ok()?];
+    let [edge] = output.edges[..] else {
+        return None;
+    };
+    let channel = &before.factors()[before.edges()[edge].factor];
+    let [input] = channel.edges[..channel.inputs] else {
+        return None;
+    };
+    let input = &before.variables()[before.edges()[input].variable].name;
+    let index = after.variable(input).ok()?;
+    let mut likelihoods = after.variables()[index].edges.iter().map(|e| {
+        let edge = &after.edges()[*e];
+        &after.factors()[edge.factor]
+    });
+    let by_components =
+        likelihoods.any(|f| f.inputs == 1 && f.edges.len() == 1 && f.factor.scalar().is_some());
+    by_components.then(|| input.clone())
 }
 
 /// What is observed: what the file says, or else every variable that nothing follows.
@@ -47,12 +72,26 @@ fn observed(file: &ModelFile, tree: &Tree) -> Vec<String> {
     leaves.map(|v| v.name.clone()).collect()
 }
 
-/// Complex data of a real variable would pass for twice as many real ones.
+/// Complex data of a real variable would pass for twice as many real ones, and an image on its side for another one.
+/// Axes of length one do not count, and a plain list of all values, row by row, fits any shape.
 fn fits(array: &Array, name: &str, tree: &Tree) -> Result<(), String> {
-    let variable = tree.variables().iter().find(|v| v.name == name);
-    let real = variable.is_some_and(|v| v.spec.element == Element::Real);
-    if array.complex && real {
+    let Some(variable) = tree.variables().iter().find(|v| v.name == name) else {
+        return Ok(());
+    };
+    if array.complex && variable.spec.element == Element::Real {
         return Err("expected real values, got complex ones".to_owned());
+    }
+    let long = |shape: &[usize]| -> Vec<usize> {
+        let axes = shape.iter().copied();
+        axes.filter(|n| *n != 1).collect()
+    };
+    let (wanted, got) = (&variable.spec.shape, &array.shape);
+    // complex values may also stand as real and imaginary part, on an axis more
+    let parts = !array.complex && variable.spec.element == Element::Complex;
+    if !parts && long(got).len() > 1 && long(got) != long(wanted) {
+        return Err(format!(
+            "expected an array of shape {wanted:?}, got one of shape {got:?}"
+        ));
     }
     Ok(())
 }
@@ -101,12 +140,19 @@ pub fn instance(
         };
         let index = posterior.variable(&name).map_err(refuse)?;
         let spec = posterior.variables()[index].spec.clone();
-        posterior = posterior.condition(&name, &values).map_err(refuse)?;
+        let conditioned = posterior.condition(&name, &values).map_err(refuse)?;
+        let seen_through = seen_through(&name, &posterior, &conditioned);
+        let mask = seen_through
+            .as_ref()
+            .and_then(|input| file.mask_before(input));
         observed.push(Observed {
             variable: name,
             spec,
             values,
+            seen_through,
+            mask,
         });
+        posterior = conditioned;
     }
     Ok(Instance {
         truth,
@@ -134,6 +180,25 @@ pub fn theory(file: &ModelFile, setting: &Setting) -> Result<Tree, ExperimentErr
         tree = expected.map_err(|e| file.observation_error(&name, &e.to_string()))?;
     }
     Ok(tree)
+}
+
+/// The model of the theory for a question that only Bayes-optimal inference has an answer to: `what` is asked for.
+///
+/// # Errors
+/// As [`theory`], and a file with a `[student]`, whose theory has no such answer.
+pub fn bayes_optimal_theory(
+    file: &ModelFile,
+    setting: &Setting,
+    what: &str,
+) -> Result<Tree, ExperimentError> {
+    if file.is_mismatched() {
+        let reason = format!(
+            "{what} is that of Bayes-optimal inference, and a mismatched student has none: `treeamp predict` and `treeamp sweep --by se` \
+             have its error; a file without [student] has the Bayes-optimal answer"
+        );
+        return Err(file.student_error(reason).into());
+    }
+    theory(file, setting)
 }
 
 /// The model that a mismatched student believes in, in the limit; `None` when it is the teacher's.

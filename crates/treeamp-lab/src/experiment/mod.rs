@@ -1,5 +1,6 @@
 //! Experiments with a model file: an instance of it, inference, prediction, and the rows of a sweep.
 
+mod alignment;
 mod error;
 mod infer;
 mod instance;
@@ -8,10 +9,11 @@ mod minimise;
 mod predict;
 mod rows;
 
+pub use alignment::Alignment;
 pub use error::ExperimentError;
 pub use infer::{End, Inference, RunOptions, infer, infer_on};
-pub use instance::{Instance, Observed, instance, theory, theory_student};
+pub use instance::{Instance, Observed, bayes_optimal_theory, instance, theory, theory_student};
 pub use metric::Metric;
 pub use minimise::{Minimisation, minimise};
 pub use predict::{Forecast, ForecastRow, predict, predict_by_sweep};
-pub use rows::{Source, cell_seed, phase_name, row};
+pub use rows::{Source, cell_seed, leaves, phase_name, row};

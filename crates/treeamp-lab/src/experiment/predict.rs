@@ -40,7 +40,8 @@ pub struct Forecast {
     pub restarted: Option<Termination>,
 }
 
-/// The error of one variable after every sweep, as state evolution predicts it.
+/// The error of one variable after every sweep, as state evolution predicts it. The theory of a student with a penalty is
+/// that of its minimiser, whose sweeps begin elsewhere: it is the error at the fixed point, once for every sweep.
 ///
 /// # Errors
 /// As [`predict`], and an unknown variable.
@@ -80,6 +81,13 @@ pub fn predict_by_sweep(
                 .fallback(options.fallback.unwrap_or_default()),
             student
         ),
+    }
+    let penalised = student.is_some_and(|student| {
+        let mut factors = student.factors().iter();
+        factors.any(|f| f.factor.ensemble().is_some_and(|e| !e.is_law()))
+    });
+    if let Some(last) = errors.last().copied().filter(|_| penalised) {
+        errors.fill(last);
     }
     Ok(errors)
 }

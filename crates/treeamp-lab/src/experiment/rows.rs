@@ -2,7 +2,10 @@
 
 use treeamp::algorithms::state_evolution::phases::{FixedPoints, Phase, phase_report_at};
 
-use super::{ExperimentError, Metric, Minimisation, RunOptions, infer, minimise, predict, theory};
+use super::{
+    ExperimentError, Forecast, ForecastRow, Metric, Minimisation, RunOptions, infer, minimise,
+    predict, theory,
+};
 use crate::spec::{ModelFile, Setting};
 use crate::sweep::{Cell, Row, Value, stream_seed};
 
@@ -98,7 +101,7 @@ pub fn row(
                 );
             }
             let components = run.posterior.variables()[0].spec.len() as f64;
-            if let Ok(evidence) = run.report.log_evidence() {
+            if let Ok(evidence) = run.log_evidence() {
                 row.set("log_evidence", evidence);
                 row.set("entropy", -evidence / components);
             }
@@ -115,6 +118,9 @@ pub fn row(
             }
             if let Ok(entropy) = forecast.entropy {
                 row.set("entropy", entropy);
+            }
+            if is_symmetric_point(file, &setting, &forecast)? {
+                row.set("symmetric_point", true);
             }
             row.set("sweeps", forecast.sweeps);
             row.set("converged", forecast.termination.is_converged());
@@ -135,6 +141,36 @@ pub fn row(
         }
     }
     Ok(row)
+}
+
+/// The prediction rests where nothing is known of the first variable, and the slightest knowledge leads away from there, as
+/// even outputs have it.
+fn is_symmetric_point(
+    file: &ModelFile,
+    setting: &Setting,
+    forecast: &Forecast,
+) -> Result<bool, ExperimentError> {
+    let Some(first) = forecast.variables.first() else {
+        return Ok(false);
+    };
+    if file.is_mismatched() || first.mse < (1.0 - NOTICEABLE) * first.second_moment {
+        return Ok(false);
+    }
+    let report = phase_report_at(
+        &theory(file, setting)?,
+        &first.variable,
+        &FixedPoints::default(),
+    );
+    Ok(report.is_ok_and(|r| leaves(first, r.uninformed.mse)))
+}
+
+/// An error that differs by less than this from the second moment of the signal tells nothing of it.
+const NOTICEABLE: f64 = 1e-3;
+
+/// A run ends with a smaller error than the prediction of a variable.
+#[must_use]
+pub fn leaves(row: &ForecastRow, uninformed: f64) -> bool {
+    row.mse - uninformed > NOTICEABLE * row.second_moment
 }
 
 /// Errors of the minimiser, its energy, how many of its components are not zero, and how the run ended.

@@ -15,6 +15,7 @@ pub struct Axis {
     pub(super) label: String,
     log: bool,
     integer: bool,
+    zero: bool,
     range: Option<(f64, f64)>,
 }
 
@@ -25,6 +26,7 @@ impl Axis {
             label: label.into(),
             log: false,
             integer: false,
+            zero: false,
             range: None,
         }
     }
@@ -35,6 +37,14 @@ impl Axis {
             log: true,
             ..Self::linear(label)
         }
+    }
+
+    /// Gives zeros a place at the lower end of a logarithmic axis, marked 0, as errors of exact recoveries need it. What
+    /// is below the rounding of the largest number counts as zero.
+    #[must_use]
+    pub fn with_zero(mut self) -> Self {
+        self.zero = self.log;
+        self
     }
 
     /// Ticks at integers only.
@@ -54,6 +64,12 @@ impl Axis {
 
     /// The scale for these data.
     pub(super) fn scale(&self, data: impl Iterator<Item = f64>) -> Scale {
+        let data: Vec<f64> = data.collect();
+        let largest = data.iter().copied().filter(|x| x.abs() < LARGEST);
+        let rounding = f64::EPSILON * largest.fold(0.0, f64::max);
+        let is_zero = |x: &f64| self.zero && (0.0..=rounding).contains(x);
+        let zeros = data.iter().any(is_zero);
+        let data = data.into_iter().filter(|x| !is_zero(x));
         let usable = |x: &f64| x.abs() < LARGEST && (!self.log || *x > SMALLEST);
         let given = self.range.filter(|(a, b)| usable(a) && usable(b) && a < b);
         let padding = if given.is_some() { 0.0 } else { PADDING };
@@ -69,12 +85,19 @@ impl Axis {
         } else {
             (low, high)
         };
+        // zeros stand a decade below the smallest number, or a tenth of the axis
+        let low = if zeros {
+            low - ((high - low) / 10.0).max(1.0)
+        } else {
+            low
+        };
         let pad = padding * (high - low);
         Scale {
             low: low - pad,
             high: high + pad,
             log: self.log,
             integer: self.integer,
+            zero: zeros.then_some((rounding, low)),
         }
     }
 }
@@ -127,6 +150,31 @@ mod tests {
                 assert!(!ticks.is_empty() && ticks.len() < 60, "{data:?} {scale:?}");
             }
         }
+    }
+
+    /// Exact recoveries stay on the picture, below everything else.
+    #[test]
+    fn zeros_have_a_place_where_they_are_asked_for() {
+        let data = [0.0, 1e-3, 1.0, 1e-40];
+        let scale = Axis::log("error").with_zero().scale(data.into_iter());
+        let place = |x: f64| scale.place(x).expect("a place");
+        assert!(place(0.0) > 0.0 && place(0.0) < place(1e-3) && place(1e-3) < place(1.0));
+        assert!((place(1e-40) - place(0.0)).abs() < 1e-12);
+        assert_eq!(scale.place(-1.0), None);
+        let ticks = scale.ticks(6);
+        assert_eq!(
+            ticks[0].label,
+            super::super::scale::Label::Plain("0".to_owned())
+        );
+        assert!((ticks[0].at - place(0.0)).abs() < 1e-12 && ticks[1].at > ticks[0].at);
+        // nothing changes where there is none, and nothing but zeros is an axis too
+        let plain = Axis::log("error").scale([1e-3, 1.0].into_iter());
+        let asked = Axis::log("error")
+            .with_zero()
+            .scale([1e-3, 1.0].into_iter());
+        assert_eq!(plain, asked);
+        let only = Axis::log("error").with_zero().scale([0.0, 0.0].into_iter());
+        assert!(only.place(0.0).is_some() && !only.ticks(6).is_empty());
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Panel {
     series: Vec<Series>,
     bands: Vec<Band>,
     raster: Option<(Raster, Extent)>,
+    grey_bar: Option<(f64, f64)>,
+    labels: Vec<(String, f64, f64)>,
 }
 
 /// What part of a panel a raster fills.
@@ -77,7 +79,23 @@ impl Panel {
             series: Vec::new(),
             bands: Vec::new(),
             raster: None,
+            grey_bar: None,
+            labels: Vec::new(),
         }
+    }
+
+    /// Writes a text at a place of the axes, centred, over everything else.
+    #[must_use]
+    pub fn label(mut self, text: impl Into<String>, x: f64, y: f64) -> Self {
+        self.labels.push((text.into(), x, y));
+        self
+    }
+
+    /// Puts a bar beside a picture: what black and white stand for.
+    #[must_use]
+    pub fn grey_bar(mut self, black: f64, white: f64) -> Self {
+        self.grey_bar = Some((black, white));
+        self
     }
 
     /// A photograph or the like: no axes, and pixels that are squares.
@@ -152,6 +170,17 @@ impl Panel {
         self.draw_bands(svg, &area, x);
         draw_grid(svg, &area, &x_ticks, &y_ticks);
         self.draw_series(svg, &area, x, y);
+        for (text, at, height) in &self.labels {
+            if let (Some(at), Some(height)) = (x.place(*at), y.place(*height)) {
+                let style = Text::new(TITLE_SIZE).bold().anchor(Anchor::Middle);
+                svg.text(
+                    area.across(at),
+                    area.up(height) + 0.36 * TITLE_SIZE,
+                    &style,
+                    text,
+                );
+            }
+        }
         svg.frame(area.left, area.top, area.width, area.height, FRAME);
         draw_tick_labels(svg, &area, &x_ticks, &y_ticks);
         let label = Text::new(LABEL_SIZE).anchor(Anchor::Middle);
@@ -198,12 +227,22 @@ impl Panel {
     fn draw_picture(&self, svg: &mut Svg, raster: &Raster, origin: (f64, f64), size: (f64, f64)) {
         let title = Text::new(TITLE_SIZE).bold();
         svg.text(origin.0, origin.1 + 10.0, &title, &self.title);
-        let (width, height) = (size.0, size.1 - 14.0 - GAP);
+        let beside = if self.grey_bar.is_some() { 56.0 } else { 0.0 };
+        let (width, height) = (size.0 - beside, size.1 - 14.0 - GAP);
         let width = width.min(height * raster.aspect());
         let shown = (width, width / raster.aspect());
         let corner = (origin.0, origin.1 + 14.0 + GAP);
         raster.draw(svg, corner, shown);
         svg.frame(corner.0, corner.1, shown.0, shown.1, FRAME);
+        if let Some(range) = self.grey_bar {
+            let area = Area {
+                left: corner.0 + shown.0 + 2.0 * GAP,
+                top: corner.1,
+                width: 10.0,
+                height: shown.1,
+            };
+            draw_grey_bar(svg, &area, range);
+        }
     }
 
     fn draw_bands(&self, svg: &mut Svg, area: &Area, x: Scale) {
@@ -280,6 +319,20 @@ impl Panel {
                 svg.text(x + SAMPLE + GAP, y + 0.36 * LABEL_SIZE, &style, names[*i]);
             }
         }
+    }
+}
+
+/// Grey levels from black at the bottom to white, with the numbers they stand for.
+fn draw_grey_bar(svg: &mut Svg, area: &Area, (black, white): (f64, f64)) {
+    let levels: Vec<f64> = (0..64).rev().map(f64::from).collect();
+    let raster = Raster::grey(1, &levels, (0.0, 63.0));
+    raster.draw(svg, (area.left, area.top), (area.width, area.height));
+    svg.frame(area.left, area.top, area.width, area.height, FRAME);
+    let scale = Axis::linear("").range(black, white).scale([].into_iter());
+    let beside = Text::new(TICK_SIZE);
+    for tick in scale.ticks(whole(area.height / 60.0)) {
+        let y = area.up(tick.at) + 0.36 * TICK_SIZE;
+        draw_label(svg, area.right() + GAP, y, &beside, &tick.label);
     }
 }
 

@@ -7,6 +7,8 @@ pub(super) struct Scale {
     pub high: f64,
     pub log: bool,
     pub integer: bool,
+    /// On a logarithmic axis: numbers from zero to the first of these stand at the second.
+    pub zero: Option<(f64, f64)>,
 }
 
 /// The text at a tick.
@@ -33,7 +35,7 @@ impl Scale {
     /// The place of a number as a fraction of the axis, `None` when it has none. Numbers outside
     /// the range (which only a given range leaves out) have none either.
     pub fn place(&self, x: f64) -> Option<f64> {
-        let x = if self.log { x.log10() } else { x };
+        let x = self.along(x);
         let at = (x - self.low) / (self.high - self.low);
         (-1e-9..=1.0 + 1e-9).contains(&at).then_some(at)
     }
@@ -43,12 +45,33 @@ impl Scale {
         if x.is_nan() {
             return None;
         }
-        let x = if self.log { x.max(0.0).log10() } else { x };
+        let x = self.along(if self.log { x.max(0.0) } else { x });
         Some(((x - self.low) / (self.high - self.low)).clamp(0.0, 1.0))
+    }
+
+    /// A number as the axis counts it.
+    fn along(&self, x: f64) -> f64 {
+        match self.zero {
+            Some((largest, at)) if (0.0..=largest).contains(&x) => at,
+            _ if self.log => x.log10(),
+            _ => x,
+        }
     }
 
     /// About `count` labelled ticks, in increasing order.
     pub fn ticks(&self, count: usize) -> Vec<Tick> {
+        let mut ticks = self.number_ticks(count);
+        if let Some(at) = self.zero.and_then(|_| self.place(0.0)) {
+            // numbers begin well above the zero
+            let apart = 0.05;
+            ticks.retain(|t| t.at > at + apart);
+            let label = Label::Plain("0".to_owned());
+            ticks.insert(0, Tick { at, label });
+        }
+        ticks
+    }
+
+    fn number_ticks(&self, count: usize) -> Vec<Tick> {
         let count = count.clamp(2, 20);
         if !self.log {
             return self.nice(self.low, self.high, count);

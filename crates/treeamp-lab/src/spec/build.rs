@@ -256,6 +256,22 @@ impl ModelFile {
         observed.chain(arguments).map(digest).collect()
     }
 
+    /// The mask whose output this variable is.
+    pub(crate) fn mask_before(&self, variable: &str) -> Option<Vec<bool>> {
+        let makes = |f: &&FactorEntry| f.module.name == "mask" && f.outputs == [variable];
+        let factor = self.factors.iter().find(makes)?;
+        let of_mask = |e: &&Entry| {
+            let parameter = factor.module.parameter(&e.key);
+            parameter.is_some_and(|p| p.kind == ParameterKind::Mask)
+        };
+        let entry = factor.arguments.iter().find(of_mask)?;
+        let Content::Text(file) = &entry.node.content else {
+            return None;
+        };
+        let array = data::read(&locate(&self.folder(), file).to_string_lossy()).ok()?;
+        Some(array.values.iter().map(|x| *x != 0.0).collect())
+    }
+
     /// The names of the variables, in the order in which factors mention them.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {

@@ -37,6 +37,7 @@ mod resolve;
 mod run_options;
 mod schema;
 mod student;
+mod warnings;
 
 pub use build::{Scale, Setting};
 pub use error::SpecError;

@@ -54,6 +54,12 @@ impl ModelFile {
         !self.student.is_empty() || !self.student_factors.is_empty()
     }
 
+    /// An error of the student as a whole.
+    pub(crate) fn student_error(&self, reason: String) -> SpecError {
+        let line = self.student_factors.first().map_or(0, |f| f.line);
+        self.error(line, "student", reason)
+    }
+
     /// The student's model: its own factors in the places of the teacher's. What can be set stays the same.
     #[must_use]
     pub fn of_student(&self) -> Self {

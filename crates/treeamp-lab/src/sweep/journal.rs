@@ -175,7 +175,7 @@ impl Journal {
     pub fn set_plan(&mut self, plan: &Object) -> Result<(), SweepError> {
         if self.plan != *plan {
             self.write_line(&sealed(&json!({ PLAN: plan })))?;
-            self.plan = plan.clone();
+            self.plan.clone_from(plan);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use treeamp::algorithms::state_evolution::landscape;
 use treeamp::algorithms::state_evolution::phases::phase_report;
-use treeamp_lab::experiment::theory;
+use treeamp_lab::experiment::bayes_optimal_theory;
 
 use super::Target;
 use crate::common::Common;
@@ -32,7 +32,7 @@ impl LandscapeArgs {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         self.target.check()?;
         let (file, setting) = self.model.read()?;
-        let tree = theory(&file, &setting)?;
+        let tree = bayes_optimal_theory(&file, &setting, "a landscape")?;
         let first = || tree.variables()[0].name.clone();
         let signal = self.signal.clone().unwrap_or_else(first);
         let places = landscape(&tree, &signal, self.places)?;

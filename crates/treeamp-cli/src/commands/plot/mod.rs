@@ -50,7 +50,7 @@ Examples:
   treeamp plot run models/sparse_regression.toml --output run.png
 
 Exit codes:
-  0 done, 2 bad input, 3 something could not be read or written")]
+  0 done, 1 the run did not converge (its state is drawn), 2 bad input, 3 something could not be read or written")]
     Run(run::RunArgs),
     /// A signal of one run: true, observed, recovered
     #[command(after_help = "\
@@ -58,7 +58,7 @@ Examples:
   treeamp plot signals models/sparse_gradient.toml --output signals.svg
 
 Exit codes:
-  0 done, 2 bad input, 3 something could not be read or written")]
+  0 done, 1 the run did not converge (its state is drawn), 2 bad input, 3 something could not be read or written")]
     Signals(run::SignalArgs),
     /// An image of one run: true, observed, recovered
     #[command(after_help = "\
@@ -66,7 +66,7 @@ Examples:
   treeamp plot images models/star_field.toml --output images.png
 
 Exit codes:
-  0 done, 2 bad input, 3 something could not be read or written")]
+  0 done, 1 the run did not converge (its state is drawn), 2 bad input, 3 something could not be read or written")]
     Images(run::SignalArgs),
     /// The error of runs after every sweep, next to the predicted one
     #[command(after_help = "\
@@ -74,7 +74,7 @@ Examples:
   treeamp plot convergence models/sparse_regression.toml --seeds 5 --output sweeps.svg
 
 Exit codes:
-  0 done, 2 bad input, 3 something could not be read or written")]
+  0 done, 1 the run did not converge (its state is drawn), 2 bad input, 3 something could not be read or written")]
     Convergence(run::ConvergenceArgs),
     /// The free entropy against the error of a signal, with the fixed points
     #[command(after_help = "\

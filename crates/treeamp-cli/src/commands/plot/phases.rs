@@ -7,7 +7,7 @@ use treeamp::RunError;
 use treeamp::algorithms::state_evolution::phases::{
     Search, algorithmic_threshold, information_threshold,
 };
-use treeamp_lab::experiment::theory;
+use treeamp_lab::experiment::{bayes_optimal_theory, theory};
 use treeamp_lab::spec::{ModelFile, Setting};
 use treeamp_lab::sweep::{Axis, Cell, Grid, Row, Table, Value, run};
 
@@ -61,7 +61,7 @@ impl PhaseArgs {
         }
         let at = |a: f64, b: f64| {
             let setting = setting.clone().with(&x.0, a).with(&y.0, b);
-            theory(&file, &setting)
+            bayes_optimal_theory(&file, &setting, "a phase diagram")
         };
         let tree = at(x.1[0], y.1[0])?;
         // a value out of its range is a wrong option, wherever it stands

@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use treeamp::prelude::*;
-use treeamp_lab::experiment::{Inference, Metric, infer, infer_on, instance, predict_by_sweep};
+use treeamp_lab::experiment::{
+    Alignment, Inference, Metric, infer, infer_on, instance, predict_by_sweep,
+};
+use treeamp_lab::figure::Figure;
 
 use super::Target;
 use crate::commands::run::{How, file_seed};
@@ -52,7 +55,19 @@ impl RunArgs {
     /// Draws it.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (run, title) = self.infer()?;
-        self.target.draw(&pictures::figure(&run, &title), common)
+        let name = run.posterior.variables()[0].name.clone();
+        self.finish(&run, &pictures::figure(&run, &name, &title), common)
+    }
+
+    /// Saves the picture, says how the run ended, and fails where it did not converge.
+    fn finish(&self, run: &Inference, figure: &Figure, common: &Common) -> Result<(), Failure> {
+        let ended = run.report.termination.to_string();
+        self.target.draw_of(figure, Some(&ended), common)?;
+        if run.report.termination.is_converged() {
+            Ok(())
+        } else {
+            Err(Failure::NotConverged)
+        }
     }
 
     fn infer(&self) -> Result<(Inference, String), Failure> {
@@ -77,7 +92,7 @@ impl SignalArgs {
         let (run, title) = self.run.infer()?;
         let name = self.name(&run.posterior)?;
         let figure = pictures::signals(&run, &name, &title).map_err(Failure::Usage)?;
-        self.run.target.draw(&figure, common)
+        self.run.finish(&run, &figure, common)
     }
 
     /// Draws pixels.
@@ -85,7 +100,7 @@ impl SignalArgs {
         let (run, title) = self.run.infer()?;
         let name = self.name(&run.posterior)?;
         let figure = pictures::images(&run, &name, &title).map_err(Failure::Usage)?;
-        self.run.target.draw(&figure, common)
+        self.run.finish(&run, &figure, common)
     }
 }
 
@@ -97,7 +112,8 @@ impl ConvergenceArgs {
         let (file, setting) = args.model.read()?;
         let first = args.seed.unwrap_or_else(|| file_seed(&file));
         let mut options = args.how.options().or_of(&file);
-        let (mut errors, mut name) = (Vec::new(), String::new());
+        let (mut errors, mut name, mut turned) = (Vec::new(), String::new(), Vec::new());
+        let mut failed = 0;
         for k in 0..self.seeds as u64 {
             let seed = first.wrapping_add(k);
             let instance = instance(&file, &setting, seed)?;
@@ -108,20 +124,54 @@ impl ConvergenceArgs {
                 return Err(Failure::Usage(format!("{}: {text}", file.name)));
             };
             let truth = sample.get(&name)?.to_vec();
-            let mut trace = Vec::new();
+            let index = instance.posterior.variable(&name)?;
+            let element = instance.posterior.variables()[index].spec.element;
+            let metrics = [Metric::Mse, Metric::symmetric(element)];
+            let mut traces = [Vec::new(), Vec::new()];
             let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
-                let error = view
-                    .marginal(&name)
-                    .map(|x| Metric::Mse.of(&x.mean, &truth));
-                trace.push(error.and_then(Result::ok).unwrap_or(f64::NAN));
+                for (metric, trace) in metrics.iter().zip(&mut traces) {
+                    // a run that starts again begins at the prior
+                    if view.sweep == 1 {
+                        trace.clear();
+                    }
+                    let error = view.marginal(&name).map(|x| metric.of(&x.mean, &truth));
+                    trace.push(error.and_then(Result::ok).unwrap_or(f64::NAN));
+                }
                 ControlFlow::Continue(())
             };
-            infer_on(&file, instance, seed, &options, &mut watch)?;
-            errors.push(trace);
+            let run = infer_on(&file, instance, seed, &options, &mut watch)?;
+            failed += usize::from(!run.report.termination.is_converged());
+            turned.push(Alignment::of(run.report.mean(&name)?, &truth, element));
+            errors.push(traces);
         }
+        // where one run lost the sign or phase, the errors of all are up to that
+        let turned = turned.iter().find(|a| **a != Alignment::Plain);
+        let (kind, up_to) = match turned {
+            None => (0, ""),
+            Some(Alignment::Phase(_)) => (1, ", up to its phase"),
+            Some(_) => (1, ", up to its sign"),
+        };
+        let errors = errors
+            .into_iter()
+            .map(|[plain, symmetric]| [plain, symmetric][kind].clone());
+        let errors: Vec<Vec<f64>> = errors.collect();
         options.max_sweeps = errors.iter().map(Vec::len).max();
         let predicted = predict_by_sweep(&file, &setting, &options, &name);
-        let figure = pictures::errors(&file.title, &name, &errors, predicted.ok().as_deref());
-        args.target.draw(&figure, common)
+        let ended = match failed {
+            0 => "converged".to_owned(),
+            n => format!("{n} of {} runs did not converge", self.seeds),
+        };
+        let title = match failed {
+            0 => file.title.clone(),
+            _ => format!("{} ({ended})", file.title),
+        };
+        let variable = (name.as_str(), up_to);
+        let figure = pictures::errors(&title, variable, &errors, predicted.ok().as_deref());
+        args.target.draw_of(&figure, Some(&ended), common)?;
+        if failed == 0 {
+            Ok(())
+        } else {
+            Err(Failure::NotConverged)
+        }
     }
 }

@@ -9,6 +9,7 @@ use treeamp_lab::figure::Figure;
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::{print, refuse_existing};
+use crate::text::pairs;
 
 /// The file of a picture.
 #[derive(Debug, Args)]
@@ -40,13 +41,29 @@ impl Target {
 
     /// Saves the picture, and says where it is.
     pub fn draw(&self, figure: &Figure, common: &Common) -> Result<(), Failure> {
+        self.draw_of(figure, None, common)
+    }
+
+    /// The same of a run that ended somehow.
+    pub fn draw_of(
+        &self,
+        figure: &Figure,
+        ended: Option<&str>,
+        common: &Common,
+    ) -> Result<(), Failure> {
         figure
             .save(&self.output)
             .map_err(|e| Failure::writing(&self.output, &e))?;
         if common.json {
-            let report = json!({ "picture": self.output });
+            let mut report = json!({ "picture": self.output });
+            if let Some(ended) = ended {
+                report["ended"] = json!(ended);
+            }
             return print(&format!("{report}\n"));
         }
-        print(&format!("  picture  {}\n", self.output.display()))
+        let picture = self.output.display().to_string();
+        let ended = ended.map(|text| ("ended", text.to_owned()));
+        let lines: Vec<_> = ended.into_iter().chain([("picture", picture)]).collect();
+        print(&pairs(&lines))
     }
 }

@@ -2,26 +2,25 @@
 
 mod how;
 mod mode;
+mod results;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
-use treeamp::extend::Moments;
 use treeamp::prelude::*;
-use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::{End, Inference, Metric, cell_seed, infer};
 use treeamp_lab::spec::{ModelFile, Setting};
-use treeamp_lab::sweep::Row;
 
 pub use how::How;
+use results::{form, results};
 
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{ProgressLine, print, refuse_existing, save};
+use crate::output::{ProgressLine, print, refuse_existing, save, warn};
 use crate::report::Page;
 use crate::text::{heading, number, pairs, short, table};
 
@@ -42,8 +41,10 @@ Examples:
   treeamp run models/phase_retrieval.toml --restarts 5     several starts, the best fixed point
   treeamp run models/sparse_regression.toml --json | jq .variables.x.mse
 
-The .npz holds x_mean and x_variance for every variable x; a .csv has the columns variable, index, mean,
-variance. With --map there is x_minimiser, and the column minimiser.
+The .npz holds x_mean and x_variance for every variable x, and x_covariance where its belief is full or in blocks; a
+.csv has the columns variable, index, mean, variance, std, belief. An isotropic belief (the default) has one variance
+for all components, their average: x_variance is then a single number. `belief = \"diagonal\"` under [variables.x] of the
+model file has one for each. With --map there is x_minimiser, and the column minimiser.
 
 Exit codes:
   0 done, 1 the run did not converge, 2 bad input, 3 something could not be read or written")]
@@ -99,6 +100,9 @@ impl Run {
         line.clear();
         let run = outcome?;
         let time = clock.elapsed();
+        if run.observed.is_empty() {
+            warn("nothing is observed: the result is the law of the model itself");
+        }
         if let Some(path) = &self.output {
             save(path, &results(path, &run)?)?;
         }
@@ -152,6 +156,7 @@ impl Run {
         time: Duration,
     ) -> Result<String, Failure> {
         let mut page = Page::new(&file.title);
+        let first = run.posterior.variables()[0].name.as_str();
         let lines = summary(run, time)
             .into_iter()
             .map(|(n, v)| vec![n.to_owned(), v]);
@@ -168,7 +173,7 @@ impl Run {
             .table(&HEADER, &variables(run)?)
             .table(&["", ""], &lines)
             .section("Pictures")
-            .picture(&crate::pictures::run::figure(run, "").to_svg())
+            .picture(&crate::pictures::run::figure(run, first, "").to_svg())
             .section("Factor graph")
             .picture(&run.posterior.to_svg())
             .section("Model file")
@@ -194,6 +199,7 @@ impl Run {
             let name = &variable.name;
             let mut entry = json!({
                 "shape": variable.spec.shape,
+                "belief": variable.spec.structure.to_string(),
                 "variance": number(report.variance(name)?),
             });
             for metric in Metric::ALL {
@@ -203,7 +209,7 @@ impl Run {
             }
             variables.insert(name.clone(), entry);
         }
-        let evidence = finite_evidence(report);
+        let evidence = run.log_evidence();
         let trace = report
             .trace
             .iter()
@@ -249,11 +255,12 @@ impl Run {
 }
 
 /// The columns of the table of variables.
-const HEADER: [&str; 5] = [
+const HEADER: [&str; 6] = [
     "variable",
     "shape",
+    "belief",
     "variance",
-    "error",
+    "MSE",
     "up to sign or phase",
 ];
 
@@ -279,7 +286,8 @@ fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
     for variable in run.posterior.variables() {
         let name = &variable.name;
         let variance = short(run.report.variance(name)?);
-        let mut row = vec![name.clone(), variable.spec.to_string(), variance];
+        let belief = variable.spec.structure.to_string();
+        let mut row = vec![name.clone(), variable.spec.to_string(), belief, variance];
         for metric in [Metric::Mse, Metric::symmetric(variable.spec.element)] {
             row.push(run.error(name, metric)?.map_or("unknown".to_owned(), short));
         }
@@ -288,20 +296,10 @@ fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
     Ok(rows)
 }
 
-/// The log-evidence, or why it is no number: a noiseless output whose signal is known exactly has a density without
-/// bound.
-fn finite_evidence(report: &Posterior) -> Result<f64, String> {
-    match report.log_evidence() {
-        Ok(x) if x.is_finite() => Ok(x),
-        Ok(x) => Err(format!("it diverges ({x}): a density without bound")),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 /// How the run went.
 fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
     let report = &run.report;
-    let evidence = finite_evidence(report);
+    let evidence = run.log_evidence();
     let mut lines = vec![
         (
             "log-evidence",
@@ -352,70 +350,4 @@ pub fn file_seed(file: &treeamp_lab::spec::ModelFile) -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "any integer is a seed")]
     file.run_option("seed")
         .map_or(0, |x| (x as i64).cast_unsigned())
-}
-
-/// The forms of a result file.
-enum Form {
-    Npz,
-    Csv,
-}
-
-fn form(path: &Path) -> Result<Form, Failure> {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
-    match extension.as_deref() {
-        Some("npz") => Ok(Form::Npz),
-        Some("csv") => Ok(Form::Csv),
-        _ => {
-            let text = format!(
-                "{}: expected a name that ends in .npz or .csv",
-                path.display()
-            );
-            Err(Failure::Usage(text))
-        }
-    }
-}
-
-/// One variance per component, however many the belief holds.
-fn variances(marginal: &Moments, n: usize) -> Vec<f64> {
-    match marginal.variance.data() {
-        own if own.len() == n => own.to_vec(),
-        _ => vec![marginal.average_variance(); n],
-    }
-}
-
-/// Means and variances of every variable.
-fn results(path: &Path, run: &Inference) -> Result<Vec<u8>, Failure> {
-    let report = &run.report;
-    match form(path)? {
-        Form::Npz => {
-            let mut arrays = Vec::new();
-            for variable in run.posterior.variables() {
-                let (name, spec) = (&variable.name, &variable.spec);
-                let complex = spec.element == treeamp::belief::Element::Complex;
-                let mean = Array::new(spec.shape.clone(), report.mean(name)?.to_vec(), complex);
-                let marginal = report.marginal(name)?;
-                let variances = variances(marginal, spec.count());
-                let variance = Array::real(spec.shape.clone(), variances);
-                arrays.push((format!("{name}_mean"), mean.map_err(Failure::Run)?));
-                arrays.push((format!("{name}_variance"), variance.map_err(Failure::Run)?));
-            }
-            let arrays: Vec<(&str, &Array)> = arrays.iter().map(|(n, a)| (n.as_str(), a)).collect();
-            data::encode_npz(&arrays).map_err(Failure::Run)
-        }
-        Form::Csv => {
-            let mut text = String::from("variable,index,mean,variance\n");
-            for variable in run.posterior.variables() {
-                let name = &variable.name;
-                let marginal = report.marginal(name)?;
-                let mean = report.mean(name)?;
-                for (i, (m, v)) in mean.iter().zip(variances(marginal, mean.len())).enumerate() {
-                    let row = Row::new().with("variable", name.as_str()).with("index", i);
-                    let row = row.with("mean", *m).with("variance", v);
-                    let cells: Vec<String> = row.iter().map(|(_, value)| value.to_csv()).collect();
-                    text += &(cells.join(",") + "\n");
-                }
-            }
-            Ok(text.into_bytes())
-        }
-    }
 }

@@ -9,7 +9,8 @@ use treeamp::belief::Element;
 use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::{Metric, Minimisation, minimise};
 
-use super::{Form, Run, form};
+use super::Run;
+use super::results::{Form, form};
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::{print, save};

@@ -12,7 +12,7 @@ use crate::separable::{Penalised, Penalty};
 
 fn no_law<T>(what: &str) -> Result<T, FactorError> {
     Err(FactorError::Unsupported(format!(
-        "a penalty is no law, and has no {what}"
+        "a penalty is not a probability distribution and has no {what}; use it under [student]"
     )))
 }
 

@@ -1,0 +1,178 @@
+//! Pictures that must not mislead: runs that failed, exact recoveries, lost signs, other domains, missing transitions.
+
+use super::*;
+
+/// What a picture says, and how its command ended.
+fn drawn(folder: &Folder, arguments: &[&str]) -> (String, Output) {
+    let path = folder.path("picture.svg");
+    let output = treeamp(&[arguments, &["--output", text(&path), "--force"]].concat());
+    let svg = fs::read_to_string(&path).unwrap_or_default();
+    (svg, output)
+}
+
+fn model(name: &str) -> String {
+    models().join(format!("{name}.toml")).display().to_string()
+}
+
+#[test]
+fn runs_that_failed_say_so() {
+    let folder = Folder::new("failed_pictures");
+    let file = model("perceptron");
+    let short = ["--set", "n=60", "--max-sweeps", "2"];
+    for what in ["run", "signals", "convergence"] {
+        let (svg, output) = drawn(&folder, &[&["plot", what, &file][..], &short].concat());
+        assert_eq!(output.status.code(), Some(1), "{what}");
+        assert!(svg.contains("did not converge"), "{what}");
+        let said = stdout(&output);
+        assert!(
+            said.contains("ended") && !said.contains("ended    converged"),
+            "{said}"
+        );
+        let (svg, output) = drawn(
+            &folder,
+            &["plot", what, &file, "--set", "n=60", "--set", "alpha=3"],
+        );
+        assert_eq!(output.status.code(), Some(0), "{what}");
+        assert!(!svg.contains("did not converge"), "{what}");
+    }
+}
+
+/// A line of the picture stands where the error is zero, and the axis has a zero.
+#[test]
+fn exact_recoveries_stay_on_the_picture() {
+    let folder = Folder::new("zeros");
+    let table = folder.file(
+        "t.csv",
+        "alpha,source,seed,mse_x,status,reason\n0.1,EP,0,0.5,ok,\n0.2,EP,0,0,ok,\n0.2,EP,1,0,ok,\n0.3,EP,0,1e-40,ok,\n",
+    );
+    let (svg, _) = drawn(&folder, &["plot", "curve", text(&table), "--log"]);
+    assert!(svg.contains("mean squared error of x") && svg.contains("median and quartiles"));
+    // three places, of which two are at zero; a circle is closed by a z, one more is in the legend
+    let circles: usize = svg
+        .split("<path")
+        .filter(|p| p.contains("stroke=\"#e07b1a\""))
+        .map(|p| p.matches('z').count())
+        .sum();
+    assert_eq!(circles, 4, "{svg}");
+}
+
+/// Means of an even model are shown with the sign of the truth, and the picture says so.
+#[test]
+fn lost_signs_are_turned() {
+    let folder = Folder::new("signs");
+    let file = model("phase_retrieval");
+    let mut turned = 0;
+    for seed in 0..6 {
+        let seed = seed.to_string();
+        let set = [
+            "--set",
+            "n=60",
+            "--set",
+            "alpha=2",
+            "--start-noise",
+            "0.1",
+            "--seed",
+            &seed,
+        ];
+        let told = works(&[&["run", &file, "--json"][..], &set].concat());
+        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+        let error = |name: &str| told["variables"]["x"][name].as_f64().expect("a number");
+        let flipped = error("sign_mse") < 0.5 * error("mse");
+        let (svg, _) = drawn(&folder, &[&["plot", "run", &file][..], &set].concat());
+        assert_eq!(svg.contains("its sign turned to the truth"), flipped);
+        let (svg, _) = drawn(
+            &folder,
+            &[&["plot", "convergence", &file][..], &set].concat(),
+        );
+        assert_eq!(svg.contains("up to its sign"), flipped);
+        turned += usize::from(flipped);
+    }
+    assert!((1..6).contains(&turned), "{turned} of 6 had the other sign");
+}
+
+/// Observations are drawn over a signal only where they are values of its components.
+#[test]
+fn other_domains_have_a_panel_of_their_own() {
+    let folder = Folder::new("domains");
+    let panels = |svg: &str| svg.matches(">component<").count();
+    let (own, _) = drawn(
+        &folder,
+        &["plot", "signals", &model("sparse_fourier"), "--signal", "z"],
+    );
+    let (other, _) = drawn(
+        &folder,
+        &["plot", "signals", &model("sparse_fourier"), "--signal", "x"],
+    );
+    let labels = |svg: &str| svg.matches("component").count();
+    assert!(panels(&own) + labels(&own) < panels(&other) + labels(&other));
+}
+
+#[test]
+fn a_diagram_without_a_transition_says_so() {
+    let folder = Folder::new("no_transition");
+    let axes = ["--x", "rho=0.3,0.4", "--y"];
+    let diagram = |file: &str, y: &str| {
+        let (svg, output) = drawn(
+            &folder,
+            &[&["plot", "phases", file][..], &axes, &[y]].concat(),
+        );
+        assert!(output.status.success(), "{}", stderr(&output));
+        svg
+    };
+    let none = diagram(&model("sparse_regression"), "alpha=0.1:0.3:3");
+    assert!(
+        none.contains("easy everywhere: no transition") && !none.contains("algorithmic threshold")
+    );
+    let some = diagram(&model("compressed_sensing"), "alpha=0.1:0.9:9");
+    assert!(!some.contains("no transition") && some.contains("algorithmic threshold"));
+    for name in ["impossible", "hard", "easy", "ρ", "α"] {
+        assert!(some.contains(name), "{name}");
+    }
+}
+
+/// The prediction of an even output rests at the symmetric point: tables and pictures say so.
+#[test]
+fn sweeps_name_the_symmetric_point() {
+    let folder = Folder::new("symmetric");
+    let table = folder.path("t.csv");
+    let file = model("complex_phase_retrieval");
+    works(&[
+        "sweep",
+        &file,
+        "--grid",
+        "alpha=3",
+        "--by",
+        "se",
+        "-o",
+        text(&table),
+    ]);
+    let lines = fs::read_to_string(&table).expect("the table");
+    assert!(
+        lines
+            .lines()
+            .next()
+            .is_some_and(|l| l.contains("symmetric_point")),
+        "{lines}"
+    );
+    let (svg, _) = drawn(&folder, &["plot", "curve", text(&table), "--y", "mse_x"]);
+    assert!(
+        svg.contains("at the symmetric point, which runs leave"),
+        "{svg}"
+    );
+    let odd = folder.path("odd.csv");
+    works(&[
+        "sweep",
+        &model("perceptron"),
+        "--grid",
+        "alpha=0.5",
+        "--by",
+        "se",
+        "-o",
+        text(&odd),
+    ]);
+    assert!(
+        !fs::read_to_string(&odd)
+            .expect("the table")
+            .contains("symmetric_point")
+    );
+}
