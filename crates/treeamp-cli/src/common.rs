@@ -12,7 +12,7 @@ pub struct Common {
     #[arg(long, global = true)]
     pub json: bool,
     /// Threads of sweeps and phase diagrams; by default all cores. A single run takes one
-    #[arg(long, global = true, value_name = "N", value_parser = parse::count)]
+    #[arg(long, global = true, value_name = "N", value_parser = parse::count, allow_negative_numbers = true)]
     pub threads: Option<usize>,
 }
 

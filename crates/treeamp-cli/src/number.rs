@@ -65,6 +65,17 @@ pub fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number of bytes, also as `4e9`.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let x = positive(text)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates"
+    )]
+    Ok(x as u64)
+}
+
 /// Any integer is a seed: it counts modulo $2^{64}$.
 pub fn seed(text: &str) -> Result<u64, String> {
     let refuse = || "expected an integer".to_owned();

@@ -33,6 +33,17 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a report whose name is not that of a page, or that exists.
+pub fn check_report(path: &Path, force: bool) -> Result<(), Failure> {
+    let page =
+        |e: &std::ffi::OsStr| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm");
+    if !path.extension().is_some_and(page) {
+        let text = format!("{}: expected a name that ends in .html", path.display());
+        return Err(Failure::Usage(text));
+    }
+    refuse_existing(path, force)
+}
+
 /// Writes a file whole, or not at all.
 pub fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_whole(path, bytes).map_err(|error| Failure::writing(path, &error))

@@ -191,7 +191,7 @@ class MessagePassing(ReprMixin):
         failed = report.termination == "diverging" or (judged and report.termination in ("sweep_limit", "fallback_limit"))
         level = logging.WARNING if failed or reverted or report.adaptive else logging.INFO
         back = "; the state is that of the sweeps, which was nearer to a fixed point" if reverted else ""
-        _logger.log(level, "%s: %s after %d sweeps%s", type(self).__name__, report.message, report.sweeps, back)
+        _logger.log(level, "%s: %s%s", type(self).__name__, report._sentence, back)
 
     def _guarded(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
         """A run, whose refusal names the observations that are missing; one that breaks off leaves its last sweep."""

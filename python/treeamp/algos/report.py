@@ -19,6 +19,7 @@ __all__ = ["FixedPoint", "Report"]
 _LAZY = (
     "termination",
     "message",
+    "_end",
     "sweeps",
     "seconds",
     "trace",
@@ -87,7 +88,7 @@ class Report:
         return state
 
     def __repr__(self) -> str:
-        return f"<Report: {self.message} after {self.sweeps} sweeps>"
+        return f"<Report: {self._sentence}>"
 
     def variable(self, id: str) -> dict[str, Any]:
         """What is known about a variable: ``r`` and ``v``, or the predictions of state evolution."""
@@ -118,11 +119,25 @@ class Report:
 
     @cached_property
     def message(self) -> str:
-        how = str(self._native.termination[1])
+        return self._end + self._on_the_way
+
+    @cached_property
+    def _end(self) -> str:
+        return str(self._native.termination[1])
+
+    @property
+    def _on_the_way(self) -> str:
+        """What else there is to say of how a run came to its end."""
+        said = ""
         if self.adaptive:
             before = "diverged" if self._settling["restarted"][0] == "diverging" else "did not converge"
-            how += f"; restarted with adaptive damping, because the given one {before}"
-        return how + "; precisions were kept positive" if self.positive else how
+            said = f"; restarted with adaptive damping, because the given one {before}"
+        return said + "; precisions were kept positive" if self.positive else said
+
+    @property
+    def _sentence(self) -> str:
+        """The message, with the number of sweeps."""
+        return f"{self._end} after {self.sweeps} sweeps{self._on_the_way}"
 
     @cached_property
     def _settling(self) -> dict[str, Any]:

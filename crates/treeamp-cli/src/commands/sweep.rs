@@ -13,7 +13,7 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{ProgressLine, note, print, refuse_existing, save, warn};
+use crate::output::{ProgressLine, check_report, note, print, refuse_existing, save, warn};
 use crate::pictures::curve::Curve;
 use crate::report::Page;
 use crate::text::{pairs, short};
@@ -45,9 +45,9 @@ enum By {
 Examples:
   treeamp sweep models/sparse_regression.toml --grid alpha=0.1:1.0:10 --seeds 5 --output table.csv
   treeamp sweep models/perceptron.toml --grid alpha=0.5:2:31 --by se --output theory.csv
-  treeamp sweep models/perceptron.toml --grid alpha=0.8:1.8:21 --seeds 10 --by all     what `plot curve` shades
+  treeamp sweep models/perceptron.toml --grid alpha=0.8:1.8:21 --seeds 10 --by all -o all.csv     what `plot curve` shades
   treeamp sweep m.toml --grid alpha=0.1:1:46 --grid rho=0.1,0.2 --output t.csv --shard 3/8
-  treeamp sweep models/lasso.toml --map --grid alpha=0.4:1.0:7 --seeds 10     its minimisers beside theory
+  treeamp sweep models/lasso.toml --map --grid alpha=0.4:1.0:7 --seeds 10 -o modes.csv     its minimisers beside theory
   treeamp merge t.csv.1-of-8.journal ... --output t.csv      the parts of a cluster's job array
   treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 2 --cell     one cell of the first sweep again
 
@@ -68,7 +68,7 @@ pub struct Sweep {
     #[arg(long, value_name = "NAME=VALUES", required = true)]
     grid: Vec<String>,
     /// Number of seeds, counted from --seed
-    #[arg(long, default_value = "1", value_parser = parse::count)]
+    #[arg(long, default_value = "1", value_parser = parse::count, allow_negative_numbers = true)]
     seeds: usize,
     /// The first seed
     #[arg(long, default_value = "0", value_parser = parse::seed, allow_negative_numbers = true)]
@@ -103,6 +103,10 @@ impl Sweep {
             .shard
             .as_deref()
             .map_or(Ok(Shard::WHOLE), Shard::parse)?;
+        if let Some(path) = &self.report {
+            // that of a sweep which goes on is replaced, as its table is
+            check_report(path, true)?;
+        }
         self.warn();
         // what is wrong with the grid is said before a journal is made
         Plan::new(&file, &setting, self, &self.seeds_beside(Vec::new()))?;

@@ -60,7 +60,7 @@ pub struct Threshold {
     #[arg(long, value_name = "NAME", default_value = "alpha")]
     of: String,
     /// Its range
-    #[arg(long, value_name = "LOW:HIGH", value_parser = range)]
+    #[arg(long, value_name = "LOW:HIGH", value_parser = range, allow_hyphen_values = true)]
     between: (f64, f64),
     /// Which transition
     #[arg(long, value_enum, default_value = "algorithmic")]
@@ -69,7 +69,7 @@ pub struct Threshold {
     #[arg(long, value_name = "VARIABLE")]
     signal: Option<String>,
     /// Accuracy of the answer
-    #[arg(long, default_value = "1e-4", value_parser = parse::positive)]
+    #[arg(long, default_value = "1e-4", value_parser = parse::positive, allow_negative_numbers = true)]
     tolerance: f64,
 }
 

@@ -1,6 +1,7 @@
 //! The commands on model files: what they print, what they leave, how they fail.
 
 mod beliefs;
+mod documented;
 mod honest_pictures;
 mod mistakes;
 mod modes;

@@ -90,6 +90,75 @@ fn mistakes_are_named() {
     ]);
 }
 
+/// What is wrong is said of the value, not of how to write it; outputs of another kind are refused.
+#[test]
+fn mistakes_in_options_are_named() {
+    let folder = Folder::new("options");
+    let model = models().join("sparse_regression.toml");
+    let model = text(&model);
+    let dangling = folder.file(
+        "dangling.toml",
+        "[[factor]]\nkind = \"gaussian\"\nsize = 4\noutput = \"x\"\n\n\
+         [[factor]]\nkind = \"gaussian_noise\"\nvariance = 0.1\ninput = \"q\"\noutput = \"y\"\n",
+    );
+    let full = folder.file(
+        "full.toml",
+        "[[factor]]\nkind = \"gaussian\"\nsize = 100\noutput = \"x\"\n\n\
+         [[factor]]\nkind = \"gaussian_noise\"\nvariance = 0.1\ninput = \"x\"\noutput = \"y\"\n\n\
+         [variables.x]\nbelief = \"full\"\n",
+    );
+    let full = text(&full);
+    complain(&[
+        (
+            2,
+            vec!["run", model, "--tolerance", "-1"],
+            "expected a finite number, 0 or more",
+        ),
+        (
+            2,
+            vec!["run", model, "--max-sweeps", "-1"],
+            "expected an integer, 1 or more",
+        ),
+        (
+            2,
+            vec!["sweep", model, "--grid", "alpha=1", "--seeds", "-2"],
+            "expected an integer, 1 or more",
+        ),
+        (
+            2,
+            vec!["threshold", model, "--between", "-1:2"],
+            "both positive",
+        ),
+        (
+            2,
+            vec!["run", model, "--set", "n=100.5"],
+            "expected a positive integer or a list of them, got `n` = 100.5",
+        ),
+        (
+            2,
+            vec!["run", model, "--report", "never.pdf"],
+            "never.pdf: expected a name that ends in .html",
+        ),
+        (
+            2,
+            vec!["sweep", model, "--grid", "alpha=1", "--report", "never.pdf"],
+            "expected a name that ends in .html",
+        ),
+        (
+            2,
+            vec!["run", text(&dangling)],
+            "`factor.gaussian_noise`: its input `q` is never produced: expected a factor with `q` as its output",
+        ),
+        (
+            2,
+            vec!["run", full, "--memory-limit", "1000"],
+            "(option `memory_limit`)",
+        ),
+    ]);
+    works(&["run", full, "--memory-limit", "1e7"]);
+    assert!(works(&["run", "--help"]).contains("--memory-limit"));
+}
+
 #[test]
 fn mistakes_in_values_and_models_are_named() {
     let folder = Folder::new("mistakes");
@@ -102,7 +171,7 @@ fn mistakes_in_values_and_models_are_named() {
         (
             2,
             vec!["run", model, "--set", "n=0"],
-            "expected a size or list of sizes, got `n` = 0",
+            "expected a positive integer or a list of them, got `n` = 0",
         ),
         (
             2,

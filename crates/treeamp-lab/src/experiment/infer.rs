@@ -27,6 +27,8 @@ pub struct RunOptions {
     pub start_noise: Option<f64>,
     /// Also from this many seeded pushes; the fixed point of the largest evidence is kept.
     pub restarts: Option<usize>,
+    /// The most bytes that beliefs which are not isotropic may take.
+    pub memory_limit: Option<u64>,
 }
 
 impl RunOptions {
@@ -47,6 +49,9 @@ impl RunOptions {
             fallback: self.fallback.or(file.fallback),
             start_noise: self.start_noise.or(file.run_option("start_noise")),
             restarts: self.restarts,
+            memory_limit: self
+                .memory_limit
+                .or(file.run_option("memory_limit").map(|x| count(x) as u64)),
         }
     }
 
@@ -75,6 +80,7 @@ impl RunOptions {
             ("fallback", fallback.map(|f| json!(f))),
             ("start-noise", self.start_noise.map(|x| json!(x))),
             ("restarts", self.restarts.map(|n| json!(n))),
+            ("memory-limit", self.memory_limit.map(|n| json!(n))),
         ];
         let given = all
             .into_iter()
@@ -92,6 +98,9 @@ impl RunOptions {
         }
         if let Some(gap) = self.gap {
             engine = engine.gap(gap);
+        }
+        if let Some(bytes) = self.memory_limit {
+            engine = engine.memory_limit(bytes);
         }
         if let Some(damping) = &self.damping {
             engine = engine.damping(damping.clone());

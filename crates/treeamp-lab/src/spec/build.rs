@@ -83,8 +83,7 @@ impl ModelFile {
         }
         for (entry, factor) in self.factors.iter().zip(self.make(setting, scale)?) {
             let Some(factor) = factor else {
-                let reason = "its inputs are never produced: expected a prior at every start";
-                return Err(self.error(entry.line, &path("factor", entry.label()), reason));
+                return Err(self.dangling(entry));
             };
             let inputs: Vec<&str> = entry.inputs.iter().map(String::as_str).collect();
             let outputs: Vec<&str> = entry.outputs.iter().map(String::as_str).collect();
@@ -94,6 +93,21 @@ impl ModelFile {
         let tree = tree.map_err(|e| self.error(0, "", e.to_string()))?;
         self.check_beliefs(&tree)?;
         Ok(tree)
+    }
+
+    /// An input that no factor produces, or that needs itself.
+    fn dangling(&self, entry: &FactorEntry) -> SpecError {
+        let produced = |v: &&String| self.factors.iter().any(|f| f.outputs.contains(v));
+        let reason = match entry.inputs.iter().find(|v| !produced(v)) {
+            Some(v) => format!(
+                "its input `{v}` is never produced: expected a factor with `{v}` as its output, such as a prior"
+            ),
+            None => format!(
+                "its input `{}` is never produced: expected a prior at the start of its chain",
+                entry.inputs.join("`, `")
+            ),
+        };
+        self.error(entry.line, &path("factor", entry.label()), reason)
     }
 
     /// Every value that is set has one place in the file.

@@ -61,7 +61,7 @@ impl ModelFile {
             | ParameterKind::Mask => None,
         }
         .ok_or_else(|| {
-            let reason = format!("expected a {}, got {x}", parameter.kind);
+            let reason = format!("expected {}, got {x}", wanted(parameter.kind));
             self.error(line, key, reason)
         })
     }
@@ -76,7 +76,8 @@ impl ModelFile {
     ) -> Result<Value, SpecError> {
         let key = path(&path("factor", factor.label()), &entry.key);
         let refuse = |node: &Node| {
-            let mut reason = format!("expected a {}, got {}", parameter.kind, node.describe());
+            let expected = wanted(parameter.kind);
+            let mut reason = format!("expected {expected}, got {}", node.describe());
             // a text that names a number: say which
             if let Ok(Some(x)) = self.number(node, &key, setting)
                 && let Content::Text(name) = &node.content
@@ -87,7 +88,7 @@ impl ModelFile {
                 } else {
                     format!("{x:e}")
                 };
-                reason = format!("expected a {}, got `{name}` = {x}", parameter.kind);
+                reason = format!("expected {expected}, got `{name}` = {x}");
             }
             self.error(node.line, &key, reason)
         };
@@ -222,6 +223,17 @@ impl ModelFile {
                 "expected rows per column, got nothing",
             )),
         }
+    }
+}
+
+/// What a parameter must be, for a message.
+fn wanted(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Count => "a positive integer".to_owned(),
+        ParameterKind::Size | ParameterKind::Shape => {
+            "a positive integer or a list of them".to_owned()
+        }
+        other => format!("a {other}"),
     }
 }
 

@@ -10,9 +10,16 @@ use super::file::{ModelFile, Reader, path};
 use super::node::{Content, Entry, Node};
 
 /// The options of a run that a file can set to numbers.
-pub(super) const RUN_NUMBERS: [&str; 5] = ["max_sweeps", "tolerance", "gap", "start_noise", "seed"];
+pub(super) const RUN_NUMBERS: [&str; 6] = [
+    "max_sweeps",
+    "tolerance",
+    "gap",
+    "start_noise",
+    "seed",
+    "memory_limit",
+];
 /// All that it can set.
-const RUN_OPTIONS: [&str; 8] = [
+const RUN_OPTIONS: [&str; 9] = [
     "max_sweeps",
     "tolerance",
     "gap",
@@ -21,6 +28,7 @@ const RUN_OPTIONS: [&str; 8] = [
     "fallback",
     "start_noise",
     "seed",
+    "memory_limit",
 ];
 
 impl Reader<'_> {

@@ -21,7 +21,7 @@ pub struct LandscapeArgs {
     #[arg(long, value_name = "VARIABLE")]
     signal: Option<String>,
     /// Number of places
-    #[arg(long, default_value = "160", value_parser = parse::count)]
+    #[arg(long, default_value = "160", value_parser = parse::count, allow_negative_numbers = true)]
     places: usize,
     #[command(flatten)]
     target: Target,

@@ -37,7 +37,7 @@ pub struct PhaseArgs {
     #[arg(long, value_name = "VARIABLE")]
     signal: Option<String>,
     /// Accuracy of the boundaries
-    #[arg(long, default_value = "1e-4", value_parser = parse::positive)]
+    #[arg(long, default_value = "1e-4", value_parser = parse::positive, allow_negative_numbers = true)]
     tolerance: f64,
     /// The phase of every point as a table (.csv)
     #[arg(long, value_name = "FILE")]

@@ -47,7 +47,7 @@ pub struct ConvergenceArgs {
     #[command(flatten)]
     one: SignalArgs,
     /// Number of seeds, counted from --seed
-    #[arg(long, default_value = "1", value_parser = parse::count)]
+    #[arg(long, default_value = "1", value_parser = parse::count, allow_negative_numbers = true)]
     seeds: usize,
 }
 

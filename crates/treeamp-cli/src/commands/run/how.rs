@@ -10,15 +10,15 @@ use crate::number as parse;
 #[derive(Debug, Args)]
 pub struct How {
     /// Give up after this many sweeps
-    #[arg(long, value_parser = parse::count)]
+    #[arg(long, value_parser = parse::count, allow_negative_numbers = true)]
     max_sweeps: Option<usize>,
     /// Converged when the relative change of a sweep is below this
-    #[arg(long, value_parser = parse::variance)]
+    #[arg(long, value_parser = parse::variance, allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// With --map: any point whose energy is within this fraction of the least one will do
     ///
     /// The relative primal-dual gap of its certificate. By default 1e-8, and places to 1e-6 of their scale; large images are faster with 1e-5.
-    #[arg(long, value_parser = parse::fraction)]
+    #[arg(long, value_parser = parse::fraction, allow_negative_numbers = true)]
     gap: Option<f64>,
     /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
     ///
@@ -41,11 +41,14 @@ pub struct How {
     #[arg(long, value_name = "automatic|forced|forbidden", value_parser = parse::fallback)]
     fallback: Option<Fallback>,
     /// Random first messages of this standard deviation, for symmetric models
-    #[arg(long, value_parser = parse::positive)]
+    #[arg(long, value_parser = parse::positive, allow_negative_numbers = true)]
     start_noise: Option<f64>,
     /// Also from this many random pushes, keeping the fixed point of the largest evidence
-    #[arg(long, value_parser = parse::count)]
+    #[arg(long, value_parser = parse::count, allow_negative_numbers = true)]
     restarts: Option<usize>,
+    /// The most bytes that beliefs which are not isotropic may take, as 4e9; by default 2 GiB
+    #[arg(long, value_name = "BYTES", value_parser = parse::bytes, allow_negative_numbers = true)]
+    memory_limit: Option<u64>,
 }
 
 impl How {
@@ -62,6 +65,7 @@ impl How {
             fallback: self.fallback,
             start_noise: self.start_noise,
             restarts: self.restarts,
+            memory_limit: self.memory_limit,
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{ProgressLine, print, refuse_existing, save, warn};
+use crate::output::{ProgressLine, check_report, print, refuse_existing, save, warn};
 use crate::report::Page;
 use crate::text::{heading, number, pairs, short, table};
 
@@ -81,7 +81,7 @@ impl Run {
             form(path)?;
         }
         if let Some(path) = &self.report {
-            refuse_existing(path, self.force)?;
+            check_report(path, self.force)?;
         }
         if self.map {
             return self.run_mode(common);

@@ -128,7 +128,8 @@ impl Gradient {
 
 shaped_channel!(Gradient, FiniteDifference);
 
-/// The unitary DFT $x_k = \frac{1}{\sqrt N}\sum_n z_n e^{-2\pi i\,k\cdot n}$ of a real or complex array.
+/// The unitary DFT $x_k = \frac{1}{\sqrt N}\sum_n z_n e^{-2\pi i\,k\cdot n/N}$ of a real or complex array; on several axes every product is
+/// divided by the length of its axis.
 ///
 /// The coefficients of a real array come in conjugate pairs, every number twice. For a law on the
 /// coefficients of a real signal take [`RealDft`].
@@ -145,8 +146,8 @@ impl Dft {
     pub const MODULE: Module = Module {
         name: Self::NAME,
         summary: "unitary Fourier transform of an array, complex output",
-        formula: "x_k = Σ_n z_n e^(-2πi k·n) / √N",
-        tex: r"x_k = \frac1{\sqrt N}\sum_n z_n e^{-2\pi i\,k\cdot n}",
+        formula: "x_k = Σ_n z_n e^(-2πi k·n/N) / √N",
+        tex: r"x_k = \frac1{\sqrt N}\sum_n z_n e^{-2\pi i\,k\cdot n/N}",
         signals: Signals::ToComplex,
         constructor: |a| a.channel(Self),
         ..Module::OPERATOR
