@@ -16,7 +16,7 @@ TABLE: Table = {
     "a negative modulus": (lambda: ta.AbsLikelihood([-1.0]), MODEL, "-1"),
     "a matrix of another width": (lambda: chain(W=np.ones((2, 4))), MODEL, "shape mismatch at factor `linear`"),
     "a bias of another length": (
-        lambda: (ta.GaussianPrior(3) @ ta.V("x") @ ta.BiasChannel([1.0]) @ ta.V("y")).to_model(), MODEL, "as the bias has",
+        lambda: (ta.GaussianPrior(3) @ ta.V("x") @ ta.BiasChannel([1.0, 2.0]) @ ta.V("y")).to_model(), MODEL, "as the bias has",
     ),
     "an empty bias": (lambda: ta.BiasChannel([]), MODEL, "non-empty"),
     # --- parameters

@@ -491,7 +491,7 @@ def test_figures() -> None:
     lines = turned.axes[0].get_lines()
     assert np.allclose(lines[0].get_ydata(), lines[1].get_ydata())
     assert len(plot_function(np.tanh).axes[0].get_lines()[0].get_xdata()) == 201
-    with pytest.raises(ValueError, match="same size"):
+    with pytest.raises(ValueError, match="same shape"):
         plot_compare([1.0], [1.0, 2.0])
     matplotlib.pyplot.close("all")
 

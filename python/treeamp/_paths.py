@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .errors import NotAvailable
+from .errors import NotImported
 
 __all__ = ["PATHS", "register"]
 
@@ -120,7 +120,7 @@ def _refusing(name: str, why: str) -> Any:
     def refuse(attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
-        raise NotAvailable(f"{name}.{attribute} is not available: {why}")
+        raise NotImported(f"{name}.{attribute} is not available: {why}")
 
     return refuse
 

@@ -6,6 +6,7 @@ __all__ = [
     "MismatchError",
     "ModelError",
     "NotAvailable",
+    "NotImported",
     "RunError",
     "TooLarge",
     "TreeampError",
@@ -34,6 +35,10 @@ class MismatchError(RunError):
 
 class NotAvailable(TreeampError, NotImplementedError):
     """Something known by name that this version cannot do."""
+
+
+class NotImported(NotAvailable, ImportError):
+    """A name of tramp's that cannot be imported here; the sentence says what is in its place."""
 
 
 class TooLarge(TreeampError, MemoryError):

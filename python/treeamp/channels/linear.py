@@ -30,9 +30,10 @@ class LinearChannel(Channel):
 
     Parameters
     ----------
-    W : array of shape (M, N)
-        The matrix. It is decomposed once, when a run first needs it, and shared by all models that hold it. The native
-        library has its own copy, and the channel another, unless ``W`` is read-only (``W.flags.writeable = False``).
+    W : array, sparse matrix or linear operator of shape (M, N)
+        The matrix. A sparse matrix of scipy, or a ``LinearOperator`` (of scipy, or pylops), is taken as it is: means are then
+        solved for by conjugate gradients, as in :class:`LinearOperatorChannel`. An array is decomposed once, when a run first needs it, and shared by all models that hold it. The native
+        library has its own copy of it, and the channel another, unless ``W`` is read-only (``W.flags.writeable = False``).
     precompute_svd : bool
         Kept for scripts that give it; it changes nothing, and variances are right for any rank.
     name : str
@@ -55,7 +56,7 @@ class LinearChannel(Channel):
     _law = "linear"
 
     def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W") -> None:
-        self.W = owned(matrix(W, "W"))
+        self.W = W if _is_operator(W) else owned(matrix(W, "W"))
         self.precompute_svd = bool(precompute_svd)
         self.name = str(name)
         self.Nx, self.Nz = self.W.shape
@@ -63,12 +64,48 @@ class LinearChannel(Channel):
         self._start()
 
     def _make(self) -> _lib.Factor:
-        return _lib.linear(self.W)
+        if not _is_operator(self.W):
+            return _lib.linear(self.W)
+        if np.dtype(self.W.dtype).kind == "c":
+            raise ModelError("LinearChannel: `W` must be real, got a complex operator")
+        adjoint = self.W.rmatvec if hasattr(self.W, "rmatvec") else self.W.T.dot
+        apply = self.W.matvec if hasattr(self.W, "matvec") else self.W.dot
+        return _matrix_free(self.name, (self.Nz,), (self.Nx,), apply, adjoint)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if not shape or shape[0] != self.Nz:
             raise ModelError(f"LinearChannel: `Z` must have {self.Nz} rows, got shape {shape}")
         return (self.Nx, *shape[1:])
+
+
+def _is_operator(W: Any) -> bool:
+    """A sparse matrix or a linear operator: it has a shape and maps vectors, and is no array."""
+    maps = hasattr(W, "matvec") or (hasattr(W, "tocsr") and hasattr(W, "dot"))
+    return maps and not isinstance(W, np.ndarray) and len(getattr(W, "shape", ())) == 2
+
+
+def _matrix_free(
+    name: str,
+    prev_shape: tuple[int, ...],
+    next_shape: tuple[int, ...],
+    apply: Callable[[Array], Any],
+    adjoint: Callable[[Array], Any],
+    tolerance: float | None = None,
+    max_iter: int = 50_000,
+) -> _lib.Factor:
+    """A map by two functions, whose results are checked to be arrays of numbers."""
+    if tolerance is None:
+        # conjugate gradients get no nearer than the products are
+        single = np.asarray(apply(np.zeros(prev_shape))).dtype == np.float32
+        tolerance = 1e-6 if single else 1e-12
+
+    def applied(z: Array) -> Array:
+        return array(apply(z), f"apply of {name}")
+
+    def turned(x: Array) -> Array:
+        return array(adjoint(x), f"adjoint of {name}")
+
+    return _lib.matrix_free(name, list(prev_shape), list(next_shape), applied, turned, tolerance, max_iter)
 
 
 class LinearOperatorChannel(Channel):
@@ -81,7 +118,8 @@ class LinearOperatorChannel(Channel):
     prev_shape, next_shape : int or tuple
         Shapes of :math:`z` and :math:`x`.
     tolerance, max_iter
-        Conjugate gradients stop at this residual, relative to the right-hand side, and fail beyond so many iterations.
+        Conjugate gradients stop at this residual, relative to the right-hand side (by default 1e-12, or 1e-6 where ``apply``
+        returns 32-bit floats), and fail beyond so many iterations.
     name : str
         In messages and drawings.
 
@@ -109,7 +147,7 @@ class LinearOperatorChannel(Channel):
         prev_shape: Any,
         next_shape: Any,
         *,
-        tolerance: float = 1e-12,
+        tolerance: float | None = None,
         max_iter: int = 50_000,
         name: str = "operator",
     ) -> None:
@@ -119,19 +157,14 @@ class LinearOperatorChannel(Channel):
                 raise TypeError(f"`{key}` must be a function, got {type(function).__name__}")
         self.prev_shape = tuple(size_to_shape(prev_shape) or ())
         self.next_shape = tuple(size_to_shape(next_shape) or ())
-        self.tolerance, self.max_iter = number(tolerance, "tolerance"), count(max_iter, "max_iter")
+        self.tolerance = None if tolerance is None else number(tolerance, "tolerance")
+        self.max_iter = count(max_iter, "max_iter")
         self.name = str(name)
         self._start()
 
-    def _apply(self, z: Array) -> Array:
-        return array(self._given["apply"](z), f"apply of {self.name}")
-
-    def _adjoint(self, x: Array) -> Array:
-        return array(self._given["adjoint"](x), f"adjoint of {self.name}")
-
     def _make(self) -> _lib.Factor:
-        shapes = list(self.prev_shape), list(self.next_shape)
-        return _lib.matrix_free(self.name, *shapes, self._apply, self._adjoint, self.tolerance, self.max_iter)
+        maps = self._given["apply"], self._given["adjoint"]
+        return _matrix_free(self.name, self.prev_shape, self.next_shape, *maps, self.tolerance, self.max_iter)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if shape != self.prev_shape:
@@ -252,8 +285,13 @@ class BiasChannel(Channel):
 
     Parameters
     ----------
-    bias : array
-        :math:`c`, of the shape of the signal.
+    bias : array or float
+        :math:`c`, of the shape of the signal, or one number for all components.
+
+    Examples
+    --------
+    >>> BiasChannel(0.5).sample([1.0, 2.0])
+    array([1.5, 2.5])
     """
 
     repr_parameters = ("bias",)

@@ -45,7 +45,7 @@ def qplot(
     y_markers: Sequence[str] | None = None,
     sharex: bool = True,
     sharey: bool = True,
-    figsize: float = 4,
+    figsize: float | tuple[float, float] = 4,
     y_legend: bool = False,
     rename: Mapping[str, str] | None = None,
     font_size: float = 12,
@@ -62,8 +62,10 @@ def qplot(
         Columns; several ``y`` are several curves.
     color, column, row, marker, linestyle : str, optional
         Columns whose values tell curves and panels apart.
+    figsize : float or (float, float)
+        Height of a panel, or its width and height, in inches.
     rename : dict, optional
-        Labels in place of the names of columns.
+        Texts in place of others, wherever they stand in labels, titles and legends.
 
     Returns
     -------
@@ -73,9 +75,13 @@ def qplot(
         raise TypeError(f"`data` must be a pandas DataFrame, got {type(data).__name__}")
     plt = _pyplot()
     names = dict(rename or {})
+    width, height = (1.3 * figsize, figsize) if np.ndim(figsize) == 0 else figsize  # type: ignore[misc,operator]
 
     def label(name: Any) -> str:
-        return str(names.get(name, name))
+        text = str(name)
+        for old, new in names.items():
+            text = text.replace(str(old), str(new))
+        return text
 
     ys = [y] if isinstance(y, str) else list(y)
     for name in (x, *ys):
@@ -92,13 +98,13 @@ def qplot(
             sharex=sharex,
             sharey=sharey,
             squeeze=False,
-            figsize=(figsize * 1.3 * len(columns), figsize * len(rows)),
+            figsize=(width * len(columns), height * len(rows)),
             layout="constrained",
         )
         for i, r in enumerate(rows):
             for j, c in enumerate(columns):
                 panel = axes[i][j]
-                title = [f"{label(n)} = {v}" for n, v in ((row, r), (column, c)) if n is not None]
+                title = [label(f"{n} = {v}") for n, v in ((row, r), (column, c)) if n is not None]
                 panel.set_title(", ".join(title))
                 for k, level in enumerate(colors):
                     for m, mark in enumerate(marks):
@@ -110,7 +116,7 @@ def qplot(
                                     part = part[part[key] == value]
                             if part.empty:
                                 continue
-                            told = [f"{label(n)} = {v}" for n, v in ((color, level), (marker, mark), (linestyle, line)) if n]
+                            told = [label(f"{n} = {v}") for n, v in ((color, level), (marker, mark), (linestyle, line)) if n]
                             for name, style in zip(ys, markers):
                                 own = told + ([label(name)] if len(ys) > 1 or y_legend else [])
                                 sorted_part = part.sort_values(x)
@@ -136,41 +142,76 @@ def qplot(
     return figure
 
 
-def plot_compare(x_true: Any, x_pred: Any) -> Any:
-    """A signal and its estimate, component by component."""
-    plt = _pyplot()
-    truth, estimate = np.ravel(np.asarray(x_true)), np.ravel(np.asarray(x_pred))
+#: More components than this are a scatter alone, and of a scatter this many are drawn.
+_SHOWN, _SCATTERED = 1000, 5000
+
+
+def _pair(x_true: Any, x_pred: Any) -> tuple[Any, Any]:
+    truth, estimate = np.asarray(x_true), np.asarray(x_pred)
     if truth.shape != estimate.shape:
-        raise ValueError(f"`x_true` and `x_pred` must have the same size, got {truth.size} and {estimate.size}")
+        raise ValueError(f"`x_true` and `x_pred` must have the same shape, got {truth.shape} and {estimate.shape}")
+    return truth, estimate
+
+
+def _scatter(panel: Any, truth: Any, estimate: Any) -> None:
+    """Estimates against the truth; of many components an even sample."""
+    step = -(-truth.size // _SCATTERED)
+    ends = [min(truth.min(), estimate.min()), max(truth.max(), estimate.max())]
+    panel.plot(ends, ends, color="grey", linewidth=1)
+    panel.plot(truth[::step], estimate[::step], ".", markersize=4)
+    panel.set_xlabel("true")
+    panel.set_ylabel("estimated")
+    if step > 1:
+        panel.set_title(f"{truth[::step].size} of {truth.size} components", fontsize="small")
+
+
+def plot_compare(x_true: Any, x_pred: Any) -> Any:
+    """A signal and its estimate, component by component and against each other; of more than a thousand components the
+    latter alone."""
+    plt = _pyplot()
+    truth, estimate = map(np.ravel, _pair(x_true, x_pred))
+    if truth.size > _SHOWN:
+        figure, panel = plt.subplots(figsize=(5, 4), layout="constrained")
+        _scatter(panel, truth, estimate)
+        return figure
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     left.plot(truth, label="true")
     left.plot(estimate, ".", markersize=4, label="estimated")
     left.set_xlabel("component")
     left.legend(fontsize="small")
-    ends = [min(truth.min(), estimate.min()), max(truth.max(), estimate.max())]
-    right.plot(ends, ends, color="grey", linewidth=1)
-    right.plot(truth, estimate, ".", markersize=4)
-    right.set_xlabel("true")
-    right.set_ylabel("estimated")
+    _scatter(right, truth, estimate)
     return figure
 
 
 def plot_compare_complex(x_true: Any, x_pred: Any) -> Any:
-    """A complex signal and its estimate, turned by the global phase that fits best."""
+    """A complex signal and its estimate, turned by the global phase that fits best.
+
+    Arrays of complex numbers, or real ones of shape ``(2, ...)`` with the real and imaginary parts on the first axis.
+    """
     plt = _pyplot()
-    truth, estimate = np.ravel(np.asarray(x_true)), np.ravel(np.asarray(x_pred))
-    if truth.shape != estimate.shape:
-        raise ValueError(f"`x_true` and `x_pred` must have the same size, got {truth.size} and {estimate.size}")
+    truth, estimate = map(_complex, _pair(x_true, x_pred))
     inner = np.vdot(estimate, truth)
     estimate = estimate * (inner / abs(inner) if inner != 0 else 1.0)
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for panel, part, name in zip(axes, (np.real, np.imag), ("real part", "imaginary part")):
-        panel.plot(part(truth), label="true")
-        panel.plot(part(estimate), ".", markersize=4, label="estimated")
-        panel.set_xlabel("component")
+        if truth.size > _SHOWN:
+            _scatter(panel, part(truth), part(estimate))
+        else:
+            panel.plot(part(truth), label="true")
+            panel.plot(part(estimate), ".", markersize=4, label="estimated")
+            panel.set_xlabel("component")
+            panel.legend(fontsize="small")
         panel.set_title(name)
-        panel.legend(fontsize="small")
     return figure
+
+
+def _complex(x: Any) -> Any:
+    """A complex vector."""
+    if np.iscomplexobj(x):
+        return np.ravel(x)
+    if x.ndim < 2 or x.shape[0] != 2:
+        raise ValueError(f"expected complex numbers, or real ones of shape (2, ...), got shape {x.shape}")
+    return np.ravel(x[0] + 1j * x[1])
 
 
 def plot_function(f: Callable[[float], float], xlim: tuple[float, float] = (-3, 3)) -> Any:

@@ -113,6 +113,14 @@ class Likelihood(Law):
 
     # --- state evolution; a = m_hat + 1 / tau_z
 
+    def backward_second_moment_FG(self, tz_hat: float) -> float:
+        r""":math:`E\,z^2` under :math:`p(y|z)\,e^{-\frac12\hat\tau z^2}`, integrated over :math:`y`: :math:`1/\hat\tau`."""
+        return 1 / positive(tz_hat, "tz_hat")
+
+    def prior_log_partition_FG(self, tz_hat: float) -> float:
+        r""":math:`\ln\int p(y|z)\,e^{-\frac12\hat\tau z^2}\,dy\,dz = \frac12\ln(2\pi/\hat\tau)`."""
+        return 0.5 * float(np.log(2 * np.pi / positive(tz_hat, "tz_hat")))
+
     def _fields(self, az: float, tau_z: float) -> tuple[tuple[float, float, float], float]:
         t = inverse(tau_z, "tau_z")
         m_hat = known(az, "az") - t

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, array
 from ..algos.metrics import array2complex, complex2array
-from ..errors import NotAvailable
+from ..errors import NotImported
 from .integration import norm_pdf
 
 __all__ = ["array2complex", "complex2array", "hard_tanh", "leaky_relu", "norm_cdf", "norm_pdf", "relu", "sigmoid"]
@@ -66,6 +66,6 @@ def norm_cdf(x: Any) -> Any:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'treeamp.utils.misc' has no attribute {name!r}")
-    raise NotAvailable(
+    raise NotImported(
         f"treeamp.utils.misc.{name} is not available: treeamp.beliefs has log-partitions, means and variances of truncated laws"
     )

@@ -1,5 +1,6 @@
 //! A known shift $x = z + c$: $a_{f\to x} = a_z$, $b_{f\to x} = b_z + a_z c$, and back with $-c$.
 
+use std::borrow::Cow;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub struct BiasKernel {
 }
 
 impl Bias {
-    /// A shift by `bias`, one number per component (row-major).
+    /// A shift by `bias`, one number per component (row-major), or one for all.
     ///
     /// # Errors
     /// An empty or non-finite bias.
@@ -57,13 +58,7 @@ impl Bias {
             "one per component, or one for all",
         )
         .called("c")],
-        constructor: |a| {
-            let bias = a.numbers("bias")?;
-            a.channel(match (bias, a.components()) {
-                ([shift], Some(n)) => Self::new(vec![*shift; n])?,
-                _ => Self::new(bias)?,
-            })
-        },
+        constructor: |a| a.channel(Self::new(a.numbers("bias")?)?),
         ..Module::CHANNEL
     };
 }
@@ -83,7 +78,7 @@ impl Kernel for BiasKernel {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        if inputs[0].len() == self.bias.len() {
+        if inputs[0].len() == self.bias.len() || self.bias.len() == 1 {
             return Ok(vec![inputs[0].clone()]);
         }
         let expected = format!("{} components, as the bias has", self.bias.len());
@@ -94,6 +89,15 @@ impl Kernel for BiasKernel {
         })
     }
 
+    /// One number for all components becomes one for each.
+    fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Self>, ShapeError> {
+        let n = inputs[0].len();
+        let whole = self.bias.len() == 1 && n > 1;
+        Ok(whole.then(|| Self {
+            bias: self.on(n).into(),
+        }))
+    }
+
     fn message(
         &self,
         incoming: Incoming<'_, Gaussian>,
@@ -101,7 +105,8 @@ impl Kernel for BiasKernel {
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
         out.copy_from(incoming.get(1 - target));
-        out.shift(&self.bias, if target == 1 { 1.0 } else { -1.0 });
+        let sign = if target == 1 { 1.0 } else { -1.0 };
+        out.shift(&self.on(out.len()), sign);
         Ok(())
     }
 
@@ -111,7 +116,7 @@ impl Kernel for BiasKernel {
         let (z, x) = (incoming.get(0), incoming.get(1));
         let (mut back, mut total) = (z.clone(), z.clone());
         self.message(incoming, 0, &mut back)?;
-        let constant = x.shift_constant(&self.bias);
+        let constant = x.shift_constant(&self.on(x.len()));
         Ok(product_excess([z, &back].into_iter(), &mut total) + constant)
     }
 
@@ -124,7 +129,7 @@ impl Kernel for BiasKernel {
         let mut back = z.clone();
         self.message(incoming, 0, &mut back)?;
         back.add_assign(z);
-        Ok(back.log_partition() + x.log_value(&self.bias))
+        Ok(back.log_partition() + x.log_value(&self.on(x.len())))
     }
 
     fn theory(&self) -> Theory<'_> {
@@ -132,7 +137,8 @@ impl Kernel for BiasKernel {
     }
 
     fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
-        for ((x, z), c) in outputs[0].iter_mut().zip(inputs[0]).zip(self.bias.iter()) {
+        let bias = self.on(inputs[0].len());
+        for ((x, z), c) in outputs[0].iter_mut().zip(inputs[0]).zip(bias.iter()) {
             *x = z + c;
         }
     }
@@ -220,6 +226,14 @@ impl EnsembleRule for BiasKernel {
 }
 
 impl BiasKernel {
+    /// The shift of so many components.
+    fn on(&self, n: usize) -> Cow<'_, [f64]> {
+        match self.bias[..] {
+            [shift] if n != 1 => Cow::Owned(vec![shift; n]),
+            _ => Cow::Borrowed(&self.bias),
+        }
+    }
+
     /// $\tau_z = 1/\hat\tau_{0,z}$; a tilt on the shifted output is not Gaussian-centred.
     fn input_moment(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
         if tau0_hat[1] == 0.0 || self.bias.iter().all(|c| *c == 0.0) {
