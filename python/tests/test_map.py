@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -242,3 +243,41 @@ def test_a_relative_gap_ends_a_run_early() -> None:
     for gap in (0, 1, -1, "x"):
         with pytest.raises((ta.RunError, TypeError, ValueError), match="gap"):
             ta.MAP(denoising(y)).iterate(gap=gap)  # type: ignore[arg-type]
+
+
+def test_outputs_behind_noise() -> None:
+    """Labels, cells and censored outputs at their mode: the energy is stationary there."""
+    rng = np.random.default_rng(3)
+    w = rng.normal(size=(40, 6)) / np.sqrt(6)
+    z = w @ rng.normal(size=6)
+    phi = NormalDist().cdf
+    edges = [-1.0, 0.0, 1.0]
+    ends = [-np.inf, *edges, np.inf]
+    laws = [
+        (ta.ProbitLikelihood(np.sign(z), noise_variance=0.5), np.sign(z), lambda y, z: phi(y * z / 0.5**0.5)),
+        (
+            ta.QuantisedLikelihood(np.searchsorted(edges, z), noise_variance=0.5, edges=edges),
+            np.searchsorted(edges, z),
+            lambda y, z: phi((ends[y + 1] - z) / 0.5**0.5) - phi((ends[y] - z) / 0.5**0.5),
+        ),
+        (
+            ta.CensoredLikelihood(np.maximum(z, 0), threshold=0, noise_variance=0.5),
+            np.maximum(z, 0),
+            lambda y, z: np.exp(-((y - z) ** 2)) if y > 0 else phi(-z / 0.5**0.5),
+        ),
+    ]
+    for likelihood, y, p in laws:
+        model = (ta.GaussianPrior(6) @ ta.V("x") @ ta.LinearChannel(w) @ ta.V("z") @ likelihood).to_model()
+        algorithm = ta.MAP(model)
+        assert algorithm.iterate(200).converged
+        x = algorithm.get_variable_data("x")["r"]
+
+        def energy(x: np.ndarray, y: np.ndarray = y, p: Any = p) -> float:
+            return 0.5 * float(x @ x) - sum(float(np.log(p(a, b))) for a, b in zip(y, w @ x))
+
+        for direction in np.eye(6):
+            slope = (energy(x + 1e-5 * direction) - energy(x - 1e-5 * direction)) / 2e-5
+            assert abs(slope) < 1e-5
+    flipped = ta.GaussianPrior(3) @ ta.V("z") @ ta.ProbitLikelihood([1, -1, 1], flip_probability=0.1)
+    with pytest.raises(ta.RunError, match="`probit` has no maximum a posteriori"):
+        ta.MAP(flipped.to_model())

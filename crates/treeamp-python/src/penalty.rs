@@ -94,7 +94,7 @@ impl Penalty for PythonPenalty {
         self.convex
     }
 
-    fn component(&self, a: f64, b: f64) -> Option<Tilted> {
+    fn component(&self, _: usize, a: f64, b: f64) -> Option<Tilted> {
         let mut mode = [0.0];
         let variance = Penalty::proximal(self, &[1], a, &[b], &mut mode);
         if !(variance < f64::INFINITY) {

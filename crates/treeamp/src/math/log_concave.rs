@@ -47,7 +47,17 @@ const CLOSE: f64 = 1e-8;
 
 /// The place where the tilted weight is largest; `None` if it has no finite integral.
 pub fn top(phi: &impl Concave, a: f64, b: f64) -> Option<Top> {
-    let (least, most) = phi.slopes();
+    top_from(|z| phi.slope(z), phi.slopes(), || phi.start(a, b), a, b)
+}
+
+/// The same from $\varphi'$ and $\varphi''$, the limits of $\varphi'$ at $+\infty$ and $-\infty$, and a place to start from.
+fn top_from(
+    phi: impl Fn(f64) -> (f64, f64),
+    (least, most): (f64, f64),
+    start: impl Fn() -> f64,
+    a: f64,
+    b: f64,
+) -> Option<Top> {
     // at a = 0 the exponent must fall on both sides
     if !(a > 0.0 || (a == 0.0 && least + b < 0.0 && most + b > 0.0)) || !b.is_finite() {
         return None;
@@ -56,10 +66,10 @@ pub fn top(phi: &impl Concave, a: f64, b: f64) -> Option<Top> {
     if a > 0.0 {
         (low, high) = ((b + least) / a, (b + most) / a);
     }
-    let mut z = phi.start(a, b).max(low).min(high);
+    let mut z = start().max(low).min(high);
     let mut width = f64::INFINITY;
     for i in 0..STEPS {
-        let (slope, bend) = phi.slope(z);
+        let (slope, bend) = phi(z);
         let rest = (-a).mul_add(z, b) + slope;
         let curvature = a - bend;
         if rest > 0.0 {
@@ -76,7 +86,7 @@ pub fn top(phi: &impl Concave, a: f64, b: f64) -> Option<Top> {
             || high - low <= rounding;
         if found && step.is_finite() {
             let place = next.max(low).min(high);
-            let (slope, bend) = phi.slope(place);
+            let (slope, bend) = phi(place);
             let top = Top {
                 place,
                 slope,
@@ -240,8 +250,20 @@ pub fn excess(phi: &impl Concave, a: f64, b: f64) -> f64 {
 
 /// The top and its derivative in $b$; without one, some place and an infinite derivative.
 pub fn mode(phi: &impl Concave, a: f64, b: f64) -> (f64, f64) {
-    match top(phi, a, b) {
-        Some(top) => (top.place, 1.0 / top.curvature),
-        None => (0.0, f64::INFINITY),
-    }
+    mode_at(top(phi, a, b))
+}
+
+/// The same from slopes alone, as [`top_from`] takes them.
+pub fn mode_from(
+    phi: impl Fn(f64) -> (f64, f64),
+    slopes: (f64, f64),
+    start: f64,
+    a: f64,
+    b: f64,
+) -> (f64, f64) {
+    mode_at(top_from(phi, slopes, || start, a, b))
+}
+
+fn mode_at(top: Option<Top>) -> (f64, f64) {
+    top.map_or((0.0, f64::INFINITY), |top| (top.place, 1.0 / top.curvature))
 }

@@ -23,7 +23,7 @@ impl<P: Penalty> Penalised<P> {
         }
         let refused = || FactorError::Unsupported("it does not act on components".to_owned());
         let law = self.law();
-        let t = law.component(a, b + shift).ok_or_else(refused)?;
+        let t = law.component(i, a, b + shift).ok_or_else(refused)?;
         if t.variance == f64::INFINITY {
             return Err(no_mode(law.name(), a));
         }

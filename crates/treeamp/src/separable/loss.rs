@@ -8,7 +8,8 @@ use super::{Penalty, PenaltyLaw as _, chunked_sum, fill_moments};
 use crate::belief::SignalSpec;
 use crate::error::ShapeError;
 use crate::factor::{Arity, Factor, downcast};
-use crate::scalar::ScalarLoss;
+use crate::math::mixture::height;
+use crate::scalar::{ScalarLoss, Tilted};
 
 /// A loss with its outputs: the penalty $\sum_i E(z_i; y_i)$ of the input.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +51,19 @@ impl<L: ScalarLoss> Penalty for ObservedLoss<L> {
         let mode = |i: usize, b: f64| self.loss.proximal(self.y[i], a, b).0;
         let rise = chunked_sum(b.len(), |i| mode(i, b[i] + h) - mode(i, b[i] - h));
         Some(rise / (2.0 * h * b.len() as f64))
+    }
+
+    fn component(&self, i: usize, a: f64, b: f64) -> Option<Tilted> {
+        let y = *self.y.get(i)?;
+        if !(a > 0.0) {
+            return Some(Tilted::divergent(0.0));
+        }
+        let (mean, variance) = self.loss.proximal(y, a, b);
+        Some(Tilted {
+            log_z: height(a, b, mean) - self.loss.energy(y, mean),
+            mean,
+            variance,
+        })
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

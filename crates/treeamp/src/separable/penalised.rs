@@ -205,7 +205,7 @@ impl<P: Penalty> Factor for Penalised<P> {
     fn structures(&self) -> &'static [Structure] {
         if self.law.as_gaussian().is_some() {
             law_structures::<f64>(true)
-        } else if self.law.component(1.0, 0.0).is_some() {
+        } else if self.law.component(0, 1.0, 0.0).is_some() {
             law_structures::<f64>(false)
         } else {
             &[Structure::Isotropic]
@@ -230,7 +230,7 @@ impl<P: Penalty> Factor for Penalised<P> {
     }
 
     fn scalar(&self) -> Option<&dyn ScalarView> {
-        let alone = self.law.component(1.0, 0.0).is_some();
+        let alone = self.law.component(0, 1.0, 0.0).is_some();
         let source = matches!(self.place, Place::Source { .. });
         (alone && source).then_some(self as &dyn ScalarView)
     }
@@ -353,7 +353,7 @@ impl<P: Penalty> ProximalRule for Penalised<P> {
 /// The student of a zero-temperature state evolution.
 impl<P: Penalty> ScalarView for Penalised<P> {
     fn prior(&self, x: Tilt) -> Option<Tilted> {
-        self.law.component(x.a, x.b)
+        self.law.component(0, x.a, x.b)
     }
 
     fn corners(&self, a: f64) -> Vec<f64> {

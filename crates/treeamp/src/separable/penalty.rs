@@ -54,8 +54,8 @@ pub trait Penalty: Debug + Clone + PartialEq + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The proximal map of one component, if the penalty acts on each alone.
-    fn component(&self, _a: f64, _b: f64) -> Option<Tilted> {
+    /// The proximal map of component `i`, if the penalty acts on each alone.
+    fn component(&self, _i: usize, _a: f64, _b: f64) -> Option<Tilted> {
         None
     }
 
@@ -104,7 +104,7 @@ impl<P: ScalarPenalty> Penalty for P {
         ScalarPenalty::corners(self, a)
     }
 
-    fn component(&self, a: f64, b: f64) -> Option<Tilted> {
+    fn component(&self, _: usize, a: f64, b: f64) -> Option<Tilted> {
         Some(ScalarPenalty::proximal(self, a, b))
     }
 

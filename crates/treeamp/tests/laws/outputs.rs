@@ -94,6 +94,70 @@ fn modes_are_highest() {
         check_mode(&NegativeBinomial::new(1.5).unwrap(), y);
     }
     check_mode(&LaplaceNoise::new(0.7).unwrap(), 0.4);
+    for y in [1.0, -1.0] {
+        check_mode(&ProbitLikelihood::new(0.4, 0.0).unwrap(), y);
+        check_mode(&ProbitLikelihood::new(0.4, 1.0).unwrap(), y);
+    }
+    for y in [0.0, 1.0, 2.0] {
+        check_mode(&Quantised::new(0.2, &[-0.5, 0.7]).unwrap(), y);
+        check_mode(&Quantised::new(1e-4, &[-0.5, 0.7]).unwrap(), y);
+    }
+    for y in [-0.3, 0.9] {
+        check_mode(&Censored::new(-0.3, 0.4).unwrap(), y);
+    }
+}
+
+/// Intervals behind noise, at beliefs and noises from weak to sharp: the mode is highest, and its derivative is between 0 and $1/a$, and
+/// $1/a$ where the output tells nothing.
+#[test]
+fn modes_of_intervals_at_extremes() {
+    for noise in [1e-10, 1e-4, 1.0, 1e8] {
+        let cells = Quantised::new(noise, &[-0.5, 0.7]).unwrap();
+        for y in [0.0, 1.0, 2.0] {
+            for power in -12..=12 {
+                let a = 10_f64.powi(power);
+                for field in [0.0, 0.3, -2.0, 40.0, -1e6, 1e6] {
+                    let b = field * a.sqrt();
+                    let (z, slope) = cells.mode(y, a, b).unwrap();
+                    let what =
+                        format!("noise {noise:e}, cell {y} at {a:e}, {b:e}: {z:e} {slope:e}");
+                    assert!(z.is_finite() && slope > 0.0, "{what}");
+                    assert!(slope * a <= 1.0 + 1e-12, "{what}");
+                    let objective = |z: f64| cells.log_density(y, z) - 0.5 * a * z * z + b * z;
+                    let size = cells.log_density(y, z).abs().max(b * b / a).max(1.0);
+                    for step in [0.1, 1.0] {
+                        for other in [z - step * slope.sqrt(), z + step * slope.sqrt()] {
+                            let rise = objective(other) - objective(z);
+                            assert!(rise <= 1e-13 * size, "{what}: {rise:e}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let told_nothing = Quantised::new(1e-10, &[-0.5, 0.7]).unwrap();
+    assert_eq!(told_nothing.mode(1.0, 1e-6, 1e-7), Some((0.1, 1e6)));
+}
+
+/// Flipped labels are not log-concave, and without noise there is a constraint in place of an energy.
+#[test]
+fn outputs_without_a_mode() {
+    assert_eq!(
+        ProbitLikelihood::new(0.4, 0.1).unwrap().mode(1.0, 1.0, 0.0),
+        None
+    );
+    assert_eq!(
+        ProbitLikelihood::new(0.0, 0.0).unwrap().mode(1.0, 1.0, 0.0),
+        None
+    );
+    assert_eq!(
+        Quantised::new(0.0, &[0.0]).unwrap().mode(1.0, 1.0, 0.0),
+        None
+    );
+    assert_eq!(
+        StudentTNoise::new(3.0, 1.0).unwrap().mode(1.0, 1.0, 0.0),
+        None
+    );
 }
 
 /// Outputs that cannot be are named with their index.

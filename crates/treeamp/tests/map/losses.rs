@@ -1,6 +1,8 @@
 //! Losses and log-concave likelihoods of observed outputs, with a quadratic energy of the signal: the minimiser is that of another method.
 
 use treeamp::extend::Factor;
+use treeamp::math::special::log_normal_cdf;
+use treeamp::model::Var;
 use treeamp::prelude::*;
 
 use super::common::{gaussian_matrix, normals};
@@ -97,4 +99,78 @@ fn smooth_losses() {
             1.5 * if r < 0.4 { 0.5 * r * r } else { 0.4 * r - 0.08 }
         },
     );
+}
+
+/// $-\ln\Phi(u)$.
+fn surprise(u: f64) -> f64 {
+    -log_normal_cdf(u)
+}
+
+#[test]
+fn outputs_behind_noise() {
+    let deviation = 0.4_f64.sqrt();
+    let law = ProbitLikelihood::new(0.4, 0.0).unwrap();
+    check(OutputChannel::new("probit", law), &labels(), &|y, z| {
+        surprise(y * z / deviation)
+    });
+    let reals = normals(ROWS, 8);
+    let law = Censored::new(-0.2, 0.4).unwrap();
+    let told: Vec<f64> = reals.iter().map(|x| x.max(-0.2)).collect();
+    check(OutputChannel::new("censored", law), &told, &|y, z| {
+        if y > -0.2 {
+            (y - z).powi(2) / 0.8 + 0.5 * (0.4 * std::f64::consts::TAU).ln()
+        } else {
+            surprise((-0.2 - z) / deviation)
+        }
+    });
+    let edges = [-0.5, 0.3, 1.1];
+    let law = Quantised::new(0.4, &edges).unwrap();
+    let below = |x: f64| edges.iter().filter(|e| **e < x).count();
+    let cells: Vec<f64> = reals.iter().map(|x| below(*x) as f64).collect();
+    let end = |k: usize, z: f64| match k {
+        0 => 0.0,
+        4 => 1.0,
+        _ => log_normal_cdf((edges[k - 1] - z) / deviation).exp(),
+    };
+    check(OutputChannel::new("quantised", law), &cells, &|y, z| {
+        let k = edges.len().min(y as usize);
+        -(end(k + 1, z) - end(k, z)).ln()
+    });
+}
+
+/// With a precision per component a loss is its Laplace approximation, and the mean among Gaussian factors is the minimiser.
+fn check_diagonal(outputs: &(impl Factor + Clone), y: &[f64]) {
+    let w = gaussian_matrix(ROWS, COLS, 3);
+    let model = |x: Var, z: Var| {
+        let prior = source(Quadratic::new(RIDGE, 0.0).unwrap().iid(COLS));
+        let chain = prior >> x >> Linear::new(w.clone()).unwrap() >> z;
+        let tree = (chain >> outputs.clone() >> var("y")).build().unwrap();
+        tree.condition("y", y).unwrap()
+    };
+    let plain = model(var("x"), var("z"));
+    let found = MaximumAPosteriori.on(&plain).unwrap().run(&mut ()).unwrap();
+    let solution = found.solution(&plain).unwrap();
+    let expected = solution.place("x").unwrap();
+    let tree = model(var("x").full(), var("z").diagonal());
+    let report = ExpectationPropagation.on(&tree).unwrap();
+    let report = report.run(&mut ()).unwrap();
+    assert!(
+        report.termination.is_converged(),
+        "{:?}",
+        report.termination
+    );
+    for (x, y) in report.mean("x").unwrap().iter().zip(expected) {
+        assert!((x - y).abs() < 1e-5, "{x} {y}");
+    }
+}
+
+#[test]
+fn losses_with_a_precision_per_component() {
+    let reals = normals(ROWS, 7);
+    check_diagonal(&LossChannel::new(Huber::new(1.5, 0.4).unwrap()), &reals);
+    let quantile = Quantile::new(1.5, 0.3).unwrap();
+    check_diagonal(&LossChannel::new(quantile), &reals);
+    let hinge = SquaredHinge::new(0.8).unwrap();
+    check_diagonal(&LossChannel::new(hinge), &labels());
+    check_diagonal(&LossChannel::new(Hinge::new(0.8).unwrap()), &labels());
 }

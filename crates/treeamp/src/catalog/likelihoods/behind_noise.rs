@@ -3,7 +3,9 @@
 //! $\int\mathcal N(w; z, \Delta)\,e^{-\frac12 a z^2 + bz}dz = (1 + a\Delta)^{-1/2}\,e^{\Delta b^2/2(1 + a\Delta)}\,e^{-\frac12 a' w^2 + b' w}$ with $a' = a/(1 + a\Delta)$ and
 //! $b' = b/(1 + a\Delta)$. Given $w$, $z$ has the mean $(w + \Delta b)/(1 + a\Delta)$ and the variance $\Delta/(1 + a\Delta)$ per real component.
 
+use crate::math::log_concave::mode_from;
 use crate::math::mixture::{Bump, height, log_normal, or_overflow};
+use crate::math::special::normal_density;
 use crate::math::truncated_normal::truncated;
 use crate::scalar::{Elem, Tilted};
 
@@ -94,4 +96,45 @@ pub(super) fn log_probability(z: f64, variance: f64, lo: f64, hi: f64) -> f64 {
     truncated(a, z * a, lo, hi).map_or(f64::NEG_INFINITY, |t| {
         log_normal(t.anchor, a, z * a) + t.mass.ln()
     })
+}
+
+/// The mode of $\ln P(\text{lo} < z + \sqrt\Delta\,\xi < \text{hi}) - \tfrac12 a z^2 + bz$ and its derivative in $b$, for $\Delta > 0$; an infinite
+/// derivative where there is none.
+///
+/// The log-probability has the slope $(E[w] - z)/\Delta$ and the second derivative $(\mathrm{Var}[w] - \Delta)/\Delta^2$, where $w$ is the normal
+/// about $z$ that is cut. Where next to nothing is cut these differences have no digits, and the densities at the ends take their place.
+pub(super) fn interval_mode(variance: f64, lo: f64, hi: f64, a: f64, b: f64) -> (f64, f64) {
+    let deviation = variance.sqrt();
+    let at_end = |end: f64, z: f64| {
+        let u = (end - z) / deviation;
+        let density = normal_density(u);
+        // also of an end at infinity
+        (density, if density > 0.0 { u * density } else { 0.0 })
+    };
+    let slope = |z: f64| {
+        let precision = 1.0 / variance;
+        let Some(cut) = truncated(precision, z * precision, lo, hi) else {
+            return (f64::NAN, f64::NAN);
+        };
+        if cut.variance < 0.5 * variance {
+            let second = (cut.variance * precision - 1.0) * precision;
+            return ((cut.mean - z) * precision, second);
+        }
+        let mass = log_probability(z, variance, lo, hi).exp();
+        let ((low, low_first), (high, high_first)) = (at_end(lo, z), at_end(hi, z));
+        let first = (low - high) / mass;
+        let second = (low_first - high_first) / mass - first * first;
+        (first / deviation, second * precision)
+    };
+    // far from its interval the log-probability is a parabola
+    let limit = |end: f64, side: f64| {
+        if end.is_finite() {
+            side * f64::INFINITY
+        } else {
+            0.0
+        }
+    };
+    let nearest = if a > 0.0 { b / a } else { 0.0 };
+    let start = nearest.max(lo).min(hi);
+    mode_from(slope, (limit(hi, -1.0), limit(lo, 1.0)), start, a, b)
 }

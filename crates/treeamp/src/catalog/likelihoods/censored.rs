@@ -15,7 +15,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::GaussianLikelihood;
-use super::behind_noise::{Noise, interval, interval_excess, log_probability};
+use super::behind_noise::{Noise, interval, interval_excess, interval_mode, log_probability};
 use crate::catalog::module::{Domain, Module, number};
 use crate::error::{ModelError, parameter};
 use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilted};
@@ -136,6 +136,15 @@ impl ScalarLikelihood for Censored {
         noise.map_or(f64::INFINITY, |noise| {
             interval_excess(noise, Self::BELOW, self.threshold)
         })
+    }
+
+    fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
+        if y > self.threshold {
+            let t = self.above.tilted(y, a, b);
+            return Some((t.mean, t.variance));
+        }
+        let (noise, end) = (self.noise_variance, self.threshold);
+        Some(interval_mode(noise, Self::BELOW, end, a, b))
     }
 
     fn outputs(&self) -> Option<OutputMeasure> {

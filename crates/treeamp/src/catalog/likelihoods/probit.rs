@@ -14,7 +14,7 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::behind_noise::Noise;
+use super::behind_noise::{Noise, interval_mode};
 use super::check_label;
 use crate::catalog::module::{Domain, Module, number};
 use crate::error::{ModelError, parameter};
@@ -98,11 +98,7 @@ impl ProbitLikelihood {
         let flipped = self.flip_probability;
         for (side, weight) in [(y, 1.0 - flipped), (-y, flipped)] {
             if weight > 0.0 {
-                let (lo, hi) = if side > 0.0 {
-                    (0.0, f64::INFINITY)
-                } else {
-                    (f64::NEG_INFINITY, 0.0)
-                };
+                let (lo, hi) = half_line(side);
                 let t = truncated(a, b, lo, hi)?;
                 let bump = t.bump();
                 let mass = bump.mass * weight;
@@ -110,6 +106,15 @@ impl ProbitLikelihood {
             }
         }
         Some(sum)
+    }
+}
+
+/// The numbers of one sign.
+fn half_line(sign: f64) -> (f64, f64) {
+    if sign > 0.0 {
+        (0.0, f64::INFINITY)
+    } else {
+        (f64::NEG_INFINITY, 0.0)
     }
 }
 
@@ -162,6 +167,16 @@ impl ScalarLikelihood for ProbitLikelihood {
         let sum = noise.and_then(|noise| self.noisy(y, noise.a, noise.b));
         // the noisy input has no other scale than that of its tilt
         sum.map_or(f64::INFINITY, |sum| sum.log_excess([true]))
+    }
+
+    /// Behind noise, and with no label flipped or all of them: else $p(y \mid z)$ is not log-concave, or the sign itself.
+    fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
+        let flipped = self.flip_probability;
+        let certain = flipped <= 0.0 || flipped >= 1.0;
+        (certain && self.noise_variance > 0.0).then(|| {
+            let (lo, hi) = half_line(if flipped > 0.5 { -y } else { y });
+            interval_mode(self.noise_variance, lo, hi, a, b)
+        })
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

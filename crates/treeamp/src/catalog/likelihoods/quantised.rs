@@ -16,7 +16,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::behind_noise::{Noise, interval, interval_excess, log_probability};
+use super::behind_noise::{Noise, interval, interval_excess, interval_mode, log_probability};
 use crate::catalog::module::{Domain, Module, number, numbers};
 use crate::error::{ModelError, parameter};
 use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilted};
@@ -147,6 +147,13 @@ impl ScalarLikelihood for Quantised {
         let (lo, hi) = self.cell(y);
         let noise = Noise::at(self.noise_variance, a, b);
         noise.map_or(f64::INFINITY, |noise| interval_excess(noise, lo, hi))
+    }
+
+    /// Behind noise; without it the cell is a constraint.
+    fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
+        let (lo, hi) = self.cell(y);
+        let noise = self.noise_variance;
+        (noise > 0.0).then(|| interval_mode(noise, lo, hi, a, b))
     }
 
     fn outputs(&self) -> Option<OutputMeasure> {
