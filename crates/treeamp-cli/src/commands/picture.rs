@@ -25,6 +25,12 @@ fn extent(law: &dyn ScalarView) -> Option<(f64, f64)> {
     Some((seen.mean, if deviation > 0.0 { deviation } else { 1.0 }))
 }
 
+/// The name with the formula, in letters that figures have.
+fn title(module: &Module) -> String {
+    let formula = module.formula.replace('∝', "proportional to");
+    format!("{}: {formula}", module.name)
+}
+
 /// The density and the shrinkage curve of a prior with its defaults; of a penalty, its shrinkage alone.
 pub fn picture(module: &Module) -> Result<Figure, Failure> {
     let refused = || {
@@ -40,7 +46,7 @@ pub fn picture(module: &Module) -> Result<Figure, Failure> {
             (t * REACH).mul_add(deviation, mean)
         })
     };
-    let mut figure = Figure::new(format!("{}: {}", module.name, module.formula));
+    let mut figure = Figure::new(title(module));
     // seen through noise of the width of a pixel: point masses are narrow peaks
     let pixel = (2.0 * REACH * deviation / f64::from(POINTS)).powi(-2);
     let density = |x: f64| {
@@ -66,4 +72,22 @@ pub fn picture(module: &Module) -> Result<Figure, Failure> {
     }
     let same = places().map(|x| (x, x));
     Ok(figure.panel(panel.series(Series::line("", same).dashed())))
+}
+
+#[cfg(test)]
+mod tests {
+    use treeamp::catalog::{Module, Role, modules};
+    use treeamp_lab::figure::missing_letter;
+
+    use super::{picture, title};
+
+    /// But for letters anywhere in the plane, which no curve shows.
+    #[test]
+    fn every_prior_has_a_picture() {
+        let drawn = |m: &&Module| m.role == Role::Prior && m.name != "complex_alphabet";
+        for module in modules().filter(drawn) {
+            assert!(picture(module).is_ok(), "{}", module.name);
+            assert_eq!(missing_letter(&title(module)), None, "{}", module.name);
+        }
+    }
 }

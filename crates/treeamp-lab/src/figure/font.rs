@@ -34,6 +34,13 @@ fn layout(text: &str, bold: bool) -> (Vec<(GlyphId, f64)>, f64) {
     (glyphs, at)
 }
 
+/// The first letter of a text that figures have no outline for.
+#[must_use]
+pub fn missing_letter(text: &str) -> Option<char> {
+    let face = face(true)?;
+    text.chars().find(|c| face.glyph_index(*c).is_none())
+}
+
 /// The width of a text.
 pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     size * layout(text, bold).1

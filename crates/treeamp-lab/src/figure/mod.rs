@@ -33,6 +33,7 @@ use std::path::Path;
 use crate::data::write_whole;
 
 pub use axis::Axis;
+pub use font::missing_letter;
 pub use panel::Panel;
 pub use picture::Raster;
 pub use series::{Ink, Mark, Series};

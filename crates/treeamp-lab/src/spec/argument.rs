@@ -82,7 +82,7 @@ impl Place<'_> {
         })
     }
 
-    /// The array of a data file, or its truth values: what is not zero.
+    /// The array of a data file, its numbers row by row, or its truth values: what is not zero.
     fn data(&self, module: &Module, p: &Parameter, path: &str) -> Result<Argument, MakeError> {
         let array = read_finite(self.folder, path).map_err(|source| MakeError::Data {
             key: p.name,
@@ -96,8 +96,13 @@ impl Place<'_> {
                 complex,
             }));
         }
+        let numbers = p.kind == ParameterKind::Numbers;
         if complex {
-            return Err(parameter(module.name, p.name, "truth values", "complex numbers").into());
+            let expected = if numbers { "real" } else { "truth values" };
+            return Err(parameter(module.name, p.name, expected, "complex numbers").into());
+        }
+        if numbers {
+            return Ok(Argument::Numbers(values));
         }
         let observed = values.iter().map(|x| *x != 0.0).collect();
         Ok(Argument::Mask(observed, Some(shape)))

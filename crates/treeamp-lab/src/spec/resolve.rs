@@ -117,6 +117,9 @@ impl ModelFile {
             (ParameterKind::Numbers, Content::List(list)) => {
                 Argument::Numbers(list.iter().map(number).collect::<Result<_, _>>()?)
             }
+            (ParameterKind::Numbers, Content::Text(file)) if self.is_file(file, setting) => {
+                return Ok(Value::File(file.clone()));
+            }
             (ParameterKind::Numbers, _) => Argument::Numbers(vec![number(node)?]),
             (ParameterKind::Choice(words), Content::Text(word)) => {
                 if !words.contains(&word.as_str()) {
@@ -134,6 +137,12 @@ impl ModelFile {
                 return Err(refuse(node));
             }
         }))
+    }
+
+    /// A text that names no parameter, and has the dot of a file's ending.
+    fn is_file(&self, text: &str, setting: &Setting) -> bool {
+        let named = setting.get(text).is_some() || self.parameters.iter().any(|(n, _)| n == text);
+        !named && text.contains('.')
     }
 
     /// A number, or the parameter that a text names.
