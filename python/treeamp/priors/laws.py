@@ -15,6 +15,7 @@ __all__ = [
     "CircularGaussBernoulliPrior",
     "CircularGaussianMixturePrior",
     "CircularGaussianPrior",
+    "ComplexAlphabetPrior",
     "ExponentialPrior",
     "FiniteAlphabetPrior",
     "GammaPrior",
@@ -721,6 +722,45 @@ class QamPrior(ComplexPrior):
         self._start(size, isotropic)
 
 
+class ComplexAlphabetPrior(ComplexPrior):
+    r"""Complex components with finitely many values: :math:`p(x) = \sum_k w_k\,\delta(x - x'_k - i x''_k)`.
+
+    Parameters
+    ----------
+    size : tuple or None
+        Shape, the parts on its first axis: ``(2, ...)``; ``None`` for the limit of large sizes.
+    real : array
+        :math:`x'_k`: real parts of the values, which are all different.
+    imaginary : array
+        :math:`x''_k`: imaginary parts, one per real part.
+    weights : array
+        :math:`w_k`: one weight per value; positive, of sum 1.
+    isotropic : bool
+        Kept for scripts that give it.
+
+    Notes
+    -----
+    Any constellation; the default is quaternary phase-shift keying. A square one is `qam`, which has state evolution
+    too.
+
+    Examples
+    --------
+    >>> ComplexAlphabetPrior(size=(2, 3))
+    ComplexAlphabetPrior(size=(2, 3), real=<array (4,)>, imaginary=<array (4,)>, weights=<array (4,)>)
+    """
+
+    repr_parameters = ("size", "real", "imaginary", "weights")
+    _law, _native_parameters = "complex_alphabet", ("real", "imaginary", "weights")
+
+    def __init__(
+        self, size: Any, real: Any = (1, 0, -1, 0), imaginary: Any = (0, 1, 0, -1), weights: Any = (0.25, 0.25, 0.25, 0.25), isotropic: bool = True
+    ) -> None:
+        self.real = owned(array(real, "real"))
+        self.imaginary = owned(array(imaginary, "imaginary"))
+        self.weights = owned(array(weights, "weights"))
+        self._start(size, isotropic)
+
+
 #: The same by name.
 CLASSES: dict[str, type[Prior]] = {
     "gaussian": GaussianPrior,
@@ -744,4 +784,5 @@ CLASSES: dict[str, type[Prior]] = {
     "circular_gauss_bernoulli": CircularGaussBernoulliPrior,
     "circular_gaussian_mixture": CircularGaussianMixturePrior,
     "qam": QamPrior,
+    "complex_alphabet": ComplexAlphabetPrior,
 }

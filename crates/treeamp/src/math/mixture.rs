@@ -1,5 +1,20 @@
 //! Masses, means and variances of mixtures, merged one component at a time.
 
+use rand::{Rng, RngExt};
+
+use crate::scalar::Tilted;
+
+/// The index of one of these weights, drawn with its probability; they add up to one but for rounding.
+pub fn draw(weights: impl ExactSizeIterator<Item = f64>, rng: &mut dyn Rng) -> usize {
+    let last = weights.len().saturating_sub(1);
+    let mut left = rng.random::<f64>();
+    let chosen = weights.take(last).position(|weight| {
+        left -= weight;
+        left < 0.0
+    });
+    chosen.unwrap_or(last)
+}
+
 /// Mass, mean and variance of a weight on $D$ coordinates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bump<const D: usize> {
@@ -134,6 +149,18 @@ impl<const D: usize> AnchoredMixture<D> {
             })
             .sum();
         excess + self.scale + self.sum.mass.ln()
+    }
+}
+
+impl AnchoredMixture<1> {
+    /// The whole, of one coordinate, as a law under its tilt.
+    #[must_use]
+    pub fn tilted(&self) -> Tilted {
+        Tilted {
+            log_z: self.log_mass(),
+            mean: self.sum.mean[0],
+            variance: self.sum.variance[0],
+        }
     }
 }
 

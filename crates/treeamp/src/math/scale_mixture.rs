@@ -2,64 +2,93 @@
 //!
 //! Given $V$ the tilted law is normal with mean $m + c g$ and variance $g = V/(1 + aV)$, $c = b - am$, and has mass
 //! $(1 + aV)^{-1/2} e^{c^2 g/2}$. What is left is an integral over $y = \ln V$ or the like, of a smooth function that vanishes at both
-//! ends: the trapezoidal rule converges exponentially.
+//! ends: the trapezoidal rule converges exponentially. Masses fall like powers of $V$, so that most points would lie in the tails. With
+//! $y = t + e^{t - t_1} - e^{t_0 - t}$ the rule is in $t$, and a tail of length $L$ takes $\ln L$ of it.
 
 use super::mixture::Bump;
 
-/// The weight of one variance.
+/// The weight of one variance, of mass $f e^{h}$ in units of the mixture's own choice.
 #[derive(Debug, Clone, Copy)]
 pub struct Weighed {
-    /// Log of its mass in units of the mixture's own choice.
-    pub log_mass: f64,
+    /// $f$.
+    pub factor: f64,
+    /// $h$.
+    pub exponent: f64,
     /// $g = V/(1 + aV)$.
     pub variance: f64,
 }
 
-/// Logarithms this far below the largest are nothing.
-const NEGLIGIBLE: f64 = 50.0;
+/// The part of the axis outside of which the log-mass falls on either side.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// Where the fall to the left begins.
+    pub low: f64,
+    /// Where the fall to the right begins.
+    pub high: f64,
+    /// To the left it falls like an exponential of $-y$, and not like $y$: nothing is to be gained there.
+    pub steep: bool,
+}
 
-/// $\ln\int e^{\text{log mass}(y)}\,dy$ with mean and variance, by steps of `step` from `low` to `high`; means are $c g$, without $m$.
-///
-/// `roughness` bounds how much the log-mass may rise between the points of a coarse grid, of sixteen steps; whatever is far below
-/// its top there is left out.
+/// Logarithms this far below the largest are nothing.
+const NEGLIGIBLE: f64 = 38.0;
+/// Points on either side: where there are more the axis has no end.
+const POINTS: u32 = 20_000;
+
+/// The integral so far.
+struct Integral {
+    /// The largest log-mass, the unit of masses.
+    top: f64,
+    sum: Bump<1>,
+}
+
+impl Integral {
+    /// Adds a point of the rule; false if it is nothing.
+    fn add(&mut self, point: Weighed, slope: f64, c: f64) -> bool {
+        let log_mass = (point.factor * slope).ln() + point.exponent;
+        if !(log_mass > self.top - NEGLIGIBLE) {
+            return false;
+        }
+        if log_mass > self.top {
+            self.sum.mass *= (self.top - log_mass).exp();
+            self.top = log_mass;
+        }
+        self.sum.absorb(&Bump {
+            mass: (log_mass - self.top).exp(),
+            mean: [c * point.variance],
+            variance: [point.variance],
+        });
+        true
+    }
+}
+
+/// $\ln\int e^{\text{log mass}(y)}\,dy$ with mean and variance, by steps of `step` in $t$; means are $c g$, without $m$.
 pub fn integrate(
     weight: impl Fn(f64) -> Weighed,
     c: f64,
-    (low, high): (f64, f64),
+    extent: Extent,
     step: f64,
-    roughness: f64,
 ) -> (f64, Bump<1>) {
-    let mut top = f64::NEG_INFINITY;
-    let count = ((high - low) / step).ceil().max(1.0);
-    let coarse = 16.0 * step;
-    let cells = (count / 16.0).ceil();
-    let mut cell = 0.0;
-    // a range without an end has no integral
-    let cells = if cells.is_finite() { cells } else { 0.0 };
-    while cell <= cells {
-        top = top.max(weight(coarse.mul_add(cell, low)).log_mass);
-        cell += 1.0;
-    }
-    let mut sum = Bump::point([0.0], 0.0);
-    let threshold = top - NEGLIGIBLE - roughness;
-    let mut before = f64::NEG_INFINITY;
-    cell = 0.0;
-    while cell <= cells {
-        let start = coarse.mul_add(cell, low);
-        let after = weight(start + coarse).log_mass;
-        let here = weight(start).log_mass;
-        if before.max(here).max(after) > threshold {
-            for i in 0..16 {
-                let w = weight(step.mul_add(f64::from(i), start));
-                sum.absorb(&Bump {
-                    mass: (w.log_mass - top).exp() * step,
-                    mean: [c * w.variance],
-                    variance: [w.variance],
-                });
-            }
+    let mut total = Integral {
+        top: f64::NEG_INFINITY,
+        sum: Bump::point([0.0], 0.0),
+    };
+    let (low, high) = (extent.low, extent.high);
+    for (start, step) in [(0, step), (1, -step)] {
+        // e^{t - t_1} and e^{t_0 - t}, from point to point
+        let (grow, shrink) = (step.exp(), (-step).exp());
+        let (mut up, mut down) = ((low - high).exp(), f64::from(u8::from(!extent.steep)));
+        if start > 0 {
+            (up, down) = (up * grow, down * shrink);
         }
-        before = here;
-        cell += 1.0;
+        for i in start..POINTS {
+            let t = step.mul_add(f64::from(i), low);
+            let counts = total.add(weight(t + up - down), 1.0 + up + down, c);
+            // inside anything may rise again
+            if !counts && (t > high || t < low) {
+                break;
+            }
+            (up, down) = (up * grow, down * shrink);
+        }
     }
-    (top + sum.mass.ln(), sum)
+    (total.top + (step * total.sum.mass).ln(), total.sum)
 }

@@ -77,8 +77,8 @@ fn modes_are_highest() {
 #[test]
 fn parameters_out_of_range_are_named() {
     use treeamp::catalog::priors::{
-        CircularGaussianMixture, FiniteAlphabet, NonnegativeGaussianMixture, Qam, SpikeLaplace,
-        SpikeStudentT,
+        CircularGaussianMixture, ComplexAlphabet, FiniteAlphabet, NonnegativeGaussianMixture, Qam,
+        SpikeLaplace, SpikeStudentT,
     };
     let refusals = [
         Laplace::new(0.0, 0.0).map(|_| ()).unwrap_err(),
@@ -98,6 +98,21 @@ fn parameters_out_of_range_are_named() {
             .map(|_| ())
             .unwrap_err(),
         Qam::points(8).map(|_| ()).unwrap_err(),
+        ComplexAlphabet::new(&[1.0, 1.0], &[2.0, 2.0], &[0.5, 0.5])
+            .map(|_| ())
+            .unwrap_err(),
+        ComplexAlphabet::new(&[1.0, 0.0], &[2.0, f64::NAN], &[0.5, 0.5])
+            .map(|_| ())
+            .unwrap_err(),
+        ComplexAlphabet::new(&[1.0, 0.0], &[2.0], &[1.0])
+            .map(|_| ())
+            .unwrap_err(),
+        ComplexAlphabet::new(&[1.0, 0.0], &[2.0, 0.0], &[1.5, -0.5])
+            .map(|_| ())
+            .unwrap_err(),
+        FiniteAlphabet::new(&[1.0, 0.0], &[0.5, 0.6])
+            .map(|_| ())
+            .unwrap_err(),
         NonnegativeGaussianMixture::new(&[1.0], &[0.0], &[0.0])
             .map(|_| ())
             .unwrap_err(),
@@ -114,6 +129,11 @@ fn parameters_out_of_range_are_named() {
         "gamma: parameter `rate` must be positive and finite, got 0",
         "circular_gaussian_mixture: parameter `variances` must be positive and finite, got -2 at index 0",
         "qam: parameter `order` must be a power of 4 from 4 to 65536, got 8",
+        "complex_alphabet: parameter `real` must be distinct values, got 1+2i again at index 1",
+        "complex_alphabet: parameter `imaginary` must be finite, got NaN at index 1",
+        "complex_alphabet: parameter `real` must be at least one, and as many as imaginary and weights, got 2 real, 1 imaginary, 1 weights",
+        "complex_alphabet: parameter `weights` must be positive with sum one, got -0.5 at index 1",
+        "finite_alphabet: parameter `weights` must be positive with sum one, got a sum of 1.1",
         "nonnegative_gaussian_mixture: parameter `variances` must be positive and finite, got 0",
     ];
     let got: Vec<String> = refusals.iter().map(ToString::to_string).collect();

@@ -14,13 +14,14 @@
 use std::sync::Arc;
 
 use num_complex::Complex;
-use rand::{Rng, RngExt};
+use rand::Rng;
 
 use super::circular_gaussian::{log_density, normal};
+use super::weights::normalised;
 use crate::catalog::gaussian_tilt::{gain, log_one_plus};
 use crate::catalog::module::{Domain, Module, SIZE, Signals, numbers};
 use crate::error::{ModelError, parameter};
-use crate::math::mixture::Bump;
+use crate::math::mixture::{Bump, draw};
 use crate::scalar::{Elem, Landmark, ScalarPrior, Symmetry, Tilted};
 
 /// A mixture of circular normals about zero.
@@ -42,11 +43,7 @@ impl CircularGaussianMixture {
             let got = format!("{} weights, {} variances", weights.len(), variances.len());
             return Err(parameter(Self::NAME, "weights", expected, got));
         }
-        let total: f64 = weights.iter().sum();
-        if weights.iter().any(|w| !(*w > 0.0)) || !((total - 1.0).abs() <= 1e-9) {
-            let got = format!("{weights:?}");
-            return Err(parameter(Self::NAME, "weights", "positive, of sum 1", got));
-        }
+        let weights = normalised(Self::NAME, weights)?;
         if let Some(i) = variances.iter().position(|v| !(*v > 0.0 && v.is_finite())) {
             let got = format!("{} at index {i}", variances[i]);
             return Err(parameter(
@@ -56,8 +53,8 @@ impl CircularGaussianMixture {
                 got,
             ));
         }
-        let parts = weights.iter().zip(variances);
-        let parts = parts.map(|(w, v)| (w / total, (w / total).ln(), *v));
+        let parts = weights.into_iter().zip(variances);
+        let parts = parts.map(|(w, v)| (w, w.ln(), *v));
         Ok(Self {
             parts: parts.collect(),
         })
@@ -77,14 +74,16 @@ impl CircularGaussianMixture {
                 Domain::Probabilities,
                 "weights of the components",
             )
-            .called("w"),
+            .called("w")
+            .learned(),
             numbers(
                 "variances",
                 &[0.1, 1.0],
                 Domain::Positive,
                 "variances per real component",
             )
-            .called("v"),
+            .called("v")
+            .learned(),
         ],
         signals: Signals::Complex,
         constructor: |a| {
@@ -121,13 +120,8 @@ impl ScalarPrior<Complex<f64>> for CircularGaussianMixture {
     }
 
     fn sample(&self, rng: &mut dyn Rng) -> Complex<f64> {
-        let mut left: f64 = rng.random();
-        let chosen = self.parts.iter().find(|p| {
-            left -= p.0;
-            left < 0.0
-        });
-        let last = self.parts.last();
-        normal(rng, chosen.or(last).map_or(1.0, |p| p.2))
+        let k = draw(self.parts.iter().map(|p| p.0), rng);
+        normal(rng, self.parts[k].2)
     }
 
     fn log_density(&self, x: Complex<f64>) -> f64 {

@@ -10,11 +10,12 @@
 //! # Reference
 //! Jeon, Ghods, Maleki and Studer, "Optimality of large MIMO detection via approximate message passing", ISIT (2015).
 
-use rand::{Rng, RngExt};
+use rand::Rng;
 
+use super::weights::normalised;
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
-use crate::math::mixture::{AnchoredMixture, Bump};
+use crate::math::mixture::{AnchoredMixture, Bump, draw};
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
 /// The values $x_k$ with probabilities $w_k$.
@@ -40,17 +41,7 @@ impl FiniteAlphabet {
         if let Some(x) = values.iter().find(|x| !x.is_finite()) {
             return Err(parameter(Self::NAME, "values", "finite", x));
         }
-        let total: f64 = weights.iter().sum();
-        if weights.iter().any(|w| !(*w > 0.0)) || !((total - 1.0).abs() < 1e-9) {
-            let got = format!("{weights:?}");
-            return Err(parameter(
-                Self::NAME,
-                "weights",
-                "positive with sum one",
-                got,
-            ));
-        }
-        let scaled = weights.iter().map(|w| w / total);
+        let scaled = normalised(Self::NAME, weights)?;
         let mut letters: Vec<(f64, f64)> = values.iter().copied().zip(scaled).collect();
         letters.sort_by(|x, y| x.0.total_cmp(&y.0));
         if let Some(pair) = letters.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
@@ -103,13 +94,7 @@ impl ScalarPrior for FiniteAlphabet {
     const NAME: &'static str = "finite_alphabet";
 
     fn tilted(&self, a: f64, b: f64) -> Tilted {
-        let mixture = self.mixture(a, b);
-        let sum = mixture.bump();
-        Tilted {
-            log_z: mixture.log_mass(),
-            mean: sum.mean[0],
-            variance: sum.variance[0],
-        }
+        self.mixture(a, b).tilted()
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
@@ -117,12 +102,7 @@ impl ScalarPrior for FiniteAlphabet {
     }
 
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
-        let mut left = rng.random::<f64>();
-        let chosen = self.letters.iter().find(|(_, weight)| {
-            left -= weight;
-            left < 0.0
-        });
-        chosen.unwrap_or(&self.letters[0]).0
+        self.letters[draw(self.letters.iter().map(|(_, weight)| *weight), rng)].0
     }
 
     fn log_density(&self, _: f64) -> f64 {

@@ -11,13 +11,14 @@
 //! # Reference
 //! Baker et al., JMLR 24 (2023), appendix E, Gaussian mixture prior.
 
-use rand::{Rng, RngExt};
+use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::weights::normalised;
 use crate::catalog::gaussian_tilt::{gain, log_normal_density};
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
-use crate::math::mixture::Bump;
+use crate::math::mixture::{Bump, draw};
 use crate::math::special::log_add_exp;
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
@@ -57,16 +58,7 @@ impl GaussianMixture {
                 got,
             ));
         }
-        let total: f64 = weights.iter().sum();
-        if weights.iter().any(|w| !(*w > 0.0)) || !((total - 1.0).abs() < 1e-9) {
-            let got = format!("{weights:?}");
-            return Err(parameter(
-                Self::NAME,
-                "weights",
-                "positive with sum one",
-                got,
-            ));
-        }
+        let weights = normalised(Self::NAME, weights)?;
         if let Some(mean) = means.iter().find(|m| !m.is_finite()) {
             return Err(parameter(Self::NAME, "means", "finite", mean));
         }
@@ -80,7 +72,7 @@ impl GaussianMixture {
         }
         let components = (0..n)
             .map(|k| Component {
-                weight: weights[k] / total,
+                weight: weights[k],
                 mean: means[k],
                 variance: variances[k],
             })
@@ -160,13 +152,8 @@ impl ScalarPrior for GaussianMixture {
     }
 
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
-        let mut left = rng.random::<f64>();
+        let c = &self.components[draw(self.components.iter().map(|c| c.weight), rng)];
         let normal: f64 = StandardNormal.sample(rng);
-        let chosen = self.components.iter().find(|c| {
-            left -= c.weight;
-            left < 0.0
-        });
-        let c = chosen.unwrap_or(&self.components[0]);
         normal.mul_add(c.variance.sqrt(), c.mean)
     }
 

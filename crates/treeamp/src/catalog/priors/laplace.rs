@@ -86,6 +86,11 @@ impl Laplace {
         (mass / (2.0 * self.scale)).ln() - (anchor - self.mean).abs() / self.scale
     }
 
+    /// The scale.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
+    }
+
     /// The same law about another centre.
     pub(crate) fn moved(self, mean: f64) -> Self {
         Self { mean, ..self }

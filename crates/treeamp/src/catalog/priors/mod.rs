@@ -4,6 +4,7 @@ mod binary;
 mod circular_gauss_bernoulli;
 mod circular_gaussian;
 mod circular_gaussian_mixture;
+mod complex_alphabet;
 mod exponential;
 mod finite_alphabet;
 mod gamma;
@@ -24,11 +25,13 @@ mod spike_laplace;
 mod spike_student_t;
 mod student_t;
 mod uniform;
+mod weights;
 
 pub use binary::Binary;
 pub use circular_gauss_bernoulli::CircularGaussBernoulli;
 pub use circular_gaussian::CircularGaussian;
 pub use circular_gaussian_mixture::CircularGaussianMixture;
+pub use complex_alphabet::ComplexAlphabet;
 pub use exponential::Exponential;
 pub use finite_alphabet::FiniteAlphabet;
 pub use gamma::Gamma;
@@ -89,6 +92,7 @@ macro_rules! for_each_complex_prior {
             circular_gauss_bernoulli($crate::catalog::priors::CircularGaussBernoulli::MODULE) => $crate::catalog::priors::CircularGaussBernoulli::new(0.3, 1.5);
             circular_gaussian_mixture($crate::catalog::priors::CircularGaussianMixture::MODULE) => $crate::catalog::priors::CircularGaussianMixture::new(&[0.3, 0.7], &[2.0, 0.1]);
             qam($crate::catalog::priors::Qam::MODULE) => $crate::catalog::priors::Qam::points(16);
+            complex_alphabet($crate::catalog::priors::ComplexAlphabet::MODULE) => $crate::catalog::priors::ComplexAlphabet::new(&[1.3, -0.2, -0.2], &[0.1, 0.966_025_403_784_438_6, -0.766_025_403_784_438_6], &[1.0 / 3.0; 3]);
             gaussian_parts => $crate::catalog::priors::GaussianPrior::new(0.4, 1.7)
                 .map($crate::separable::PartsPrior::new);
         }

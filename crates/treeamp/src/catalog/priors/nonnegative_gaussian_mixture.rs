@@ -11,12 +11,13 @@
 //! Vila and Schniter, "An empirical-Bayes approach to recovering linearly constrained non-negative sparse signals", IEEE Trans. Signal
 //! Process. 62 (2014).
 
-use rand::{Rng, RngExt};
+use rand::Rng;
 
 use super::Interval;
+use super::weights::normalised;
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
-use crate::math::mixture::AnchoredMixture;
+use crate::math::mixture::{AnchoredMixture, draw};
 use crate::math::special::log_add_exp;
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
@@ -41,16 +42,7 @@ impl NonnegativeGaussianMixture {
             let expected = "at least one, and as many as means and variances";
             return Err(parameter(Self::NAME, "weights", expected, got));
         }
-        let total: f64 = weights.iter().sum();
-        if weights.iter().any(|w| !(*w > 0.0)) || !((total - 1.0).abs() < 1e-9) {
-            let got = format!("{weights:?}");
-            return Err(parameter(
-                Self::NAME,
-                "weights",
-                "positive with sum one",
-                got,
-            ));
-        }
+        let weights = normalised(Self::NAME, weights)?;
         if let Some(m) = means.iter().find(|m| !m.is_finite()) {
             return Err(parameter(Self::NAME, "means", "finite", m));
         }
@@ -63,7 +55,7 @@ impl NonnegativeGaussianMixture {
         };
         let mut components = Vec::with_capacity(n);
         for k in 0..n {
-            components.push((weights[k] / total, law(means[k], variances[k])?));
+            components.push((weights[k], law(means[k], variances[k])?));
         }
         Ok(Self { components })
     }
@@ -120,15 +112,8 @@ impl ScalarPrior for NonnegativeGaussianMixture {
     const NAME: &'static str = "nonnegative_gaussian_mixture";
 
     fn tilted(&self, a: f64, b: f64) -> Tilted {
-        let Some(mixture) = self.mixture(a, b) else {
-            return Tilted::divergent(0.0);
-        };
-        let sum = mixture.bump();
-        Tilted {
-            log_z: mixture.log_mass(),
-            mean: sum.mean[0],
-            variance: sum.variance[0],
-        }
+        let mixture = self.mixture(a, b);
+        mixture.map_or(Tilted::divergent(0.0), |mixture| mixture.tilted())
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
@@ -136,12 +121,8 @@ impl ScalarPrior for NonnegativeGaussianMixture {
     }
 
     fn sample(&self, rng: &mut dyn Rng) -> f64 {
-        let mut left = rng.random::<f64>();
-        let chosen = self.components.iter().find(|(weight, _)| {
-            left -= weight;
-            left < 0.0
-        });
-        chosen.unwrap_or(&self.components[0]).1.sample(rng)
+        let k = draw(self.components.iter().map(|(weight, _)| *weight), rng);
+        self.components[k].1.sample(rng)
     }
 
     fn log_density(&self, x: f64) -> f64 {

@@ -19,7 +19,7 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::Bump;
-use crate::math::scale_mixture::{Weighed, integrate};
+use crate::math::scale_mixture::{Extent, Weighed, integrate};
 use crate::math::special::HALF_LN_2PI;
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
@@ -33,8 +33,13 @@ pub struct RegularisedHorseshoe {
 
 /// Step of the trapezoidal rule in $\ln\lambda$.
 const STEP: f64 = 0.125;
-/// Rise of the log-weight between points of its coarse grid: at most that of $e^{2\cdot 2}$ times itself.
-const ROUGHNESS: f64 = 60.0;
+/// Distance of the tails of the rule from the largest and the smallest scale.
+const MARGIN: f64 = 1.0;
+
+/// $\tfrac2\pi\tfrac{\lambda}{1 + \lambda^2}$, the density of $\ln\lambda$.
+fn half_cauchy(local: f64) -> f64 {
+    std::f64::consts::FRAC_2_PI / (local + 1.0 / local)
+}
 
 impl RegularisedHorseshoe {
     /// The horseshoe of this scale, with a slab of this standard deviation.
@@ -60,32 +65,28 @@ impl RegularisedHorseshoe {
     fn integral(&self, a: f64, b: f64) -> (f64, Bump<1>) {
         let (ratio, square) = (self.scale / self.slab, self.slab * self.slab);
         let width = a.mul_add(square, 1.0);
-        let (g, log_ratio) = (square / width, 2.0 * ratio.ln());
-        let top = 0.5 * (b * g) * b;
+        let (bend, log_width) = (-ratio.ln(), 0.5 * width.ln());
+        let top = 0.5 * (b * (square / width)) * b;
         let weight = |y: f64| {
-            // 2/π λ/(1 + λ²), as a function that is even in ln λ
-            let prior = std::f64::consts::FRAC_2_PI.ln() - y.abs() - (-2.0 * y.abs()).exp().ln_1p();
-            let free = (2.0 * y + log_ratio).exp();
-            let z = free * width;
-            // 1 + aV = (1 + z)/(1 + τ²λ²/c²)
-            let share = z / (1.0 + z);
-            let share = if z.is_finite() { share } else { 1.0 };
-            let spread = if z.is_finite() && free.is_finite() {
-                0.5 * (free.ln_1p() - z.ln_1p())
-            } else {
-                -0.5 * width.ln()
-            };
+            let local = y.exp();
+            // with w = c²/τ²λ²: V = c²/(1 + w) and 1 + aV = (1 + w + ac²)/(1 + w)
+            let tight = (1.0 / (ratio * local)).powi(2);
+            let all = tight + width;
             Weighed {
-                log_mass: prior + spread - top / (1.0 + z),
-                variance: g * share,
+                factor: half_cauchy(local) * ((1.0 + tight) / all).sqrt(),
+                exponent: -top * (tight / all),
+                variance: square / all,
             }
         };
-        // where z is one, and where the exponent is within one of its largest
-        let knee = -0.5 * (log_ratio + width.ln());
+        // where w is 1 + ac², and where the exponent is within one of its largest
+        let knee = bend - log_width;
         let far = knee + 0.5 * (1.0 + top).ln();
-        let low = knee.min(-0.5 * log_ratio).min(0.0) - NEGLIGIBLE;
-        let high = far.max(-0.5 * log_ratio).max(0.0) + NEGLIGIBLE;
-        integrate(weight, b, (low, high), STEP, ROUGHNESS)
+        let extent = Extent {
+            low: knee.min(bend).min(0.0) - MARGIN,
+            high: far.max(bend).max(0.0) + MARGIN,
+            steep: false,
+        };
+        integrate(weight, b, extent, STEP)
     }
 
     /// Its entry in the catalogue.
@@ -114,9 +115,6 @@ impl RegularisedHorseshoe {
         ..Module::PRIOR
     };
 }
-
-/// Widths in $\ln\lambda$ beyond which nothing is left: weights fall like $e^{-|\ln\lambda|}$ at least.
-const NEGLIGIBLE: f64 = 45.0;
 
 impl ScalarPrior for RegularisedHorseshoe {
     const NAME: &'static str = "regularised_horseshoe";
@@ -154,24 +152,30 @@ impl ScalarPrior for RegularisedHorseshoe {
     }
 
     fn log_density(&self, x: f64) -> f64 {
+        if x == 0.0 {
+            // the density grows like ln 1/|x|
+            return f64::INFINITY;
+        }
         // the tilt of an infinite precision at x: ∫ N(x; 0, V), by the same rule
         let weight = |y: f64| {
-            let local = self.scale * y.exp();
-            let deviation = local / (local / self.slab).hypot(1.0);
-            let prior = std::f64::consts::FRAC_2_PI.ln() - y.abs() - (-2.0 * y.abs()).exp().ln_1p();
+            let local = y.exp();
+            let wide = self.scale * local;
+            let deviation = wide / (wide / self.slab).hypot(1.0);
             let u = x / deviation;
             Weighed {
-                log_mass: prior - 0.5 * u * u - deviation.ln() - HALF_LN_2PI,
+                factor: half_cauchy(local) / deviation,
+                exponent: -0.5 * u * u - HALF_LN_2PI,
                 variance: 0.0,
             }
         };
-        let knee = (x.abs() / self.scale).ln().max(-300.0);
+        let knee = (x.abs() / self.scale).ln();
         let ratio = (self.slab / self.scale).ln();
-        let (low, high) = (
-            knee.min(ratio).min(0.0) - 5.0,
-            knee.max(ratio).max(0.0) + 45.0,
-        );
-        integrate(weight, 0.0, (low, high), STEP, ROUGHNESS).0
+        let extent = Extent {
+            low: knee.min(ratio).min(0.0),
+            high: knee.max(ratio).max(0.0) + MARGIN,
+            steep: true,
+        };
+        integrate(weight, 0.0, extent, STEP).0
     }
 
     fn excess(&self, a: f64, b: f64) -> f64 {

@@ -18,7 +18,7 @@ use rand_distr::{Distribution, StudentT as Draw};
 use crate::catalog::module::{Domain, Module, SIZE, mean, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{Bump, or_overflow};
-use crate::math::scale_mixture::{Weighed, integrate};
+use crate::math::scale_mixture::{Extent, Weighed, integrate};
 use crate::math::special::HALF_LN_2PI;
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
@@ -30,8 +30,10 @@ pub struct StudentT {
     scale: f64,
 }
 
-/// Rise of the log-weight between points of the coarse grid of the rule.
-const ROUGHNESS: f64 = 60.0;
+/// Step of the trapezoidal rule: the integrand is analytic to a distance of more than one from the axis.
+const STEP: f64 = 0.2;
+/// Distance of the tail of the rule from the largest scale.
+const MARGIN: f64 = 1.0;
 
 impl StudentT {
     /// Student's law of `df` degrees of freedom, with this centre and scale.
@@ -70,20 +72,37 @@ impl StudentT {
         }
         let constant = half * half.ln() - libm::lgamma(half);
         let weight = |y: f64| {
-            let (free, rest) = (y.exp(), (-y).exp());
-            let log_gamma = place - y;
-            let prior = constant + half * (log_gamma - log_gamma.exp());
+            let free = y.exp();
+            let rest = 1.0 / free;
+            let prior = constant + half * (place - y - self.scale * self.scale * rest);
             let width = a.mul_add(free, 1.0);
             Weighed {
-                log_mass: prior - 0.5 * width.ln() - drop / width,
+                factor: 1.0 / width.sqrt(),
+                exponent: prior - drop / width,
                 variance: 1.0 / (a + rest),
             }
         };
-        let low = place - (200.0 * (1.0 + 1.0 / self.df)).ln();
+        // the variances of the law itself, of the tilt, and of what the tilt sees
         let far = (2.0 * shift.abs().ln()).max(-a.ln()).max(place);
-        let high = far + 5.0 + 100.0 / (self.df + 1.0);
-        let step = (0.75 / half.sqrt()).min(0.2);
-        Some(integrate(weight, c, (low, high), step, ROUGHNESS))
+        let extent = Extent {
+            low: place,
+            high: far + MARGIN,
+            steep: true,
+        };
+        let step = (0.75 / half.sqrt()).min(STEP);
+        Some(integrate(weight, c, extent, step))
+    }
+
+    /// The degrees of freedom.
+    pub(crate) fn df(&self) -> f64 {
+        self.df
+    }
+
+    /// The log-density at the centre.
+    pub(crate) fn log_top(&self) -> f64 {
+        let half = 0.5 * self.df;
+        let constant = libm::lgamma(half + 0.5) - libm::lgamma(half);
+        constant - 0.5 * (self.df * std::f64::consts::PI).ln() - self.scale.ln()
     }
 
     /// The same law about another centre.
@@ -152,10 +171,8 @@ impl ScalarPrior for StudentT {
     }
 
     fn log_density(&self, x: f64) -> f64 {
-        let (half, u) = (0.5 * self.df, (x - self.mean) / self.scale);
-        let constant = libm::lgamma(half + 0.5) - libm::lgamma(half);
-        let width = 0.5 * (self.df * std::f64::consts::PI).ln() + self.scale.ln();
-        constant - width - (half + 0.5) * (u / self.df * u).ln_1p()
+        let u = (x - self.mean) / self.scale;
+        self.log_top() - 0.5 * (self.df + 1.0) * (u / self.df * u).ln_1p()
     }
 
     fn excess(&self, a: f64, b: f64) -> f64 {
