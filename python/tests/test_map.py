@@ -280,4 +280,4 @@ def test_outputs_behind_noise() -> None:
             assert abs(slope) < 1e-5
     flipped = ta.GaussianPrior(3) @ ta.V("z") @ ta.ProbitLikelihood([1, -1, 1], flip_probability=0.1)
     with pytest.raises(ta.RunError, match="`probit` has no maximum a posteriori"):
-        ta.MAP(flipped.to_model())
+        ta.MAP(flipped.to_model()).iterate(1)

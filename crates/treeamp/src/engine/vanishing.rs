@@ -84,8 +84,7 @@ impl<A: Algorithm> Engine<'_, A> {
     /// Why the objective of recovered signals has no value.
     fn reason(&self) -> &'static str {
         let mut outputs = self.tree.factors().iter();
-        let continuous =
-            |f: &FactorNode| f.inputs == f.edges.len() && f.factor.noise_entropy().is_none();
+        let continuous = |f: &FactorNode| f.inputs == f.edges.len() && f.factor.is_noiseless();
         if outputs.any(continuous) {
             ", as where the density of noiseless continuous outputs diverges"
         } else {

@@ -224,7 +224,7 @@ pub trait Factor: Any + Debug + Send + Sync {
         None
     }
 
-    /// The entropy $H[y \mid z]$ of a likelihood's noise per component; `None` where it is not defined,
+    /// The entropy $H[y \mid z]$ of a likelihood's noise per component; `None` where it depends on $z$, and where it is not defined,
     /// for a noiseless continuous output.
     fn noise_entropy(&self) -> Option<f64> {
         None
@@ -234,6 +234,11 @@ pub trait Factor: Any + Debug + Send + Sync {
     fn noise_entropy_at(&self, tau: f64) -> Option<f64> {
         let _ = tau;
         self.noise_entropy()
+    }
+
+    /// A likelihood whose output is continuous and has no noise: its density diverges where the input is known.
+    fn is_noiseless(&self) -> bool {
+        self.noise_entropy().is_none()
     }
 
     /// The Gaussian law of a factor that is one, for averages over a teacher.

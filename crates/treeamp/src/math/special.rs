@@ -111,6 +111,19 @@ fn far_tail(s: f64) -> (f64, f64) {
     (q1, q1 * (q2 - q1))
 }
 
+/// $\psi(x) = \tfrac{d}{dx}\ln\Gamma(x)$ for $x > 0$: by $\psi(x) = \psi(x + 1) - \tfrac1x$ from where six terms of its series leave $10^{-16}$.
+#[must_use]
+pub fn digamma(x: f64) -> f64 {
+    let (mut x, mut sum) = (x, 0.0);
+    while x < 12.0 {
+        sum -= 1.0 / x;
+        x += 1.0;
+    }
+    let r = 1.0 / (x * x);
+    let tail = 1.0 / 252.0 - r * (1.0 / 240.0 - r * (1.0 / 132.0 - r * (691.0 / 32760.0)));
+    sum + x.ln() - 0.5 / x - r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * tail))
+}
+
 /// $\ln y!$, of any $y \ge 0$.
 #[must_use]
 pub fn log_factorial(y: f64) -> f64 {

@@ -101,9 +101,16 @@ pub trait ScalarLikelihood<E: Elem = f64>:
         None
     }
 
-    /// $H[y \mid z]$ in nats; `None` where it is not defined, for a noiseless continuous output.
+    /// $H[y \mid z]$ in nats per real component; `None` where it depends on $z$, and where it is not defined, for a noiseless continuous
+    /// output.
     fn noise_entropy(&self) -> Option<f64> {
         None
+    }
+
+    /// Its average over $z \sim \mathcal N(0, \tau)$ in nats per real component, where that can be had without the averages of state
+    /// evolution.
+    fn noise_entropy_at(&self, _tau: f64) -> Option<f64> {
+        self.noise_entropy()
     }
 
     /// What an average over the law may count on: a complex law without a symmetry has none.

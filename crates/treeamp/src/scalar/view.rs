@@ -119,6 +119,16 @@ pub enum OutputMeasure {
 }
 
 impl OutputMeasure {
+    /// At a given input the output is random.
+    #[must_use]
+    pub fn has_noise(&self) -> bool {
+        match self {
+            Self::Finite(_) | Self::Counts | Self::Density(_) => true,
+            Self::PushForward { noise_variance, .. } => *noise_variance > 0.0,
+            Self::Modulus => false,
+        }
+    }
+
     /// $y = \varphi(z)$ of a function that is nowhere flat.
     #[must_use]
     pub fn smooth() -> Self {

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::disorder::noise_entropy;
 use super::one_port::OnePort;
 use super::prior::listed;
 use super::{chunked_sum, gaussian_excess, law_structures};
@@ -192,6 +193,16 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
 
     fn noise_entropy(&self) -> Option<f64> {
         self.law.noise_entropy()
+    }
+
+    fn noise_entropy_at(&self, tau: f64) -> Option<f64> {
+        let own = self.law.noise_entropy_at(tau);
+        own.or_else(|| noise_entropy(Factor::scalar(self)?, tau))
+    }
+
+    fn is_noiseless(&self) -> bool {
+        let noisy = self.law.outputs().is_some_and(|y| y.has_noise());
+        !noisy && self.law.noise_entropy().is_none()
     }
 
     fn structures(&self) -> &'static [Structure] {

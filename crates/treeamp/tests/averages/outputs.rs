@@ -14,6 +14,14 @@ fn law(named: &Value) -> Box<dyn Factor> {
     match named[0].as_str().unwrap() {
         "gaussian" => Box::new(GaussianLikelihood::new(x[0]).unwrap().unspecified()),
         "student_t_noise" => Box::new(StudentTNoise::new(x[0], x[1]).unwrap().unspecified()),
+        "logistic" => Box::new(LogisticLikelihood.unspecified()),
+        "probit" => Box::new(ProbitLikelihood::new(x[0], x[1]).unwrap().unspecified()),
+        "poisson" => Box::new(PoissonLikelihood.unspecified()),
+        "poisson_softplus" => Box::new(PoissonSoftplusLikelihood.unspecified()),
+        "negative_binomial" => Box::new(NegativeBinomial::new(x[0]).unwrap().unspecified()),
+        "laplace_noise" => Box::new(LaplaceNoise::new(x[0]).unwrap().unspecified()),
+        "outlier_noise" => Box::new(OutlierNoise::new(x[0], x[1], x[2]).unwrap().unspecified()),
+        "quantised" => Box::new(Quantised::new(x[0], &x[1..]).unwrap().unspecified()),
         "censored" => Box::new(Censored::new(x[0], x[1]).unwrap().unspecified()),
         "heteroscedastic_noise" => Box::new(HeteroscedasticNoise::new(&x).unwrap().unspecified()),
         "rician_modulus" if x[0] > 0.0 => Box::new(RicianModulus::new(x[0]).unwrap().unspecified()),
@@ -47,6 +55,33 @@ fn averages_of_outputs_behind_noise() {
         }
     }
     println!("largest errors {worst:?}");
+}
+
+/// What is left to know of an output where its input is known, by the averages of state evolution at a sharp field or in closed form.
+#[test]
+fn entropies_of_the_noise() {
+    let file = oracle::own("noise_entropies.json");
+    let records = file["records"].as_array().unwrap();
+    assert_eq!(records.len(), 26);
+    let mut worst = 0.0_f64;
+    for record in records {
+        let law = law(&record["law"]);
+        let (tau, expected) = (record["tau"].as_f64(), record["entropy"].as_f64());
+        let expected = expected.unwrap();
+        let found = law.noise_entropy_at(tau.unwrap()).unwrap();
+        assert!(!law.is_noiseless());
+        worst = worst.max((found - expected).abs());
+        assert!((found - expected).abs() < 5e-9, "{record}: {found}");
+    }
+    println!("largest error {worst:e}");
+    let noiseless = [
+        Box::new(GaussianLikelihood::new(0.0).unwrap().unspecified()) as Box<dyn Factor>,
+        Box::new(ModulusLikelihood.unspecified()),
+        Box::new(PhaseLikelihood.unspecified()),
+    ];
+    for law in noiseless {
+        assert!(law.is_noiseless() && law.noise_entropy_at(1.0).is_none());
+    }
 }
 
 /// Equal variances are one law, and the order does not count.

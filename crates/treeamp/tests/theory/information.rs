@@ -5,6 +5,7 @@ use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::belief::OverlapFields;
 use treeamp::extend::*;
 use treeamp::factor::Averaged;
+use treeamp::math::special::log_normal_cdf;
 use treeamp::prelude::*;
 
 fn sparse(rho: f64) -> SeparablePrior<GaussBernoulli> {
@@ -455,4 +456,36 @@ fn mutual_information_through_a_smooth_activation() {
         // fixed points to 1e-9, and entropies to a few of them
         assert!((found - expected).abs() < 1e-7, "{found} {expected}");
     }
+}
+
+/// The information about $z \sim \mathcal N(0, 1.2)$ in one layer of outputs.
+fn of_one_layer(outputs: impl Factor) -> f64 {
+    let prior = source(GaussianPrior::new(0.0, 1.2).unwrap().limit());
+    let tree = (prior >> var("z") >> outputs >> var("y")).build().unwrap();
+    let tree = tree.expect("y").unwrap();
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    let information = evolution.information(&tree).unwrap();
+    let whole = information.mutual_information().unwrap();
+    let about = mutual_information(&tree, "z").unwrap().value;
+    assert!((whole - about).abs() < 1e-6, "{whole} {about}");
+    whole
+}
+
+/// $I(z; y) = H[y] - E\,H[y \mid z]$ of labels and cells, whose probabilities are known in closed form.
+#[test]
+fn noisy_outputs_have_a_mutual_information() {
+    // entropies at a known input: oracle/data/noise_entropies.json
+    let two = 2.0_f64.ln();
+    let logistic = of_one_layer(OutputChannel::new("logistic", LogisticLikelihood));
+    assert!((logistic - (two - 0.585_598_560_526_74)).abs() < 1e-8);
+    let law = ProbitLikelihood::new(0.4, 0.1).unwrap();
+    let flipped = of_one_layer(OutputChannel::new("probit", law));
+    assert!((flipped - (two - 0.501_210_014_853_84)).abs() < 1e-8);
+    let law = Quantised::new(0.2, &[-0.5, 0.7]).unwrap();
+    let cells = of_one_layer(OutputChannel::new("quantised", law));
+    let below = |edge: f64| log_normal_cdf(edge / 1.4_f64.sqrt()).exp();
+    let (low, high) = (below(-0.5), below(0.7));
+    let entropy = |p: f64| -p * p.ln();
+    let measured = entropy(low) + entropy(high - low) + entropy(1.0 - high);
+    assert!((cells - (measured - 0.472_999_988_961_13)).abs() < 1e-8);
 }

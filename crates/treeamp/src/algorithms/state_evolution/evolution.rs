@@ -169,6 +169,6 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
 /// The first output that is continuous and has no noise.
 pub(super) fn noiseless_output(tree: &Tree) -> Option<String> {
     let mut outputs = tree.factors().iter().filter(|f| f.inputs == f.edges.len());
-    let noiseless = outputs.find(|f| f.factor.noise_entropy().is_none());
+    let noiseless = outputs.find(|f| f.factor.is_noiseless());
     noiseless.map(|f| f.name.clone())
 }

@@ -1,6 +1,7 @@
 //! Likelihoods: one law per file, and one line of [`for_each_likelihood!`](crate::for_each_likelihood) each.
 
 mod activation;
+mod additive_noise;
 mod behind_noise;
 mod censored;
 mod gaussian;
@@ -20,6 +21,7 @@ mod rician_modulus;
 mod student_t_noise;
 
 pub use activation::ActivationLikelihood;
+pub use additive_noise::AdditiveNoise;
 pub use censored::Censored;
 pub use gaussian::GaussianLikelihood;
 pub use heteroscedastic_noise::HeteroscedasticNoise;

@@ -9,21 +9,29 @@
 //! # Reference
 //! Jylänki, Vanhatalo and Vehtari, "Robust Gaussian process regression with a Student-t likelihood", JMLR 12 (2011).
 
-use rand::Rng;
-
-use super::check_finite;
+use super::AdditiveNoise;
+use super::additive_noise::NoiseLaw;
 use crate::catalog::module::{Domain, Module, number};
 use crate::catalog::priors::StudentT;
 use crate::error::{ModelError, parameter};
-use crate::scalar::{Landmark, OutputMeasure, Parity, ScalarLikelihood, ScalarPrior, Tilted};
+use crate::math::special::digamma;
 
 /// $y = z + s\,\xi$ with a variable $\xi$ of Student's law of $\nu$ degrees of freedom.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StudentTNoise {
-    df: f64,
-    scale: f64,
-    /// The law of the noise.
-    noise: StudentT,
+pub type StudentTNoise = AdditiveNoise<StudentT>;
+
+impl NoiseLaw for StudentT {
+    const NOISE: &'static str = "student_t_noise";
+
+    fn moved(self, mean: f64) -> Self {
+        Self::moved(self, mean)
+    }
+
+    /// $\tfrac{\nu+1}2\bigl[\psi(\tfrac{\nu+1}2) - \psi(\tfrac\nu2)\bigr] - \ln p(0)$.
+    fn entropy(&self) -> f64 {
+        let half = 0.5 * self.df();
+        let slope = digamma(half + 0.5) - digamma(half);
+        (half + 0.5) * slope - self.log_top()
+    }
 }
 
 impl StudentTNoise {
@@ -34,21 +42,16 @@ impl StudentTNoise {
     pub fn new(df: f64, scale: f64) -> Result<Self, ModelError> {
         for (name, x) in [("df", df), ("scale", scale)] {
             if !(x > 0.0 && x.is_finite()) {
-                return Err(parameter(Self::NAME, name, "positive and finite", x));
+                return Err(parameter(StudentT::NOISE, name, "positive and finite", x));
             }
         }
         let noise = StudentT::new(df, 0.0, scale)?;
-        Ok(Self { df, scale, noise })
-    }
-
-    /// The law of $z$ given $y$.
-    fn about(&self, y: f64) -> StudentT {
-        self.noise.moved(y)
+        Ok(Self { noise })
     }
 
     /// Its entry in the catalogue.
     pub const MODULE: Module = Module {
-        name: Self::NAME,
+        name: StudentT::NOISE,
         summary: "heavy-tailed noise, to be observed",
         formula: "p(x | z) ∝ (1 + (x - z)² / (df scale²))^(-(df + 1) / 2)",
         tex: r"p(x \mid z) = \frac{\Gamma(\frac{\nu+1}2)}{\Gamma(\frac\nu2)\sqrt{\nu\pi}\,s}\left(1 + \frac{(x - z)^2}{\nu s^2}\right)^{-\frac{\nu+1}2}",
@@ -69,45 +72,4 @@ impl StudentTNoise {
         constructor: |a| a.likelihood(Self::new(a.number("df")?, a.number("scale")?)?),
         ..Module::LIKELIHOOD
     };
-}
-
-impl ScalarLikelihood for StudentTNoise {
-    const NAME: &'static str = "student_t_noise";
-    type Output = f64;
-
-    fn tilted(&self, y: f64, a: f64, b: f64) -> Tilted {
-        self.about(y).tilted(a, b)
-    }
-
-    fn parameters(&self) -> Vec<(&'static str, f64)> {
-        vec![("df", self.df), ("scale", self.scale)]
-    }
-
-    fn sample(&self, z: f64, rng: &mut dyn Rng) -> f64 {
-        z + self.noise.sample(rng)
-    }
-
-    fn log_density(&self, y: f64, z: f64) -> f64 {
-        self.noise.log_density(y - z)
-    }
-
-    fn check(&self, y: f64) -> Result<(), String> {
-        check_finite(y)
-    }
-
-    fn excess(&self, y: f64, a: f64, b: f64) -> f64 {
-        self.about(y).excess(a, b)
-    }
-
-    fn outputs(&self) -> Option<OutputMeasure> {
-        Some(OutputMeasure::Density(vec![self.scale]))
-    }
-
-    fn parity(&self) -> Option<Parity> {
-        Some(Parity::Odd)
-    }
-
-    fn landmarks(&self, y: f64) -> Vec<Landmark> {
-        vec![Landmark::spread(y, self.scale)]
-    }
 }

@@ -16,7 +16,7 @@ use super::{
     COUNT, D1, D2, Field, M, MASS, POTENTIAL, Point, Q, Sums, V, circular, entropy, floors,
     is_same, is_symmetric, recovered,
 };
-use crate::belief::Overlaps;
+use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
 use crate::factor::Averaged;
 use crate::math::quadrature::{legendre, rule16};
@@ -642,6 +642,31 @@ pub(super) fn entropic(
         };
         pair.average()?.checked(&field)
     })
+}
+
+/// $\hat m\tau_0$ of a field that knows the signal.
+const KNOWN: f64 = 1e12;
+
+/// $E\,H[y \mid z]$ over $z \sim \mathcal N(0, \tau)$ for outputs with noise, `None` for others: $-E[X]$ of a field that knows $z$. What is left over,
+/// $\tfrac1{2a}$ times the Fisher information, is next to nothing.
+pub(in super::super) fn noise_entropy(likelihood: &dyn ScalarView, tau: f64) -> Option<f64> {
+    let outputs = likelihood.outputs().filter(OutputMeasure::has_noise);
+    if outputs.is_none() || likelihood.symmetry() != Symmetry::Line {
+        return None;
+    }
+    let m_hat = KNOWN / tau;
+    let fields = [OverlapFields {
+        m_hat,
+        q_hat: m_hat,
+        tau_hat: 1.0 / tau,
+    }];
+    let at = Averaged {
+        fields: &fields,
+        tau0_hat: &[1.0 / tau],
+    };
+    let entropy = entropic(likelihood, at, tau).ok()?;
+    // less what is left of the signal, ½ ln aτ
+    Some(entropy - 0.5 * KNOWN.ln_1p())
 }
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ mod trapezoid;
 mod tube;
 mod two_outputs;
 
+pub(super) use likelihood::noise_entropy;
+
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
 use crate::scalar::{ScalarView, Symmetry};

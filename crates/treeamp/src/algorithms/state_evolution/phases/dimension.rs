@@ -34,7 +34,7 @@ pub(super) fn surplus(
         if is_noise(node) {
             return Ok((None, true));
         }
-        if is_likelihood && node.factor.noise_entropy().is_some() {
+        if is_likelihood && !node.factor.is_noiseless() {
             others = true;
         } else if is_likelihood {
             any = true;
