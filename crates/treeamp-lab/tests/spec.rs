@@ -134,12 +134,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "size = \"n\"",
         "size = 2.5",
-        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a size or list of sizes, got 2.5",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a positive integer or a list of them, got 2.5",
     ),
     (
         "size = \"n\"",
         "size = -3",
-        "expected a size or list of sizes, got -3",
+        "expected a positive integer or a list of them, got -3",
     ),
     (
         "size = \"n\"",
@@ -184,12 +184,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "n = 200",
         "n = 0",
-        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a size or list of sizes, got `n` = 0",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a positive integer or a list of them, got `n` = 0",
     ),
     (
         "n = 200",
         "n = 1e300",
-        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a size or list of sizes, got `n` = 1e300",
+        "sparse.toml:11: `factor.gauss_bernoulli.size`: expected a positive integer or a list of them, got `n` = 1e300",
     ),
     (
         "noise = 0.01",
@@ -229,7 +229,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "input = \"x\"",
         "input = \"w\"",
-        "its inputs are never produced",
+        "sparse.toml:16: `factor.linear`: its input `w` is never produced",
     ),
     (
         "input = \"x\"",
@@ -239,7 +239,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "input = \"x\"",
         "inputs = [\"x\", \"x2\"]",
-        "its inputs are never produced",
+        "sparse.toml:16: `factor.linear`: its input `x2` is never produced",
     ),
     (
         "input = \"x\"\n",
