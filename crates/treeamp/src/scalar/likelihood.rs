@@ -75,6 +75,12 @@ pub trait ScalarLikelihood<E: Elem = f64>:
         None
     }
 
+    /// $y - z$ has an even law of its own, by quadrature and smooth on a logarithmic scale: averages of state evolution tabulate it at one
+    /// precision.
+    fn is_tabulated(&self) -> bool {
+        false
+    }
+
     /// The output of a deterministic law, or the noiseless part of a noisy one.
     fn map(&self, _z: E) -> Option<Self::Output> {
         None

@@ -233,6 +233,11 @@ pub trait ScalarView: Send + Sync {
         None
     }
 
+    /// A likelihood of additive noise by quadrature, even and smooth on a logarithmic scale: averages tabulate it.
+    fn is_tabulated(&self) -> bool {
+        false
+    }
+
     /// Says what is wrong with an output that a likelihood can never produce.
     ///
     /// # Errors

@@ -71,6 +71,10 @@ impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
         self.law().outputs()
     }
 
+    fn is_tabulated(&self) -> bool {
+        self.law().is_tabulated()
+    }
+
     fn check_output(&self, y: f64) -> Result<(), String> {
         self.law().check(L::Output::from_real(y))
     }

@@ -10,6 +10,9 @@ pub trait NoiseLaw: ScalarPrior + Copy {
     /// Catalogue name of the noise.
     const NOISE: &'static str;
 
+    /// Its moments are found by quadrature.
+    const BY_QUADRATURE: bool;
+
     /// The same law about another centre.
     #[must_use]
     fn moved(self, mean: f64) -> Self;
@@ -63,6 +66,10 @@ impl<P: NoiseLaw> ScalarLikelihood for AdditiveNoise<P> {
         let marks = self.noise.landmarks().into_iter();
         let scales = marks.map(|mark| mark.width).filter(|width| *width > 0.0);
         Some(OutputMeasure::Density(scales.collect()))
+    }
+
+    fn is_tabulated(&self) -> bool {
+        P::BY_QUADRATURE
     }
 
     fn parity(&self) -> Option<Parity> {

@@ -20,6 +20,7 @@ pub type LaplaceNoise = AdditiveNoise<Laplace>;
 
 impl NoiseLaw for Laplace {
     const NOISE: &'static str = "laplace_noise";
+    const BY_QUADRATURE: bool = false;
 
     fn moved(self, mean: f64) -> Self {
         Self::moved(self, mean)

@@ -21,6 +21,7 @@ pub type StudentTNoise = AdditiveNoise<StudentT>;
 
 impl NoiseLaw for StudentT {
     const NOISE: &'static str = "student_t_noise";
+    const BY_QUADRATURE: bool = true;
 
     fn moved(self, mean: f64) -> Self {
         Self::moved(self, mean)

@@ -12,6 +12,7 @@ use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
 use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
+use super::tabulated::Tabulated;
 use super::{
     COUNT, D1, D2, Field, M, MASS, POTENTIAL, Point, Q, Sums, V, circular, entropy, floors,
     is_same, is_symmetric, recovered,
@@ -589,16 +590,10 @@ fn of_one(
             FactorError::Improper(format!("the student's precision is {:e}", at.a))
         });
     }
-    let pair = Pair {
-        student,
-        teacher,
-        at: at.softened(tau0),
-        tau0,
-    };
     let plane = circular::Pair {
         student,
         teacher,
-        at: pair.at,
+        at: at.softened(tau0),
         tau0,
     };
     if teacher.outputs().is_none() {
@@ -607,10 +602,28 @@ fn of_one(
     let sums = match student.symmetry() {
         Symmetry::Circular => plane.output()?,
         Symmetry::Ray => plane.ray(),
-        _ => pair.average()?,
+        _ => on_line(student, teacher, plane.at, tau0)?,
     };
     let sums = sums.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
+}
+
+/// The averages of real laws, each in a table where that is worth it.
+fn on_line(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+    at: Field,
+    tau0: f64,
+) -> Result<Sums, FactorError> {
+    let own = Tabulated::new(student, at.a);
+    let own0 = Tabulated::new(teacher, at.star(0.0).a);
+    let pair = Pair {
+        student: own.as_ref().map_or(student, |table| table),
+        teacher: own0.as_ref().map_or(teacher, |table| table),
+        at,
+        tau0,
+    };
+    pair.average()
 }
 
 /// $H$ at a field that averages can take; $\frac12\ln(a\tau) + \frac12\ln 2\pi e(\Delta + \frac1a)$ for a Gaussian output of noise $\Delta$.
@@ -634,13 +647,7 @@ pub(super) fn entropic(
     }
     let field = Field::new(&at.fields[0], at.tau0_hat[0], true)?;
     entropy::of_line(field, tau0, log_gaussian(at.tau0_hat[0]), |field| {
-        let pair = Pair {
-            student: likelihood,
-            teacher: likelihood,
-            at: field.softened(tau0),
-            tau0,
-        };
-        pair.average()?.checked(&field)
+        on_line(likelihood, likelihood, field.softened(tau0), tau0)?.checked(&field)
     })
 }
 

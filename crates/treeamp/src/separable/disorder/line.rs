@@ -55,15 +55,7 @@ pub(super) fn gain(d: f64) -> f64 {
 impl Line<'_> {
     /// $a_*, b_*$.
     fn star(&self, b: f64) -> Tilt {
-        let at = &self.at;
-        if at.bayes {
-            return Tilt { a: at.a, b };
-        }
-        let ratio = at.m_hat / at.q_hat;
-        Tilt {
-            a: at.m_hat.mul_add(ratio, at.tau0_hat),
-            b: ratio * b,
-        }
+        self.at.star(b)
     }
 
     fn is_sharp(&self) -> bool {

@@ -39,6 +39,7 @@ mod rivals;
 mod rules;
 mod segments;
 mod signal;
+mod tabulated;
 mod trapezoid;
 mod tube;
 mod two_outputs;
@@ -47,7 +48,7 @@ pub(super) use likelihood::noise_entropy;
 
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
-use crate::scalar::{ScalarView, Symmetry};
+use crate::scalar::{ScalarView, Symmetry, Tilt};
 
 /// How many averages are taken together.
 const COUNT: usize = 9;
@@ -211,6 +212,18 @@ impl Field {
     /// Nothing is seen of the signal, and the field is zero.
     fn is_silent(&self) -> bool {
         self.m_hat == 0.0 && self.q_hat == 0.0
+    }
+
+    /// $a_*, b_*$: the teacher's tilt given the field.
+    fn star(&self, b: f64) -> Tilt {
+        if self.bayes {
+            return Tilt { a: self.a, b };
+        }
+        let ratio = self.m_hat / self.q_hat;
+        Tilt {
+            a: self.m_hat.mul_add(ratio, self.tau0_hat),
+            b: ratio * b,
+        }
     }
 
     /// A field without noise, $b = \hat m x_0$, is given one of $10^{-7}$ of the signal: averages are smooth in
