@@ -8,6 +8,7 @@
 
 use std::cell::OnceCell;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
+use std::sync::OnceLock;
 
 use super::special::{SQRT_FRAC_PI_2, erfcx, normal_density, sigmoid};
 
@@ -47,6 +48,17 @@ impl Odds {
 /// Coefficients of the Chebyshev polynomials of a panel, for each average.
 type Panel = [[f64; 4]; N];
 
+/// $T_n$ at the Chebyshev points.
+fn cosines() -> &'static [[f64; N]; N] {
+    static COSINES: OnceLock<[[f64; N]; N]> = OnceLock::new();
+    COSINES.get_or_init(|| {
+        #[allow(clippy::cast_precision_loss)] // small counts
+        let angle = |j: usize| PI * (j as f64 + 0.5) / N as f64;
+        #[allow(clippy::cast_precision_loss)] // small counts
+        std::array::from_fn(|n| std::array::from_fn(|j| (n as f64 * angle(j)).cos()))
+    })
+}
+
 /// The averages for one amount of noise.
 #[derive(Debug)]
 pub(crate) struct LogisticNormal {
@@ -55,8 +67,8 @@ pub(crate) struct LogisticNormal {
     reach: f64,
     /// Whether $E\ln(1 + e^{c + s\eta})$ is asked for.
     potential: bool,
-    /// Places and weights of the trapezoidal sum.
-    rule: Vec<(f64, f64)>,
+    /// Places $x$ and weights of the trapezoidal sum, and $e^{-sx}$ where it is over the noise.
+    rule: Vec<(f64, f64, f64)>,
     panels: Vec<OnceCell<Panel>>,
 }
 
@@ -76,7 +88,11 @@ impl LogisticNormal {
         let half = (last / step).ceil() as i32;
         let rule = (-half..=half).map(|i| {
             let x = step * f64::from(i);
-            (x, step * weight(x))
+            (
+                x,
+                step * weight(x),
+                if noisy { 0.0 } else { (-s * x).exp() },
+            )
         });
         Self {
             s,
@@ -127,16 +143,16 @@ impl LogisticNormal {
 
     #[allow(clippy::cast_precision_loss)] // small counts
     fn panel(&self, i: usize) -> Panel {
-        let angle = |j: usize| PI * (j as f64 + 0.5) / N as f64;
+        let cosines = cosines();
         let values: [[f64; 4]; N] = std::array::from_fn(|j| {
-            let t = 0.5 * (angle(j).cos() + 1.0);
+            let t = 0.5 * (cosines[1][j] + 1.0);
             self.sum(self.length.mul_add(i as f64 + t, -self.reach))
                 .array()
         });
         std::array::from_fn(|n| {
             let norm = if n == 0 { 1.0 } else { 2.0 } / N as f64;
             std::array::from_fn(|k| {
-                let terms = (0..N).map(|j| values[j][k] * (n as f64 * angle(j)).cos());
+                let terms = (0..N).map(|j| values[j][k] * cosines[n][j]);
                 norm * terms.sum::<f64>()
             })
         })
@@ -145,8 +161,8 @@ impl LogisticNormal {
     /// The averages at $c$ by the trapezoidal sum.
     fn sum(&self, c: f64) -> Odds {
         let mut sum = Odds::default();
-        for &(x, weight) in &self.rule {
-            if self.s > NOISY {
+        if self.s > NOISY {
+            for &(x, weight, _) in &self.rule {
                 let y = (c - x) / self.s;
                 let density = normal_density(y);
                 let tail = density * SQRT_FRAC_PI_2 * erfcx(y.abs() * FRAC_1_SQRT_2);
@@ -159,21 +175,21 @@ impl LogisticNormal {
                 sum.both += weight * density / self.s;
                 sum.upper += weight * 2.0 * sigmoid(x) * above;
                 sum.softplus += weight * self.s * y.mul_add(above, density);
-            } else {
+            }
+            return sum;
+        }
+        // e^{-l} = e^{-c} e^{-sx} is within range: c and s are bounded
+        let fall = (-c).exp();
+        for &(x, weight, e) in &self.rule {
+            let e = fall * e;
+            let p = 1.0 / (1.0 + e);
+            let q = e * p;
+            sum.lower += weight * q * q;
+            sum.both += weight * p * q;
+            sum.upper += weight * p * p;
+            if self.potential {
                 let l = self.s.mul_add(x, c);
-                let e = (-l.abs()).exp();
-                let likely = 1.0 / (1.0 + e);
-                let (p, q) = if l > 0.0 {
-                    (likely, e * likely)
-                } else {
-                    (e * likely, likely)
-                };
-                sum.lower += weight * q * q;
-                sum.both += weight * p * q;
-                sum.upper += weight * p * p;
-                if self.potential {
-                    sum.softplus += weight * (l.max(0.0) + e.ln_1p());
-                }
+                sum.softplus += weight * (l.max(0.0) + (-l.abs()).exp().ln_1p());
             }
         }
         sum

@@ -1,15 +1,15 @@
-//! Averages of factors over a teacher's data: identities, reference values, counts of evaluations.
+//! Averages of factors over a teacher's data: identities, reference values, random updates.
 #![allow(clippy::unwrap_used, clippy::float_cmp, clippy::print_stdout)]
 
 mod channels;
 #[path = "../common/mod.rs"]
 mod common;
-mod counting;
-mod evaluations;
 mod fixed_grids;
+mod opaque;
 mod oracle;
 mod outputs;
 mod separable;
+mod updates;
 
 use treeamp::belief::OverlapFields;
 use treeamp::extend::Factor;

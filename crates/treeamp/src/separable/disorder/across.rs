@@ -1,14 +1,14 @@
 //! Averages across a piece of a channel at one place along it.
 
-use super::changes::{Hypotheses, Path};
 use super::channel::{X, Z};
-use super::panels::{Effort, Sample, integrate};
-use super::piece::{Slice, Tube};
-use super::rivals::{Rival, SUDDEN, cuts, places};
+use super::crossovers::{Crossover, SUDDEN, cuts, places};
+use super::piece::{PieceLine, Slice};
+use super::piece_lines::{PieceLines, REACH, TOLERANCE};
+use super::piece_odds::{Path, PieceOdds};
 use super::segments::{HERMITE, Kind, Segment, quadratic_rule, segments};
-use super::trapezoid::{Axis, trapezoid};
-use super::tube::{REACH, Tubes};
 use super::{COUNT, D2, Field, V};
+use crate::math::quadrature::panels::{Effort, Sample, integrate};
+use crate::math::quadrature::trapezoid::{Axis, Reach, trapezoid};
 use crate::math::special::normal_density;
 
 /// Averages across that are taken by panels once the trapezoidal rule has failed.
@@ -20,12 +20,12 @@ const SURE: f64 = -23.0;
 /// Steps in which changes of the student are looked for across a piece.
 const ACROSS_STEPS: u32 = 36;
 
-impl Tubes<'_> {
+impl PieceLines<'_> {
     /// The line across a piece at a place along it.
-    fn path(&self, tube: &Tube, t: f64) -> Path {
-        let [_, step] = self.steps(tube);
+    fn path(&self, line: &PieceLine, t: f64) -> Path {
+        let [_, step] = self.steps(line);
         Path {
-            from: self.fields(tube, t, 0.0),
+            from: self.fields(line, t, 0.0),
             step,
             range: [-REACH, REACH],
         }
@@ -37,59 +37,60 @@ impl Tubes<'_> {
             Some(end) => (end, floor[V].min(floor[D2]) / density),
             None => (Z, 1.0),
         };
-        let doubt = |s: &Hypotheses| s.doubt(path, ACROSS_STEPS, end, least);
+        let doubt = |s: &PieceOdds| s.doubt(path, ACROSS_STEPS, end, least);
         self.student.as_ref().is_some_and(|s| doubt(s) < SURE)
     }
 
-    /// Where the student changes its mind across a piece.
-    fn students_rivals(student: &Hypotheses, path: &Path) -> Vec<Rival> {
+    /// Where the student passes from one of its pieces to another.
+    fn students_crossovers(student: &PieceOdds, path: &Path) -> Vec<Crossover> {
         let step = path.step;
-        let rival = |place: f64, [z, x]: [f64; 2]| Rival {
+        let crossover = |place: f64, [z, x]: [f64; 2]| Crossover {
             place,
             rate: z.mul_add(step[Z], x * step[X]).abs(),
         };
         let changes = student.changes(path, ACROSS_STEPS).into_iter();
-        changes.map(|c| rival(c.place, c.gradient)).collect()
+        changes.map(|c| crossover(c.place, c.gradient)).collect()
     }
 
     /// Where other pieces are as near as this one, across it at one place along it.
-    fn rivals(&self, tube: &Tube, t: f64, path: &Path) -> Vec<Rival> {
+    fn crossovers(&self, line: &PieceLine, t: f64, path: &Path) -> Vec<Crossover> {
         if !self.pair.bayes {
             let student = self.student.as_ref();
-            return student.map_or_else(Vec::new, |s| Self::students_rivals(s, path));
+            return student.map_or_else(Vec::new, |s| Self::students_crossovers(s, path));
         }
-        let places = self.lines.iter().flat_map(|other| places(tube, other, t));
+        let places = self.lines.iter().flat_map(|other| places(line, other, t));
         // the nearest on either side
-        let (up, down): (Vec<Rival>, Vec<Rival>) = places.partition(|r| r.place > 0.0);
-        let nearest = |side: Vec<Rival>| {
-            let by_distance = |x: &Rival, y: &Rival| x.place.abs().total_cmp(&y.place.abs());
+        let (up, down): (Vec<Crossover>, Vec<Crossover>) = places.partition(|r| r.place > 0.0);
+        let nearest = |side: Vec<Crossover>| {
+            let by_distance =
+                |x: &Crossover, y: &Crossover| x.place.abs().total_cmp(&y.place.abs());
             side.into_iter().min_by(by_distance)
         };
         [nearest(up), nearest(down)].into_iter().flatten().collect()
     }
 
     /// The average across a piece at one place along it: by the trapezoidal rule, or panels where that does not do.
-    pub fn across(&self, tube: &Tube, t: f64, floor: [f64; COUNT]) -> [f64; COUNT] {
-        let slice = self.slice(tube, t);
+    pub fn across(&self, line: &PieceLine, t: f64, floor: [f64; COUNT]) -> [f64; COUNT] {
+        let slice = self.slice(line, t);
         if slice.density == 0.0 {
             return [0.0; COUNT];
         }
         if self.pair.at.iter().any(Field::is_silent) {
-            return self.values(tube, [t, 0.0], &slice, slice.density);
+            return self.values(line, [t, 0.0], &slice, slice.density);
         }
         let sample = &mut |n: f64| {
             let weight = slice.density * normal_density(n);
-            self.values(tube, [t, n], &slice, weight)
+            self.values(line, [t, n], &slice, weight)
         };
-        let path = self.path(tube, t);
+        let path = self.path(line, t);
         if self.is_sure(&path, slice.density, &floor) {
-            return self.by_rule(tube, t, &slice, HERMITE);
+            return self.by_rule(line, t, &slice, HERMITE);
         }
-        let rivals = self.rivals(tube, t, &path);
-        if let Some(segments) = segments(&rivals) {
-            return self.by_segments(tube, t, &slice, &path, (&segments, floor));
+        let crossovers = self.crossovers(line, t, &path);
+        if let Some(segments) = segments(&crossovers) {
+            return self.by_segments(line, t, &slice, &path, (&segments, floor));
         }
-        if let Some(sums) = self.by_trapezoid(sample, &floor, &rivals) {
+        if let Some(sums) = self.by_trapezoid(sample, &floor, &crossovers) {
             return sums;
         }
         let effort = Effort {
@@ -98,7 +99,7 @@ impl Tubes<'_> {
             tolerance: self.tolerance[0],
             empty: 0.0,
         };
-        let cuts = cuts(&rivals);
+        let cuts = cuts(&crossovers);
         integrate(&mut |n| Sample::plain(sample(n)), &cuts, effort)
     }
 
@@ -108,22 +109,27 @@ impl Tubes<'_> {
         &self,
         f: &mut impl FnMut(f64) -> [f64; COUNT],
         floor: &[f64; COUNT],
-        rivals: &[Rival],
+        crossovers: &[Crossover],
     ) -> Option<[f64; COUNT]> {
         let bayes = self.pair.bayes;
-        let far = |far: f64, r: &Rival| far.max(r.place.abs());
-        // the teacher's own rivals are only the nearest
+        let far = |far: f64, r: &Crossover| far.max(r.place.abs());
+        // the teacher's own crossovers are only the nearest
         let quiet = if bayes {
             REACH
         } else {
-            rivals.iter().fold(0.0, far) + 2.0
+            crossovers.iter().fold(0.0, far) + 2.0
         };
-        let mut sharp = rivals.iter().filter(|r| r.rate >= SHARP_CHANGE);
+        let reach = Reach {
+            end: REACH,
+            quiet,
+            tolerance: TOLERANCE,
+        };
+        let mut sharp = crossovers.iter().filter(|r| r.rate >= SHARP_CHANGE);
         let one = if bayes { None } else { sharp.next() };
-        let fastest = rivals.iter().fold(0.0, |rate: f64, r| rate.max(r.rate));
+        let fastest = crossovers.iter().fold(0.0, |rate: f64, r| rate.max(r.rate));
         let near = if bayes { SUDDEN } else { SHARP_CHANGE };
-        if self.wait.get() == 0 && !rivals.iter().any(|r| r.is_near(near)) {
-            let sums = trapezoid(f, floor, &Axis::plain(fastest), quiet);
+        if self.wait.get() == 0 && !crossovers.iter().any(|r| r.is_near(near)) {
+            let sums = trapezoid(f, floor, &Axis::plain(fastest), reach);
             if sums.is_some() {
                 return sums;
             }
@@ -131,29 +137,29 @@ impl Tubes<'_> {
         }
         self.wait.set(self.wait.get().saturating_sub(1));
         let one = one.filter(|_| sharp.next().is_none())?;
-        trapezoid(f, floor, &Axis::around(one.place, one.rate), quiet)
+        trapezoid(f, floor, &Axis::around(one.place, one.rate), reach)
     }
 
     /// The same where all that is averaged is a polynomial of degree two in the noise.
     pub fn by_rule(
         &self,
-        tube: &Tube,
+        line: &PieceLine,
         t: f64,
         slice: &Slice,
         rule: [(f64, f64); 3],
     ) -> [f64; COUNT] {
         let mut sums = [0.0; COUNT];
         for (n, share) in rule {
-            let values = self.values(tube, [t, n], slice, share * slice.density);
+            let values = self.values(line, [t, n], slice, share * slice.density);
             (0..COUNT).for_each(|k| sums[k] += values[k]);
         }
         sums
     }
 
-    /// The average across a piece at one place along it, where the student changes its mind sharply.
+    /// The average across a piece at one place along it, where the student passes sharply from one piece to another.
     fn by_segments(
         &self,
-        tube: &Tube,
+        line: &PieceLine,
         t: f64,
         slice: &Slice,
         path: &Path,
@@ -170,14 +176,14 @@ impl Tubes<'_> {
             };
             let quiet = segment.kind == Kind::Quiet && !segment.is_short();
             if quiet && self.is_sure(&part, slice.density, &floor) {
-                let values = self.by_rule(tube, t, slice, quadratic_rule(segment.ends()));
+                let values = self.by_rule(line, t, slice, quadratic_rule(segment.ends()));
                 (0..COUNT).for_each(|k| sums[k] += values[k]);
                 continue;
             }
             let sample = &mut |y: f64| {
                 let (n, stretch) = segment.place(y);
                 let weight = slice.density * normal_density(n) * stretch;
-                Sample::plain(self.values(tube, [t, n], slice, weight))
+                Sample::plain(self.values(line, [t, n], slice, weight))
             };
             let effort = Effort {
                 monitored: None,

@@ -3,16 +3,10 @@
 //! Seen through $b \sim \mathcal N(\hat m x_0, \hat q)$ a component of the teacher at $x_0 = c \pm w$ lies at
 //! $\hat m c \pm (\hat q + \hat m^2 w^2)^{1/2}$. The student's mean passes a landmark $c$ at $b = a c$, within $\sqrt a$, and changes from one
 //! landmark to the next at $b = a\,(c + c')/2$, within $(1 + a w^2)/|c' - c|$.
-//!
-//! Such features are laid into panels from the widest to the narrowest, and only where the panels there are
-//! so far much wider than the feature.
 
+use crate::math::quadrature::peaks::Peaks;
 use crate::scalar::Landmark;
 
-/// A panel of at most this many widths resolves a feature, or tells that it must be split.
-const COARSE: f64 = 7.5;
-/// Panels are not cut shorter than this many widths of a feature.
-const SHORT: f64 = 1.5;
 /// Cuts around a component over which an average is exact.
 const FULL: &[f64] = &[3.0, 8.0, 13.0];
 /// Cuts around a component of a nested average: $e^{-32}$ is nothing.
@@ -38,34 +32,21 @@ const BLURRED: f64 = 8.0;
 /// Cuts around a logistic change from one landmark to another.
 const LOGISTIC: &[f64] = &[7.5];
 
-#[derive(Debug, Clone, Copy)]
-struct Feature {
-    centre: f64,
-    width: f64,
-    cuts: &'static [f64],
-}
-
 /// Break points of an average over one field.
 #[derive(Debug)]
 pub(super) struct Breaks {
-    features: Vec<Feature>,
-    corners: Vec<f64>,
+    peaks: Peaks,
     component_cuts: &'static [f64],
     step_cuts: &'static [f64],
-    low: f64,
-    high: f64,
 }
 
 impl Breaks {
     /// For an average over one field.
     pub fn new() -> Self {
         Self {
-            features: Vec::new(),
-            corners: Vec::new(),
+            peaks: Peaks::new(),
             component_cuts: FULL,
             step_cuts: STEP,
-            low: f64::INFINITY,
-            high: f64::NEG_INFINITY,
         }
     }
 
@@ -94,20 +75,10 @@ impl Breaks {
         }
     }
 
-    fn push(&mut self, centre: f64, width: f64, cuts: &'static [f64]) {
-        if centre.is_finite() && width.is_finite() && width > 0.0 {
-            self.features.push(Feature {
-                centre,
-                width,
-                cuts,
-            });
-        }
-    }
-
-    /// A Gaussian component of this centre and width: the domain reaches over all of them.
+    /// A Gaussian component of this centre and width: the range covers all of them.
     pub fn component(&mut self, centre: f64, width: f64) {
-        self.push(centre, width, self.component_cuts);
-        self.reach(centre, width);
+        self.peaks.feature(centre, width, self.component_cuts);
+        self.cover(centre, width);
     }
 
     /// The same for noise whose rare values tell.
@@ -116,21 +87,18 @@ impl Breaks {
         self.component(centre, width);
     }
 
-    fn reach(&mut self, centre: f64, width: f64) {
-        let reach = self.component_cuts[self.component_cuts.len() - 1] * width;
-        if centre.is_finite() && reach.is_finite() {
-            self.low = self.low.min(centre - reach);
-            self.high = self.high.max(centre + reach);
-        }
+    fn cover(&mut self, centre: f64, width: f64) {
+        let far = self.component_cuts[self.component_cuts.len() - 1];
+        self.peaks.cover(centre, far * width);
     }
 
     /// The components of a teacher seen through the field.
     pub fn teacher(&mut self, marks: &[Landmark], m_hat: f64, q_hat: f64) {
         for mark in marks {
             let width = q_hat.sqrt().hypot(m_hat * mark.width);
-            self.reach(m_hat * mark.place, width);
+            self.cover(m_hat * mark.place, width);
             let cuts = if mark.edge { EDGE } else { self.component_cuts };
-            self.push(m_hat * mark.place, width, cuts);
+            self.peaks.feature(m_hat * mark.place, width, cuts);
         }
     }
 
@@ -157,13 +125,13 @@ impl Breaks {
             let width = pair[0].width.max(pair[1].width);
             let width = (a.abs() * width).mul_add(width, 1.0) / gap;
             let shift = width * log_odds(pair[0], pair[1]);
-            self.push(0.5 * a * sum - shift, width, LOGISTIC);
+            self.peaks.feature(0.5 * a * sum - shift, width, LOGISTIC);
         }
     }
 
     /// A change of form at a place, within a width.
     pub fn around(&mut self, place: f64, width: f64) {
-        self.push(place, width, self.step_cuts);
+        self.peaks.feature(place, width, self.step_cuts);
     }
 
     /// A knee of the channel seen through a field: nearly a corner where the output is large.
@@ -174,113 +142,63 @@ impl Breaks {
 
     /// A knee without a corner: the student's.
     pub fn bend(&mut self, place: f64, width: f64) {
-        self.push(place, width, KNEE);
+        self.peaks.feature(place, width, KNEE);
     }
 
     /// The end of a piece of a channel, seen along it through noise; the sign of the width says on which side
     /// it lies.
     pub fn border(&mut self, place: f64, width: f64) {
         for cut in BORDER {
-            self.push(width.mul_add(*cut, place), width.abs(), HERE);
+            self.passing(width.mul_add(*cut, place), width.abs());
         }
     }
 
     /// Where the outputs of another piece begin.
     pub fn shadow(&mut self, place: f64, width: f64) {
-        self.push(place, width, SHADOW);
+        self.peaks.feature(place, width, SHADOW);
     }
 
     /// Where the lines of two pieces cross, and how far from there they are told apart.
     pub fn crossing(&mut self, place: f64, width: f64) {
-        self.push(place, width, NESTED);
+        self.peaks.feature(place, width, NESTED);
     }
 
-    /// Where a student changes its mind, at a rate along the axis and one across it: a logistic step, moved by the noise across.
+    /// Where a student passes from one piece to another, at a rate along the axis and one across it: a logistic step, moved by the noise across.
     pub fn change(&mut self, place: f64, along: f64, across: f64) {
         if across > BLURRED {
-            self.push(place, across / along, NESTED);
+            self.crossing(place, across / along);
         } else {
-            self.push(place, across.hypot(1.0) / along, CHANGE);
+            self.peaks.feature(place, across.hypot(1.0) / along, CHANGE);
         }
     }
 
     /// Where a change that moves is seen from aside.
     pub fn passing(&mut self, place: f64, width: f64) {
-        self.push(place, width, HERE);
+        self.peaks.feature(place, width, HERE);
     }
 
     /// A corner of the integrand.
     pub fn corner(&mut self, place: f64) {
-        if place.is_finite() {
-            self.corners.push(place);
-        }
+        self.peaks.corner(place);
     }
 
     /// The ends so far, if there is anything between them.
     pub fn range(&self) -> Option<[f64; 2]> {
-        (self.low < self.high).then_some([self.low, self.high])
+        self.peaks.range()
     }
 
     /// Only what lies between these ends.
     pub fn clip(&mut self, low: f64, high: f64) {
-        self.low = self.low.max(low);
-        self.high = self.high.min(high);
+        self.peaks.clip(low, high);
     }
 
     /// Moves the ends out by doubling until `negligible` holds there.
     pub fn extend(&mut self, negligible: impl Fn(f64) -> bool) {
-        if !(self.low < self.high) {
-            return;
-        }
-        let mut step = 0.5 * (self.high - self.low);
-        for _ in 0..40 {
-            let (left, right) = (negligible(self.low), negligible(self.high));
-            if left && right {
-                break;
-            }
-            if !left {
-                self.corners.push(self.low);
-                self.low -= step;
-            }
-            if !right {
-                self.corners.push(self.high);
-                self.high += step;
-            }
-            step *= 2.0;
-        }
+        self.peaks.extend(negligible);
     }
 
     /// The ends and the break points between them.
-    pub fn sorted(mut self) -> Vec<f64> {
-        let (low, high) = (self.low, self.high);
-        if !(low < high) {
-            return Vec::new();
-        }
-        let mut out = vec![low, high];
-        for c in self.corners {
-            insert(&mut out, c, 0.0, 1e-13 * c.abs());
-        }
-        self.features.sort_by(|x, y| y.width.total_cmp(&x.width));
-        for f in &self.features {
-            for cut in f.cuts {
-                let step = cut * f.width;
-                insert(&mut out, f.centre - step, COARSE * f.width, SHORT * f.width);
-                insert(&mut out, f.centre + step, COARSE * f.width, SHORT * f.width);
-            }
-        }
-        out
-    }
-}
-
-/// Cuts the panel around `place` if it is wider than `coarse` and its ends are further than `margin`.
-fn insert(sorted: &mut Vec<f64>, place: f64, coarse: f64, margin: f64) {
-    let i = sorted.partition_point(|x| *x < place);
-    if i == 0 || i == sorted.len() {
-        return;
-    }
-    let (lo, hi) = (sorted[i - 1], sorted[i]);
-    let margin = margin.max(1e-13 * (lo.abs() + hi.abs()));
-    if hi - lo > coarse && place - lo > margin && hi - place > margin {
-        sorted.insert(i, place);
+    pub fn sorted(self) -> Vec<f64> {
+        self.peaks.sorted()
     }
 }

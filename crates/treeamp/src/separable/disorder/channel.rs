@@ -6,11 +6,13 @@
 use std::cell::Cell;
 
 use super::breaks::Breaks;
-use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::piece::Slice;
 use super::{
-    COUNT, Field, POTENTIAL, Point, V, floors, known_input, lattice, signal, tube, two_outputs,
+    COUNT, Field, POTENTIAL, Point, V, floors, known_input, lattice, piece_lines, signal,
+    two_outputs,
 };
+use super::{INNER, OUTER};
+use crate::math::quadrature::panels::{Effort, Monitor, Sample, integrate};
 use crate::scalar::{Landmark, ScalarView, Tilt, TiltedPair};
 
 pub(super) const Z: usize = 0;
@@ -77,11 +79,26 @@ impl Pair<'_> {
     }
 
     fn student_at(&self, bz: f64, bx: f64) -> TiltedPair {
+        self.student_with_excess(bz, bx).0
+    }
+
+    /// The student's law at a pair of fields, and its potential or the excess that is asked for.
+    fn student_with_excess(&self, bz: f64, bx: f64) -> (TiltedPair, f64) {
         let (z, x) = (self.at[Z].a, self.at[X].a);
-        let t = self
-            .student
-            .channel(Tilt { a: z, b: bz }, Tilt { a: x, b: bx });
-        t.unwrap_or(TiltedPair::divergent(0.0, 0.0))
+        let (z, x) = (Tilt { a: z, b: bz }, Tilt { a: x, b: bx });
+        // one law may have a table as the teacher's alone
+        let law = if self.bayes {
+            self.teacher
+        } else {
+            self.student
+        };
+        let nothing = TiltedPair::divergent(0.0, 0.0);
+        if self.at[X].excess {
+            let both = law.channel_with_excess(z, x, self.sharp);
+            return both.unwrap_or((nothing, f64::INFINITY));
+        }
+        let t = law.channel(z, x).unwrap_or(nothing);
+        (t, t.log_z)
     }
 
     /// $\ln\frac{r - c}{c' - r}$ of the student's mean $r$ half way between two atoms $c < c'$ of the output.
@@ -166,10 +183,10 @@ impl Pair<'_> {
         }
     }
 
-    /// The same for a student that is not the teacher, whose signal is known by other means.
-    pub(super) fn facing(&self, [bz, bx]: [f64; 2], signal: &Slice, weight: f64) -> [f64; COUNT] {
+    /// The same where the signal is known by other means, and nothing is asked of the teacher's law.
+    pub(super) fn given(&self, [bz, bx]: [f64; 2], signal: &Slice, weight: f64) -> [f64; COUNT] {
         let end = self.target.unwrap_or(X);
-        let t = self.student_at(bz, bx);
+        let (t, log_z) = self.student_with_excess(bz, bx);
         let (mut r, v) = if end == Z {
             (t.mean_z, t.variance_z)
         } else {
@@ -179,7 +196,7 @@ impl Pair<'_> {
             r = settled(r, v);
         }
         let point = Point {
-            log_z: t.log_z,
+            log_z,
             r,
             v,
             r0: signal.mean[end],
@@ -270,16 +287,16 @@ impl Pair<'_> {
     }
 
     pub(super) fn average(&self) -> [f64; COUNT] {
-        if let Some(sums) = known_input::average(self) {
-            return sums;
-        }
         if let Some(sums) = two_outputs::average(self) {
             return sums;
         }
-        if let Some(tubes) = tube::Tubes::of(self) {
-            return tubes.average();
+        if let Some(lines) = piece_lines::PieceLines::of(self) {
+            return lines.average();
         }
-        if let Some(sums) = lattice::average(self).or_else(|| signal::average(self)) {
+        let smooth = known_input::average(self)
+            .or_else(|| lattice::average(self))
+            .or_else(|| signal::average(self));
+        if let Some(sums) = smooth {
             return sums;
         }
         let at = &self.at[Z];

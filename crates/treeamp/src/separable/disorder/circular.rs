@@ -20,10 +20,11 @@ use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
 use super::breaks::Breaks;
 use super::line::{SHARP, gain};
-use super::panels::{Effort, INNER, Monitor, OUTER, SINGLE, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, Sums, V, V0, floors};
+use super::{INNER, OUTER, SINGLE};
 use crate::error::FactorError;
 use crate::math::bessel::circle;
+use crate::math::quadrature::panels::{Effort, Monitor, Sample, integrate};
 use crate::math::rayleigh::{radius, radius_with_excess};
 use crate::scalar::{Landmark, OutputMeasure, ScalarView, Tilt, Tilted};
 
@@ -223,7 +224,7 @@ impl Pair<'_> {
             let weight = lengths.sample(b).weight;
             Sample::plain([weight, if weight > 0.0 { weight * f(b) } else { 0.0 }])
         };
-        let [mass, mean] = integrate(sample, &lengths.breaks(), Effort::plain());
+        let [mass, mean] = integrate(sample, &lengths.breaks(), Effort::plain(SINGLE));
         mean / mass
     }
 

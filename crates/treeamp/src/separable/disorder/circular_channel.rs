@@ -7,8 +7,9 @@ use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
 use super::breaks::Breaks;
 use super::line::SHARP;
-use super::panels::{Effort, INNER, OUTER, Sample, integrate};
 use super::{COUNT, Field, Point, floors};
+use super::{INNER, OUTER};
+use crate::math::quadrature::panels::{Effort, Sample, integrate};
 use crate::scalar::{ScalarView, Tilt, TiltedPair};
 
 const Z: usize = 0;

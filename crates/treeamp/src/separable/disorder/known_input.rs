@@ -10,8 +10,8 @@
 
 use super::breaks::Breaks;
 use super::channel::{Pair, X, Z};
-use super::panels::{Effort, Sample, integrate};
-use super::{COUNT, MASS, POTENTIAL, Q, V};
+use super::{COUNT, MASS, POTENTIAL, Q, SINGLE, V};
+use crate::math::quadrature::panels::{Effort, Sample, integrate};
 
 /// What is left out, relative.
 const LEFT_OUT: f64 = 1e-10;
@@ -56,7 +56,7 @@ pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
     };
     let mut breaks = Breaks::new();
     breaks.component(0.0, pair.tau0[Z].sqrt());
-    let [mass, value, left_out] = integrate(sample, &breaks.sorted(), Effort::plain());
+    let [mass, value, left_out] = integrate(sample, &breaks.sorted(), Effort::plain(SINGLE));
     let scale = pair.target.map_or(1.0, |_| value);
     if !(left_out < LEFT_OUT * scale) {
         return None;

@@ -11,15 +11,16 @@ use std::collections::BTreeMap;
 use super::breaks::Breaks;
 use super::gaussian::{self, log_gaussian};
 use super::line::{Law, Line};
-use super::panels::{Effort, INNER, Monitor, OUTER, Sample, integrate};
 use super::tabulated::Tabulated;
 use super::{
     COUNT, D1, D2, Field, M, MASS, POTENTIAL, Point, Q, Sums, V, circular, entropy, floors,
     is_same, is_symmetric, recovered,
 };
+use super::{INNER, OUTER};
 use crate::belief::{OverlapFields, Overlaps};
 use crate::error::FactorError;
 use crate::factor::Averaged;
+use crate::math::quadrature::panels::{Effort, Monitor, Sample, integrate};
 use crate::math::quadrature::{legendre, rule16};
 use crate::math::special::{HALF_LN_2PI, normal_density};
 use crate::scalar::{Landmark, OutputMeasure, Parity, ScalarView, Symmetry, Tilt, Tilted};
@@ -240,7 +241,7 @@ impl Pair<'_> {
             }
         }
         self.changes(&mut breaks, low, high);
-        self.forks(&mut breaks, low, high, corners);
+        self.branch_points(&mut breaks, low, high, corners);
         let node = |z: f64, floor: Option<[f64; COUNT]>| {
             let y = self.teacher.map(z).unwrap_or(f64::NAN);
             let field = (at.m_hat * z, at.q_hat.sqrt());

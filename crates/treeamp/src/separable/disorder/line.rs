@@ -1,8 +1,9 @@
 //! The average over one field: a prior, or a likelihood at one output.
 
 use super::breaks::Breaks;
-use super::panels::{Effort, MISMATCHED, Monitor, OUTER, SINGLE, Sample, integrate};
 use super::{COUNT, Field, POTENTIAL, Point, V, V0, floors};
+use super::{MISMATCHED, OUTER, SINGLE};
+use crate::math::quadrature::panels::{Effort, Monitor, Sample, integrate};
 use crate::scalar::{Landmark, Tilt, Tilted};
 
 /// $\hat m^2\tau_0/\hat q$ from which on the weight is formed from the excess of the teacher's law.
@@ -240,7 +241,7 @@ impl Line<'_> {
             let weight = self.weight(b);
             Sample::plain([weight, if weight > 0.0 { weight * f(b) } else { 0.0 }])
         };
-        let [mass, mean] = integrate(sample, &self.breaks(), Effort::plain());
+        let [mass, mean] = integrate(sample, &self.breaks(), Effort::plain(SINGLE));
         mean / mass
     }
 }

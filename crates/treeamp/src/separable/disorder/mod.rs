@@ -16,32 +16,30 @@
 //!   $m = E[r^2]$ and `err` $= m v/\tau_0$.
 
 mod across;
+mod branch_points;
 mod breaks;
-mod changes;
 mod channel;
 mod channel_entropy;
 mod channel_rule;
 mod circular;
 mod circular_channel;
+mod crossovers;
 mod entropy;
-mod forks;
 mod gaussian;
 mod known_input;
 mod lattice;
 mod likelihood;
 mod line;
 mod modulus;
-mod panels;
 mod penalty;
 mod piece;
+mod piece_lines;
+mod piece_odds;
 mod prior;
-mod rivals;
 mod rules;
 mod segments;
 mod signal;
 mod tabulated;
-mod trapezoid;
-mod tube;
 mod two_outputs;
 
 pub(super) use likelihood::noise_entropy;
@@ -61,6 +59,15 @@ const Q0: usize = 5;
 const V0: usize = 6;
 const D1: usize = 7;
 const D2: usize = 8;
+
+/// Relative error of an average over one field (of that of the absolute value, where signs change).
+const SINGLE: f64 = 1e-12;
+/// The same for a student that is not the teacher: two laws with features of their own.
+const MISMATCHED: f64 = 1e-10;
+/// The same of an outer integral of two, and of the inner one, which must be smoother than the outer
+/// one can see.
+const OUTER: f64 = 1e-9;
+const INNER: f64 = 1e-9;
 
 /// Largest deviation of the mass of the disorder from one.
 const MASS_TOLERANCE: f64 = 1e-7;

@@ -11,6 +11,7 @@
 
 use super::{COUNT, Field, MASS, POTENTIAL, Point};
 use crate::math::bessel::{circle, scaled_k};
+use crate::math::quadrature::trapezoid::equal_steps;
 use crate::scalar::{ScalarView, Tilt};
 
 /// Step in $\ln\kappa$.
@@ -30,17 +31,13 @@ pub(super) fn average(student: &dyn ScalarView, at: &Field, tau0: f64) -> [f64; 
     let scale = 1.0 / (alpha * at.q_hat).sqrt();
     // p ~ κ² ln κ in ln κ below 1/ω, e^{-rate κ} at the top
     let (low, high) = (-omega.ln() - 0.5 * FALL, (FALL / rate).ln());
-    let steps = ((high - low) / STEP).ceil();
-    let h = (high - low) / steps;
-    let mut sums = [0.0; COUNT];
-    let mut i = 0.0;
-    while i <= steps {
-        let kappa = (low + h * i).exp();
-        i += 1.0;
+    #[allow(clippy::cast_possible_truncation)] // some hundred
+    let half = (0.5 * (high - low) / STEP).ceil() as i32;
+    let sample = &mut |log_kappa: f64| {
+        let kappa = log_kappa.exp();
         let seen = circle(c * kappa);
         let (k0, k1) = scaled_k(omega * kappa);
-        let common =
-            h * kappa * (kappa / (at.q_hat * tau0)) * (seen.log_scaled - rate * kappa).exp();
+        let common = kappa * (kappa / (at.q_hat * tau0)) * (seen.log_scaled - rate * kappa).exp();
         // at y = 1; both moments scale with y
         let Some(t) = student.likelihood(1.0, Tilt { a: 0.0, b: kappa }) else {
             return [f64::NAN; COUNT];
@@ -53,13 +50,12 @@ pub(super) fn average(student: &dyn ScalarView, at: &Field, tau0: f64) -> [f64; 
             r0: half * seen.ratio.copysign(at.m_hat),
             v0: 0.5 * seen.spread,
         };
-        let weighted = point.weighted(common * kappa * scale * k1, at.k);
-        for (total, x) in sums.iter_mut().zip(weighted).skip(POTENTIAL + 1) {
-            *total += x;
-        }
-        sums[MASS] += common * k0;
-        sums[POTENTIAL] += 0.5 * common * k0 * t.log_z;
-    }
+        let mut values = point.weighted(common * kappa * scale * k1, at.k);
+        (values[MASS], values[POTENTIAL]) = (common * k0, 0.5 * common * k0 * t.log_z);
+        values
+    };
+    let step = 0.5 * (high - low) / f64::from(half);
+    let mut sums = equal_steps(sample, 0.5 * (low + high), step, half);
     // A = ln y + A(1, κ) - ½ a y², with E ln y of a Rayleigh length
     sums[POTENTIAL] += 0.25 * ((2.0 * tau0).ln() - EULER) - 0.5 * at.a * tau0;
     sums

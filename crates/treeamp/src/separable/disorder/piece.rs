@@ -7,7 +7,7 @@ use crate::math::truncated_normal::{End, Quadratic, truncated_quadratic};
 use crate::scalar::Piece;
 
 /// A piece in the plane of the fields: signals on it lie on a straight line, and noise is of unit variance in all directions.
-pub(super) struct Tube {
+pub(super) struct PieceLine {
     pub piece: Piece,
     /// How far a unit of $z$ goes.
     pub length: f64,
@@ -37,7 +37,7 @@ fn clarity(at: &Field) -> f64 {
     }
 }
 
-impl Tube {
+impl PieceLine {
     pub fn new(piece: &Piece, at: &[Field; 2]) -> Self {
         let [kz, kx] = [clarity(&at[Z]), clarity(&at[X])];
         let step = [kz, kx * piece.slope];

@@ -1,11 +1,11 @@
-//! The average over the noise across a piece where the student changes its mind sharply: windows around the changes, and segments
+//! The average over the noise across a piece where the student passes sharply from one piece to another: windows around the changes, and segments
 //! between them.
 //!
 //! Where the student is sure of one hypothesis all that is averaged is a quadratic polynomial in the noise, and its average over a
 //! segment follows from three values and the moments $\int\mathcal N$, $\int n\,\mathcal N$, $\int n^2\mathcal N$ there.
 
-use super::rivals::Rival;
-use super::tube::REACH;
+use super::crossovers::Crossover;
+use super::piece_lines::REACH;
 use crate::math::special::{normal_density, normal_probability_around_zero};
 
 /// Rates from which on a change has a window of its own.
@@ -42,7 +42,7 @@ pub(super) struct Segment {
 /// What happens in a segment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
-    /// The student does not change its mind sharply.
+    /// The student does not pass sharply from one piece to another.
     Quiet,
     /// It does so once: the cuts are those of $y$, and $n = n_0 + s\sinh y$.
     Change {
@@ -75,9 +75,9 @@ impl Segment {
 }
 
 /// The line cut at sharp changes; `None` if there are none.
-pub(super) fn segments(rivals: &[Rival]) -> Option<Vec<Segment>> {
+pub(super) fn segments(crossovers: &[Crossover]) -> Option<Vec<Segment>> {
     let mut windows: Vec<(Vec<f64>, Kind)> = Vec::new();
-    let mut sharp: Vec<&Rival> = rivals.iter().filter(|r| r.rate >= SHARP).collect();
+    let mut sharp: Vec<&Crossover> = crossovers.iter().filter(|r| r.rate >= SHARP).collect();
     sharp.sort_by(|x, y| x.place.total_cmp(&y.place));
     for r in sharp {
         let steps = [-WINDOW, -INNER, 0.0, INNER, WINDOW];
@@ -97,7 +97,7 @@ pub(super) fn segments(rivals: &[Rival]) -> Option<Vec<Segment>> {
     if windows.is_empty() {
         return None;
     }
-    let far = rivals
+    let far = crossovers
         .iter()
         .any(|r| r.rate < SHARP && r.place.abs() > TAIL - 2.0);
     let mut out = Vec::new();

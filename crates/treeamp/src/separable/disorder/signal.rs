@@ -1,4 +1,4 @@
-//! The average of a smooth student over another teacher's signal and the noise of both fields.
+//! The average of a smooth student over a smooth teacher's signal and the noise of both fields, however sharp these are.
 //!
 //! Given the signal $z_0, x_0 = \varphi_0(z_0)$ the fields are independent, $b_i = \hat m_ix_{0,i} + \sqrt{\hat q_i}\,\xi_i$, and nothing is asked of the teacher's law. However sharp the
 //! fields, a smooth student changes on the scale of the noise: sums over a lattice of step $h$ leave $\epsilon = e^{-2\pi d/h}$ with the distance $d$ of
@@ -6,14 +6,14 @@
 
 use super::breaks::Breaks;
 use super::channel::{Pair, X, Z};
-use super::panels::{Effort, Sample, integrate};
 use super::piece::Slice;
-use super::{COUNT, Field};
+use super::{COUNT, Field, SINGLE};
+use crate::math::quadrature::panels::{Effort, Sample, integrate};
 use crate::math::special::normal_density;
 
 /// First step, in units of the noise.
 const STEP: f64 = 0.9;
-/// Times that the step is halved: a student that still is not smooth changes its mind within the noise.
+/// Times that the step is halved: a student that still is not smooth is not smooth within the noise.
 const HALVINGS: u32 = 1;
 /// Standard deviations of the noise beyond which there is nothing: $10^{-11}$.
 const REACH: f64 = 7.0;
@@ -24,10 +24,10 @@ const TOLERANCE: f64 = 1e-8;
 /// Exponent of signals that are too rare to count.
 const RARE: f64 = -27.0;
 
-/// The averages, where student and teacher are smooth and are not one; `None` as well if the student changes its mind within the noise.
+/// The averages, where student and teacher are smooth; `None` as well if the student is not smooth within the noise.
 pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
     let smooth = pair.student.is_smooth() && pair.teacher.is_smooth();
-    if pair.bayes || !smooth || pair.at.iter().any(Field::is_silent) {
+    if !smooth || pair.at.iter().any(Field::is_silent) {
         return None;
     }
     let mut breaks = Breaks::nested();
@@ -43,7 +43,7 @@ pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
     };
     let unrefined = Effort {
         floor: [f64::INFINITY; COUNT],
-        ..Effort::plain()
+        ..Effort::plain(SINGLE)
     };
     let rough = integrate(once, &breaks, unrefined);
     let needed = pair.floor();
@@ -59,7 +59,7 @@ pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
     let effort = Effort {
         floor: needed,
         tolerance: TOLERANCE,
-        ..Effort::plain()
+        ..Effort::plain(SINGLE)
     };
     let sums = integrate(sample, &breaks, effort);
     let both = if pair.symmetric { 2.0 } else { 1.0 };
@@ -113,7 +113,7 @@ fn lattice(pair: &Pair<'_>, signal: &Slice, step: f64, shift: f64) -> ([f64; COU
                 continue;
             }
             let weight = signal.density * step * step * normal_density(u) * normal_density(w);
-            let values = pair.facing([field(Z, u), field(X, w)], signal, weight);
+            let values = pair.given([field(Z, u), field(X, w)], signal, weight);
             for k in 0..COUNT {
                 sum[k] += values[k];
                 size[k] += values[k].abs();

@@ -1,4 +1,4 @@
-//! The average of a student that knows two outputs (sign, door) over a piecewise linear teacher.
+//! The average of a student that knows two outputs (sign, door) over a piecewise linear teacher, itself or another.
 //!
 //! Given $b_z$ such a student holds its output $x_2$ against $x_1$ with log-odds $\ell(b_z) + g\,b_x$, $g = x_2 - x_1$, and what it says of $z$ is a mixture of the
 //! two laws under either output. Given the teacher's $x_0$ the field $b_x \sim \mathcal N(\hat m_xx_0, \hat q_x)$ is normal, so that averages over it are those of a logistic step,
@@ -7,11 +7,12 @@
 
 use super::breaks::Breaks;
 use super::channel::{Pair, X, Z};
-use super::panels::{Effort, Sample, integrate};
-use super::piece::{Slice, Tube};
-use super::{COUNT, D1, D2, Field, M, MASS, POTENTIAL, Q, Q0, V, V0};
+use super::piece::{PieceLine, Slice};
+use super::{COUNT, D1, D2, Field, M, MASS, POTENTIAL, Q, Q0, SINGLE, V, V0};
 use crate::math::logistic_normal::LogisticNormal;
 use crate::math::mixture::AnchoredMixture;
+use crate::math::quadrature::panels::{Effort, Sample, integrate};
+use crate::math::quadrature::trapezoid::equal_steps;
 use crate::math::special::normal_density;
 use crate::math::truncated_normal::truncated;
 use crate::scalar::Piece;
@@ -25,6 +26,8 @@ const ROUGH: f64 = 1e-3;
 const REACH: f64 = 9.0;
 /// The trapezoidal rule over $z_0$: its step in deviations, and how much of the step $\sigma$ a deviation may pass. It leaves $10^{-15}$.
 const STEP: f64 = 0.6;
+/// Points on either side: nine deviations.
+const POINTS: i32 = 15;
 const GENTLE: f64 = 0.7;
 /// Log-odds of full doubt, of some, of little and of none, in units of the noise and on top of it.
 const LEVELS: [[f64; 2]; 4] = [[0.0, 0.0], [2.5, 0.0], [9.0, 0.0], [9.0, 45.0]];
@@ -32,14 +35,14 @@ const LEVELS: [[f64; 2]; 4] = [[0.0, 0.0], [2.5, 0.0], [9.0, 0.0], [9.0, 45.0]];
 const PARTS: u32 = 12;
 
 /// The student at one $b_z$: what it says under either output.
-struct Mind {
+struct TwoOutputPosterior {
     /// The log-odds $\ell$ of the second output against the first.
     odds: f64,
     /// Means and variances at the end that is asked for.
     mean: [f64; 2],
     variance: [f64; 2],
-    /// $\ln Z_1$ of the first output, without $b_x$.
-    log_z: f64,
+    /// $\ln Z_j$ of either output without $b_x$, or its excess over the tilt of $z$.
+    log_z: [f64; 2],
 }
 
 struct TwoOutputs<'a> {
@@ -48,11 +51,11 @@ struct TwoOutputs<'a> {
     outputs: [f64; 2],
     held: [Vec<Piece>; 2],
     /// The pieces of the teacher, or one half of them, as they are seen through $b_z$ alone.
-    pieces: Vec<Tube>,
+    pieces: Vec<PieceLine>,
     steps: LogisticNormal,
     /// $g\,\hat m_x$.
     pull: f64,
-    /// $\max(1, s)$, $s = g\sqrt{\hat q_x}$: what it takes to change the student's mind.
+    /// $\max(1, s)$, $s = g\sqrt{\hat q_x}$: how far its odds must move to tell.
     blur: f64,
 }
 
@@ -68,10 +71,10 @@ fn two_values(pieces: &[Piece]) -> Option<([f64; 2], [Vec<Piece>; 2])> {
     Some((values, held))
 }
 
-/// The averages, for a student of two outputs that is not its teacher; `None` for any other.
+/// The averages, for a student of two outputs; `None` for any other.
 pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
     let [z, x] = &pair.at;
-    if pair.bayes || [z, x].iter().any(|at| at.q_hat <= 0.0) || !(z.a > 0.0) {
+    if [z, x].iter().any(|at| at.q_hat <= 0.0) || !(z.a > 0.0) {
         return None;
     }
     let (outputs, held) = two_values(&pair.student.pieces())?;
@@ -91,7 +94,10 @@ pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
         pair,
         outputs,
         held,
-        pieces: pieces.iter().map(|p| Tube::new(p, &[*z, blind])).collect(),
+        pieces: pieces
+            .iter()
+            .map(|p| PieceLine::new(p, &[*z, blind]))
+            .collect(),
         steps: LogisticNormal::new(s, pair.target.is_none()),
         pull: gap * x.m_hat,
         blur: s.max(1.0),
@@ -111,7 +117,7 @@ impl TwoOutputs<'_> {
         [Z, X].map(|i| self.pair.at[i].tau0_hat)
     }
 
-    fn mind(&self, u: f64) -> Mind {
+    fn posterior(&self, u: f64) -> TwoOutputPosterior {
         let (a, b, ax) = (self.pair.at[Z].a, self.field(u), self.pair.at[X].a);
         let laws = self.held.each_ref().map(|pieces| {
             let mut law = AnchoredMixture::new([a], [b]);
@@ -125,7 +131,7 @@ impl TwoOutputs<'_> {
         let excess = laws.map(|l| l.log_excess([true]));
         let cost = self.outputs.map(|x| 0.5 * ax * x * x);
         let of_z = self.pair.target == Some(Z);
-        Mind {
+        TwoOutputPosterior {
             odds: (excess[1] - excess[0]) - (cost[1] - cost[0]),
             mean: if of_z {
                 laws.map(|l| l.bump().mean[0])
@@ -137,24 +143,29 @@ impl TwoOutputs<'_> {
             } else {
                 [0.0; 2]
             },
-            log_z: laws[0].log_mass() - cost[0],
+            log_z: if self.pair.at[X].excess && self.pair.sharp[Z] {
+                excess
+            } else {
+                laws.map(|l| l.log_mass())
+            },
         }
     }
 
     /// The averages over $b_x$ given the signal.
-    fn given(&self, mind: &Mind, signal: &Slice, weight: f64) -> [f64; COUNT] {
+    fn given(&self, posterior: &TwoOutputPosterior, signal: &Slice, weight: f64) -> [f64; COUNT] {
         let end = self.pair.target.unwrap_or(X);
         let x0 = signal.mean[X];
-        let o = self.steps.at(self.pull.mul_add(x0, mind.odds));
-        let ([r1, r2], [v1, v2]) = (mind.mean, mind.variance);
+        let o = self.steps.at(self.pull.mul_add(x0, posterior.odds));
+        let ([r1, r2], [v1, v2]) = (posterior.mean, posterior.variance);
         let (p1, p2) = (o.lower + o.both, o.upper + o.both);
         let (r0, k) = (signal.mean[end], self.pair.k.get());
         let (d1, d2) = (r1 - k * r0, r2 - k * r0);
         let square = |x: f64, y: f64| x * x * o.lower + 2.0 * x * y * o.both + y * y * o.upper;
-        let drift = self.outputs[0] * self.pair.at[X].m_hat * x0;
         let mut out = [0.0; COUNT];
         out[MASS] = weight;
-        out[POTENTIAL] = weight * (mind.log_z + drift + o.softplus);
+        if self.pair.target.is_none() {
+            out[POTENTIAL] = weight * self.potential(posterior, x0);
+        }
         out[Q] = weight * square(r1, r2);
         out[V] = weight * (v1 * p1 + v2 * p2 + (r2 - r1).powi(2) * o.both);
         out[M] = weight * r0 * (r1 * p1 + r2 * p2);
@@ -165,54 +176,75 @@ impl TwoOutputs<'_> {
         out
     }
 
+    /// $E\,A$ over $b_x$ given the signal, $A = \ln Z_j - \frac12a_xx_j^2 + x_jb_x + \ln(1 + e^{\mp c})$ from the likelier output $j$; or the excess, whose
+    /// large terms cancel: $x_j\hat mx_0 - \frac12ax_j^2 - \frac{\hat m^2x_0^2}{2a} = -\frac a2(x_j - \frac{\hat m}ax_0)^2$.
+    fn potential(&self, posterior: &TwoOutputPosterior, x0: f64) -> f64 {
+        let (x, c) = (&self.pair.at[X], self.pull.mul_add(x0, posterior.odds));
+        let j = usize::from(c > 0.0);
+        let output = self.outputs[j];
+        let tilt = if x.excess && self.pair.sharp[X] {
+            let gap = (output - x0) + x0 * (x.tau0_hat / x.a);
+            -0.5 * x.a * gap * gap - 0.5 * x.q_hat / x.a - 0.5 * (std::f64::consts::TAU / x.a).ln()
+        } else {
+            output * (x.m_hat * x0 - 0.5 * x.a * output)
+        };
+        posterior.log_z[j] + tilt + self.steps.at(-c.abs()).softplus
+    }
+
     /// The averages over $b_x$ and the signals of one piece.
-    fn over_piece(&self, mind: &Mind, tube: &Tube, u: f64, effort: Effort<COUNT>) -> [f64; COUNT] {
+    fn over_piece(
+        &self,
+        posterior: &TwoOutputPosterior,
+        line: &PieceLine,
+        u: f64,
+        effort: Effort<COUNT>,
+    ) -> [f64; COUNT] {
         let tilt = self.tilt();
-        let (slope, offset) = (tube.piece.slope, tube.piece.offset);
+        let (slope, offset) = (line.piece.slope, line.piece.offset);
         if slope == 0.0 || self.pull == 0.0 {
-            let slice = tube.slice(u, tilt, self.pair.log_z0);
-            return self.given(mind, &slice, slice.density);
+            let slice = line.slice(u, tilt, self.pair.log_z0);
+            return self.given(posterior, &slice, slice.density);
         }
-        let a = (tube.length * tube.length) + tilt[X].mul_add(slope * slope, tilt[Z]);
-        let (centre, width) = (self.vertex(tube, u), 1.0 / a.sqrt());
+        let a = (line.length * line.length) + tilt[X].mul_add(slope * slope, tilt[Z]);
+        let (centre, width) = (self.vertex(line, u), 1.0 / a.sqrt());
         let sample = &mut |z0: f64| {
             let x0 = slope.mul_add(z0, offset);
             let height = -0.5 * (tilt[Z] * z0).mul_add(z0, tilt[X] * x0 * x0) - self.pair.log_z0;
-            let weight = height.exp() * normal_density(u - tube.length * z0);
+            let weight = height.exp() * normal_density(u - line.length * z0);
             let signal = Slice {
                 density: weight,
                 mean: [z0, x0],
                 variance: [0.0; 2],
             };
-            self.given(mind, &signal, weight)
+            self.given(posterior, &signal, weight)
         };
         let passed = (self.pull * slope).abs() * width;
         let reach = REACH * width;
-        let whole = centre - reach > tube.piece.start && centre + reach < tube.piece.end;
+        let whole = centre - reach > line.piece.start && centre + reach < line.piece.end;
         if whole && passed < GENTLE * self.blur {
-            return trapezoid(sample, centre, STEP * width);
+            return equal_steps(sample, centre, STEP * width, POINTS);
         }
         let mut breaks = Breaks::nested();
         breaks.noise(centre, width);
-        breaks.clip(tube.piece.start, tube.piece.end);
-        let step = -(mind.odds / self.pull + offset) / slope;
+        breaks.clip(line.piece.start, line.piece.end);
+        let step = -(posterior.odds / self.pull + offset) / slope;
         breaks.crossing(step, self.blur * width / passed);
         integrate(&mut |z| Sample::plain(sample(z)), &breaks.sorted(), effort)
     }
 
     /// Where the signals of a piece are likeliest, were it without ends.
-    fn vertex(&self, tube: &Tube, u: f64) -> f64 {
-        let (tilt, slope) = (self.tilt(), tube.piece.slope);
-        let a = (tube.length * tube.length) + tilt[X].mul_add(slope * slope, tilt[Z]);
-        tube.length.mul_add(u, -tilt[X] * slope * tube.piece.offset) / a
+    fn vertex(&self, line: &PieceLine, u: f64) -> f64 {
+        let (tilt, slope) = (self.tilt(), line.piece.slope);
+        let a = (line.length * line.length) + tilt[X].mul_add(slope * slope, tilt[Z]);
+        line.length.mul_add(u, -tilt[X] * slope * line.piece.offset) / a
     }
 
     /// The averages at one $b_z$.
     fn at(&self, u: f64, effort: Effort<COUNT>) -> [f64; COUNT] {
-        let mind = self.mind(u);
+        let posterior = self.posterior(u);
         let mut sums = [0.0; COUNT];
-        for tube in &self.pieces {
-            let part = self.over_piece(&mind, tube, u, effort);
+        for line in &self.pieces {
+            let part = self.over_piece(&posterior, line, u, effort);
             (0..COUNT).for_each(|k| sums[k] += part[k]);
         }
         sums
@@ -222,8 +254,8 @@ impl TwoOutputs<'_> {
     fn panels(&self) -> Vec<f64> {
         let mut breaks = self.features();
         let coarse = self.features().sorted();
-        for tube in &self.pieces {
-            self.changes(tube, &coarse, &mut breaks);
+        for line in &self.pieces {
+            self.changes(line, &coarse, &mut breaks);
         }
         breaks.sorted()
     }
@@ -236,9 +268,9 @@ impl TwoOutputs<'_> {
         if self.pair.symmetric {
             breaks.clip(-REACH, f64::INFINITY);
         }
-        for tube in &self.pieces {
-            breaks.border(k * tube.piece.start, 1.0);
-            breaks.border(k * tube.piece.end, -1.0);
+        for line in &self.pieces {
+            breaks.border(k * line.piece.start, 1.0);
+            breaks.border(k * line.piece.end, -1.0);
         }
         let unit = self.field(1.0);
         let a = self.pair.at[Z].a;
@@ -256,26 +288,26 @@ impl TwoOutputs<'_> {
         breaks
     }
 
-    /// Breaks where the student changes its mind over the likeliest signals of a piece: where it begins to, and has done so. The odds may
+    /// Breaks where the student passes from one output to the other over the likeliest signals of a piece: where it begins to, and has done so. The odds may
     /// be far from linear in between.
-    fn changes(&self, tube: &Tube, coarse: &[f64], breaks: &mut Breaks) {
+    fn changes(&self, line: &PieceLine, coarse: &[f64], breaks: &mut Breaks) {
         let Piece {
             start,
             end,
             offset,
             slope,
-        } = tube.piece;
+        } = line.piece;
         let odds = |u: f64| {
-            let z = self.vertex(tube, u).max(start).min(end);
+            let z = self.vertex(line, u).max(start).min(end);
             let x = if slope == 0.0 {
                 offset
             } else {
                 slope.mul_add(z, offset)
             };
-            self.pull.mul_add(x, self.mind(u).odds)
+            self.pull.mul_add(x, self.posterior(u).odds)
         };
         let tilt = self.tilt();
-        let a = (tube.length * tube.length) + tilt[X].mul_add(slope * slope, tilt[Z]);
+        let a = (line.length * line.length) + tilt[X].mul_add(slope * slope, tilt[Z]);
         let blur = self.blur.hypot(self.pull * slope / a.sqrt());
         let levels = LEVELS.map(|[noise, own]| own + noise * blur);
         for w in coarse.windows(2) {
@@ -299,10 +331,19 @@ impl TwoOutputs<'_> {
     fn average(&self) -> [f64; COUNT] {
         let needed = self.pair.floor();
         let panels = self.panels();
+        let effort = Effort {
+            floor: needed,
+            tolerance: OUTER,
+            ..Effort::plain(SINGLE)
+        };
+        if self.pair.bayes {
+            // all pieces are flat: there is no inner average
+            return integrate(&mut |u| Sample::plain(self.at(u, effort)), &panels, effort);
+        }
         // what counts, and the best factor of the signal, from one pass without refinement
         let unrefined = Effort {
             floor: [f64::INFINITY; COUNT],
-            ..Effort::plain()
+            ..Effort::plain(SINGLE)
         };
         let once = &mut |u: f64| Sample::plain(self.at(u, unrefined));
         let rough = integrate(once, &panels, unrefined);
@@ -323,28 +364,11 @@ impl TwoOutputs<'_> {
         let inner = Effort {
             floor,
             tolerance: INNER,
-            ..Effort::plain()
-        };
-        let effort = Effort {
-            floor: needed,
-            tolerance: OUTER,
-            ..Effort::plain()
+            ..Effort::plain(SINGLE)
         };
         let sample = &mut |u: f64| Sample::plain(self.at(u, inner));
         integrate(sample, &panels, effort)
     }
-}
-
-/// The trapezoidal rule over all of a normal law.
-fn trapezoid(sample: &mut impl FnMut(f64) -> [f64; COUNT], centre: f64, step: f64) -> [f64; COUNT] {
-    let mut sums = [0.0; COUNT];
-    #[allow(clippy::cast_possible_truncation)] // fifteen
-    let half = (REACH / STEP).ceil() as i32;
-    for i in -half..=half {
-        let values = sample(step.mul_add(f64::from(i), centre));
-        (0..COUNT).for_each(|k| sums[k] += step * values[k]);
-    }
-    sums
 }
 
 /// Where a function passes a level between two places, by bisection, and how fast.

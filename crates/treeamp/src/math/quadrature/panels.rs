@@ -2,25 +2,18 @@
 //!
 //! Panels carry a 16-point Gauss-Legendre rule, exact to degree 31. Its error is of the order of the Legendre
 //! coefficient $c_{32}$ of the integrand, which is extrapolated from the decay of the last ones that the nodes
-//! resolve, $c_{10}$ to $c_{15}$; panels are split until it is small against the whole. That is blind to a feature
+//! resolve, $c_{10}$ to $c_{15}$; panels are split until it is small against the whole. So integrands are to be analytic between
+//! breaks: coefficients that decay as a power make errors beyond the estimate. And it is blind to a feature
 //! that falls between the nodes, so an integrand may carry *monitors*: monotone functions $R(b)$ with
 //! their derivatives, such as the mean $r$ with $\partial_b r = v$. Where $\int R'$ misses the rise of $R$ between the ends of a
 //! panel, the missing step is located by bisection and panels are laid around it.
 
 use std::sync::OnceLock;
 
-use crate::math::quadrature::{legendre, rule16};
+use super::{legendre, rule16};
 
 /// Points of the rule.
 const N: usize = 16;
-/// Relative error of an integral (of the integral of the absolute value, where signs change).
-pub(super) const SINGLE: f64 = 1e-12;
-/// The same for a student that is not the teacher: two laws with features of their own.
-pub(super) const MISMATCHED: f64 = 1e-10;
-/// The same of an outer integral of two, and of the inner one, which must be smoother than the outer
-/// one can see.
-pub(super) const OUTER: f64 = 1e-9;
-pub(super) const INNER: f64 = 1e-9;
 /// Relative error from which a missed step of a monitor counts.
 const HIDDEN: f64 = 1e-7;
 /// Panels at which refinement stops.
@@ -37,7 +30,7 @@ const STEPS: i32 = 7;
 
 /// The integrands at a point, with two monitors and the weight they are integrated with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample<const K: usize> {
+pub(crate) struct Sample<const K: usize> {
     /// The integrands.
     pub values: [f64; K],
     /// The common factor of all integrands.
@@ -62,7 +55,7 @@ impl<const K: usize> Sample<K> {
 
 /// What is to be done about a monitor.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Monitor {
+pub(crate) struct Monitor {
     /// The integrand whose total is compared with what the monitor could have missed.
     pub against: usize,
     /// The size of the terms that the monitor is computed from, which are rounded.
@@ -71,7 +64,7 @@ pub(super) struct Monitor {
 
 /// How to integrate.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Effort<const K: usize> {
+pub(crate) struct Effort<const K: usize> {
     /// The monitors; `None` for an integrand without.
     pub monitored: Option<[Monitor; 2]>,
     /// Totals below which an integrand need not be known relative to itself; infinite for one that is
@@ -85,11 +78,11 @@ pub(super) struct Effort<const K: usize> {
 
 impl<const K: usize> Effort<K> {
     /// Every integrand relative to itself, without monitors.
-    pub fn plain() -> Self {
+    pub fn plain(tolerance: f64) -> Self {
         Self {
             monitored: None,
             floor: [0.0; K],
-            tolerance: SINGLE,
+            tolerance,
             empty: 0.0,
         }
     }
@@ -268,7 +261,7 @@ fn extrapolated(values: &[f64; N], mean: f64) -> f64 {
 }
 
 /// $\int f$ between the first and the last of the ascending `breaks`.
-pub(super) fn integrate<const K: usize>(
+pub(crate) fn integrate<const K: usize>(
     f: &mut impl FnMut(f64) -> Sample<K>,
     breaks: &[f64],
     effort: Effort<K>,
@@ -360,4 +353,109 @@ fn around_step<const K: usize>(
     }
     cuts.dedup();
     cuts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::special::normal_density;
+
+    /// A polynomial, an exponential, poles next to the axis and a corner at a cut: relative errors as asked for.
+    #[test]
+    fn integrals_are_as_accurate_as_asked_for() {
+        let runge = |x: f64| 1.0 / (1.0 + 1e4 * x * x);
+        let sample =
+            &mut |x: f64| Sample::plain([x.powi(31), (-x).exp(), runge(x), (x - 0.4).abs()]);
+        let found = integrate(sample, &[0.0, 0.4, 1.0], Effort::plain(1e-10));
+        let exact = [
+            1.0 / 32.0,
+            1.0 - (-1.0_f64).exp(),
+            1e-2 * 100.0_f64.atan(),
+            0.5 * (0.4 * 0.4 + 0.6 * 0.6),
+        ];
+        for (x, y) in found.iter().zip(exact) {
+            assert!((x - y).abs() < 1e-10 * y, "{found:?} {exact:?}");
+        }
+    }
+
+    /// A resolved integrand takes one panel, and one that is not needed takes no more.
+    #[test]
+    fn nothing_is_refined_that_does_not_matter() {
+        let mut points = 0;
+        let sample = &mut |x: f64| {
+            points += 1;
+            Sample::plain([x * x, (50.0 * x).sin().abs()])
+        };
+        let effort = Effort {
+            floor: [0.0, f64::INFINITY],
+            ..Effort::plain(1e-12)
+        };
+        let [square, _] = integrate(sample, &[0.0, 1.0], effort);
+        assert!((square - 1.0 / 3.0).abs() < 1e-15);
+        assert_eq!(points, N);
+    }
+
+    /// A step of width $10^{-5}$ falls between the nodes: without a monitor its variance is lost, and with one it is found.
+    #[test]
+    fn monitors_find_what_falls_between_the_nodes() {
+        let width = 1e-5;
+        let tanh = |x: f64| ((x - 0.123_456) / width).tanh();
+        let values = |x: f64| {
+            let density = normal_density(x);
+            [density, density * (1.0 - tanh(x).powi(2))]
+        };
+        let cuts = [-9.0, -3.0, 3.0, 9.0];
+        let blind = integrate(
+            &mut |x| Sample::plain(values(x)),
+            &cuts,
+            Effort::plain(1e-10),
+        );
+        let sample = &mut |x: f64| Sample {
+            values: values(x),
+            weight: normal_density(x),
+            rise: [tanh(x), 0.0],
+            slope: [(1.0 - tanh(x).powi(2)) / width, 0.0],
+        };
+        let monitor = Monitor {
+            against: 1,
+            scale: 1.0,
+        };
+        let effort = Effort {
+            monitored: Some([monitor; 2]),
+            ..Effort::plain(1e-10)
+        };
+        let seen = integrate(sample, &cuts, effort);
+        // the density is constant over the step, to the square of its width
+        let exact = 2.0 * width * normal_density(0.123_456);
+        assert!(blind[1] < 1e-3 * exact, "{blind:?}");
+        assert!((seen[1] / exact - 1.0).abs() < 1e-9, "{seen:?} {exact:e}");
+        assert!((seen[0] - 1.0).abs() < 1e-12, "{seen:?}");
+    }
+
+    /// Panels without weight at both ends and the middle are left out.
+    #[test]
+    fn empty_panels_are_left_out() {
+        let mut points = 0;
+        let sample = &mut |x: f64| {
+            points += 1;
+            Sample {
+                values: [normal_density(x)],
+                weight: normal_density(x),
+                rise: [f64::NAN; 2],
+                slope: [0.0; 2],
+            }
+        };
+        let monitor = Monitor {
+            against: 0,
+            scale: 1.0,
+        };
+        let effort = Effort {
+            monitored: Some([monitor; 2]),
+            empty: 1e-40,
+            ..Effort::plain(1e-12)
+        };
+        let [mass] = integrate(sample, &[-60.0, -40.0, -20.0, -9.0, 0.0, 9.0], effort);
+        assert!((mass - 1.0).abs() < 1e-12, "{mass}");
+        assert!(points < 6 + 3 + 12 * N, "{points}");
+    }
 }

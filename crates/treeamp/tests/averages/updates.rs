@@ -1,30 +1,20 @@
-//! How often channels are evaluated for one update, at seeded points off any grid, and what the updates are worth.
+//! Updates at seeded points off any grid: against references, and against one another.
 
-use std::sync::atomic::Ordering;
-
-use super::counting::Counting;
 use super::{field, piecewise_channels};
 use crate::common::oracle::{self, floats};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use treeamp::belief::OverlapFields;
+use treeamp::belief::{OverlapFields, Overlaps};
 use treeamp::catalog::observed;
 use treeamp::error::FactorError;
 use treeamp::extend::{Factor, ScalarChannel};
 use treeamp::factor::Averaged;
 use treeamp::prelude::*;
 
-type Law = Counting<PiecewiseLinear>;
+type Law = PiecewiseLinear;
 
-/// Evaluations of the laws of both sides for one update.
-const LIMIT: usize = 20_000;
 /// The teacher's own tilts: a standard normal input.
 const TAU0_HAT: [f64; 2] = [1.0, 0.0];
-
-fn laws() -> Vec<Law> {
-    let laws = piecewise_channels().into_iter();
-    laws.map(Counting::new).collect()
-}
 
 /// A student, a teacher, and their fields.
 struct Draw {
@@ -73,37 +63,6 @@ fn update(
     }
 }
 
-/// The evaluations of all three updates of some students, each facing a teacher or itself, and a word on each.
-fn counts(pairs: impl Iterator<Item = (Law, Option<Law>, Draw)>) -> Vec<(usize, String)> {
-    let mut counts = Vec::new();
-    for (student, teacher, draw) in pairs {
-        let other = teacher.as_ref().map(Counting::counter);
-        let counters: Vec<_> = other.into_iter().chain([student.counter()]).collect();
-        let teacher = teacher.as_ref().unwrap_or(&student);
-        for end in [Some(0), Some(1), None] {
-            counters.iter().for_each(|c| c.store(0, Ordering::Relaxed));
-            let values = update(&student, teacher, &draw.fields, end);
-            assert!(values.iter().all(|x| x.is_finite()));
-            let count = counters.iter().map(|c| c.load(Ordering::Relaxed)).sum();
-            let [z, x] = draw.fields.map(|f| f.m_hat);
-            let (student, teacher) = (ScalarChannel::name(&student), ScalarChannel::name(teacher));
-            let word = format!("{student} of {teacher} at {z:.2e}, {x:.2e}, end {end:?}");
-            counts.push((count, word));
-        }
-    }
-    counts.sort();
-    let (total, worst) = (
-        counts.iter().map(|c| c.0).sum::<usize>(),
-        &counts[counts.len() - 1],
-    );
-    println!(
-        "{} updates, {} on average, {worst:?}",
-        counts.len(),
-        total / counts.len()
-    );
-    counts
-}
-
 fn size(small: usize, full: usize) -> usize {
     match std::env::var_os("TREEAMP_FULL") {
         Some(_) => full,
@@ -111,46 +70,66 @@ fn size(small: usize, full: usize) -> usize {
     }
 }
 
-/// The student is the teacher: at most 19,259 evaluations in the 4,500 updates of the full version when this was measured.
-/// (Of 9,000 more, from two other seeds, one was beyond the limit, with 20,880.) Three of the 4,500 differ by more than 1e-8 from what
-/// tolerances a thousand times tighter give, by 1.1e-7 at most.
+/// The student is the teacher, and is not known to be: other averages, over the teacher's signals instead of its law, with the same values.
+/// They are asked for to 1e-8; where rare confusions of two inputs make up the variance (`asymmetric_abs` at a faint input and a sharp output) they
+/// differ by 2.7e-6.
 #[test]
-fn bayes_optimal_updates() {
-    let laws = laws();
-    let pairs = draws(11).take(size(100, 1500)).map(|mut draw| {
+fn bayes_optimal_updates_are_those_of_a_copy() {
+    let laws = piecewise_channels();
+    let mut worst = 0.0_f64;
+    for mut draw in draws(11).take(size(60, 1500)) {
         for (f, tau0_hat) in draw.fields.iter_mut().zip(TAU0_HAT) {
             (f.q_hat, f.tau_hat) = (f.m_hat, tau0_hat);
         }
-        (laws[draw.student].clone(), None, draw)
-    });
-    let counts = counts(pairs);
-    let (most, at) = &counts[counts.len() - 1];
-    assert!(*most <= LIMIT, "{at}: {most} evaluations");
+        let (law, copy) = (&laws[draw.student], laws[draw.student].clone());
+        let [z, x] = draw.fields.map(|f| f.m_hat);
+        for end in [0, 1] {
+            let own = update(law, law, &draw.fields, Some(end));
+            let other = update(law, &copy, &draw.fields, Some(end));
+            for (k, (a, b)) in own.iter().zip(other).enumerate().take(2) {
+                // variances below 1e-16 of the signal are certainty
+                let error = (a - b).abs() / (b.abs() + 1e-14);
+                worst = worst.max(error);
+                let name = ScalarChannel::name(law);
+                assert!(
+                    error < 1e-5,
+                    "{name} at {z:e}, {x:e}, end {end}, {k}: {a:e} {b:e}"
+                );
+            }
+        }
+    }
+    println!("largest relative difference {worst:.1e}");
 }
 
-/// A student of its own, its evaluations and the teacher's together: at most 19,925 in the 1,200 updates of the full version when this was
-/// measured. (Of 4,800 more, from four other seeds, two were beyond the limit, with 21,140 and 21,350.) Students of two outputs (sign, door)
-/// are not asked at pairs of fields at all.
+/// A student of its own: overlaps that are possible, $m^2 \le q\tau_0$, and a finite potential.
 #[test]
 fn mismatched_updates() {
-    let laws = laws();
-    let pairs = draws(7).take(size(100, 400)).map(|draw| {
-        // with a count of its own, also where both are one law
-        let teacher = Counting::new(laws[draw.teacher].law().clone());
-        (laws[draw.student].clone(), Some(teacher), draw)
-    });
-    let counts = counts(pairs);
-    let (most, at) = &counts[counts.len() - 1];
-    assert!(*most <= LIMIT, "{at}: {most} evaluations");
+    let laws = piecewise_channels();
+    for draw in draws(7).take(size(100, 400)) {
+        // another object, also where both are one law
+        let (student, teacher) = (&laws[draw.student], laws[draw.teacher].clone());
+        let at = Averaged {
+            fields: &draw.fields,
+            tau0_hat: &TAU0_HAT,
+        };
+        let rule = student.ensemble().unwrap();
+        for end in [0, 1] {
+            possible(&rule.overlaps(&teacher, at, end).unwrap());
+        }
+        assert!(rule.potential(&teacher, at).unwrap().is_finite());
+    }
 }
 
-/// A likelihood of two inputs for one output whose field knows nothing of the signal: its overlap is zero up to rounding, and not worth an
-/// evaluation. (A field of large noise takes up to 43,000 where the student is not even.)
+#[track_caller]
+fn possible(o: &Overlaps) {
+    assert!(o.v >= 0.0 && o.err >= 0.0 && o.err.is_finite(), "{o:?}");
+    assert!(o.m * o.m <= o.q() * o.tau0 * (1.0 + 1e-9), "{o:?}");
+}
+
+/// A likelihood of two inputs for one output whose field knows nothing of the signal: its overlap is zero up to rounding.
 #[test]
 fn likelihoods_that_know_nothing() {
-    let student = Counting::new(observed(&PiecewiseLinear::abs()).unwrap());
-    let counter = student.counter();
-    let factor = student.unspecified();
+    let factor = observed(&PiecewiseLinear::abs()).unwrap().unspecified();
     let teachers = [PiecewiseLinear::abs(), PiecewiseLinear::relu()];
     for (q_hat, tau_hat, tau0_hat) in [(8.6, -2.4, 10.0), (1.0, 1.0, 1.0)] {
         let fields = [field(0.0, q_hat, tau_hat)];
@@ -160,15 +139,12 @@ fn likelihoods_that_know_nothing() {
         };
         for teacher in &teachers {
             let teacher = observed(teacher).unwrap().unspecified();
-            counter.store(0, Ordering::Relaxed);
             let o = factor
                 .ensemble()
                 .unwrap()
                 .overlaps(&teacher, at, 0)
                 .unwrap();
-            let count = counter.load(Ordering::Relaxed);
             assert!(o.m.abs() < 1e-9 * o.tau0, "{o:?}");
-            assert!(count <= LIMIT, "{count} evaluations");
         }
     }
 }
@@ -194,47 +170,26 @@ fn sharp_fields_that_know_nothing() {
     }
 }
 
-/// Likelihoods facing one another. With outputs of positive probability there is one field, and at most 2,000 evaluations of either law. With
-/// others there are two integrals: at most 20,000 of both laws, but for one in a hundred. In the full version 1,902 when this was measured, and 11 of
-/// 1,784 beyond the limit: nine of them with `asymmetric_abs`, whose student is nearly certain unless the noise is rare (59,825 at most), the others with up to
-/// 22,104.
+/// Likelihoods facing one another.
 #[test]
 fn mismatched_likelihoods() {
-    let laws = laws();
-    let (mut one, mut two) = (Vec::new(), Vec::new());
+    let laws = piecewise_channels();
+    let mut averaged = 0;
     for draw in draws(3).take(size(400, 6000)) {
-        let law = |i: usize| Counting::new(observed(laws[i].law()).unwrap());
+        let law = |i: usize| observed(&laws[i]).unwrap().unspecified();
         let (student, teacher) = (law(draw.student), law(draw.teacher));
-        let counters = [student.counter(), teacher.counter()];
-        let finite = ["sign", "symmetric_door"].contains(&ScalarChannel::name(&laws[draw.teacher]));
-        let (student, teacher) = (student.unspecified(), teacher.unspecified());
         let at = Averaged {
             fields: &draw.fields[..1],
             tau0_hat: &TAU0_HAT[..1],
         };
         match student.ensemble().unwrap().overlaps(&teacher, at, 0) {
-            Ok(o) => assert!(o.v >= 0.0 && o.err.is_finite(), "{o:?}"),
+            Ok(o) => possible(&o),
             Err(FactorError::Contradiction(_)) => continue,
             Err(other) => panic!("{other}"),
         }
-        let counts = counters.map(|c| c.load(Ordering::Relaxed));
-        let [student, teacher] =
-            [draw.student, draw.teacher].map(|i| ScalarChannel::name(&laws[i]));
-        let word = format!("{student} of {teacher} at {:?}", draw.fields[0]);
-        if finite {
-            one.push((counts[0].max(counts[1]), word));
-        } else {
-            two.push((counts[0] + counts[1], word));
-        }
+        averaged += 1;
     }
-    one.sort();
-    two.sort();
-    let beyond = two.iter().filter(|n| n.0 > LIMIT).count();
-    let (one, worst) = (&one[one.len() - 1], &two[two.len() - 1]);
-    println!("{one:?}; {worst:?}, {beyond} of {} beyond", two.len());
-    assert!(one.0 <= 2000, "{one:?}");
-    assert!(beyond * 100 <= two.len(), "{beyond} of {}", two.len());
-    assert!(worst.0 <= 60_000, "{worst:?}");
+    assert!(averaged > 50, "{averaged}");
 }
 
 /// One field: priors facing one another, at random fields. Overlaps are finite and satisfy $m^2 \le q\tau_0$.
@@ -259,10 +214,8 @@ fn mismatched_priors() {
             tau0_hat: &[0.0],
         };
         let rule = student.ensemble().unwrap();
-        let o = rule.overlaps(teacher.as_ref(), at, 0).unwrap();
-        let word = format!("{} of {} at {m_hat:e}", student.name(), teacher.name());
-        assert!(o.v >= 0.0 && o.err >= 0.0 && o.err.is_finite(), "{word}");
-        assert!(o.m * o.m <= o.q() * o.tau0 * (1.0 + 1e-9), "{word}: {o:?}");
+        println!("{} of {} at {m_hat:e}", student.name(), teacher.name());
+        possible(&rule.overlaps(teacher.as_ref(), at, 0).unwrap());
     }
 }
 
@@ -297,9 +250,9 @@ fn sign_students_at_sharp_inputs() {
             1.390_057_452_602e-4,
         ),
     ];
-    let student = Counting::new(PiecewiseLinear::sign());
+    let student = PiecewiseLinear::sign();
     for (teacher, fields, expected) in cases {
-        let [_, v, _] = update(&student, &Counting::new(teacher), &fields, Some(1));
+        let [_, v, _] = update(&student, &teacher, &fields, Some(1));
         assert!((v / expected - 1.0).abs() < 1e-9, "{v:e} {expected:e}");
     }
 }
@@ -309,7 +262,7 @@ fn sign_students_at_sharp_inputs() {
 /// which the library averages in another way, the latter alone.
 #[test]
 fn mismatched_updates_against_references() {
-    let (laws, file) = (laws(), oracle::own("mismatched_updates.json"));
+    let (laws, file) = (piecewise_channels(), oracle::own("mismatched_updates.json"));
     let tolerance = file["tolerance"].as_f64().unwrap();
     let records = file["records"].as_array().unwrap();
     assert_eq!(records.len(), 17);

@@ -1,8 +1,8 @@
 //! Where other pieces are as near as one: across it and along it.
 
 use super::breaks::Breaks;
-use super::piece::Tube;
-use super::tube::REACH;
+use super::piece::PieceLine;
+use super::piece_lines::REACH;
 use crate::scalar::Piece;
 
 /// Odds that change faster than this across a piece are sudden, and cuts are laid around the change at this distance times the
@@ -15,39 +15,39 @@ const NEAR: f64 = 2.5;
 
 /// Breaks along a piece because of another one: where its outputs begin, and where their lines cross. At a distance $s$ from the
 /// crossing the other line is as near as the piece at $s\tan\frac\theta2$ across, $\theta$ being their angle.
-pub(super) fn meeting(tube: &Tube, other: &Tube, breaks: &mut Breaks) {
+pub(super) fn meeting(line: &PieceLine, other: &PieceLine, breaks: &mut Breaks) {
     let Piece {
         start,
         end,
         offset,
         slope,
-    } = tube.piece;
+    } = line.piece;
     if slope != 0.0 {
         for border in [other.piece.start, other.piece.end] {
             let x = other.piece.slope.mul_add(border, other.piece.offset);
             let z = (x - offset) / slope;
             if z > start && z < end {
-                breaks.shadow(tube.length * z, 1.0 / tube.along[1].abs());
+                breaks.shadow(line.length * z, 1.0 / line.along[1].abs());
             }
         }
     }
-    let ([c, d], [e, f]) = (tube.along, other.along);
+    let ([c, d], [e, f]) = (line.along, other.along);
     let (sine, cosine) = (d * e - c * f, (c * e + d * f).abs());
     if sine != 0.0 {
-        let crossing = (other.offset - tube.offset) * e / sine;
+        let crossing = (other.offset - line.offset) * e / sine;
         breaks.crossing(crossing, (1.0 + cosine) / sine.abs());
     }
 }
 
 /// A place across a piece where another one is as near.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rival {
+pub(super) struct Crossover {
     pub place: f64,
     /// How fast the odds of the two change there.
     pub rate: f64,
 }
 
-impl Rival {
+impl Crossover {
     /// A change of at least this rate that the trapezoidal rule does not see.
     pub fn is_near(&self, rate: f64) -> bool {
         self.rate >= rate && self.place.abs() < NEAR
@@ -57,9 +57,9 @@ impl Rival {
 /// The places where another piece is as near as this one, at `t` along it.
 ///
 /// Across the piece the distance to the other line is $\alpha + \beta n$, and to one of its ends $|(s, e - n)|$.
-pub(super) fn places(tube: &Tube, other: &Tube, t: f64) -> Vec<Rival> {
-    let ([c, d], [e, f]) = (tube.along, other.along);
-    let gap = tube.offset - other.offset;
+pub(super) fn places(line: &PieceLine, other: &PieceLine, t: f64) -> Vec<Crossover> {
+    let ([c, d], [e, f]) = (line.along, other.along);
+    let gap = line.offset - other.offset;
     let (alpha, beta) = (e.mul_add(d * t + gap, -f * c * t), c.mul_add(e, d * f));
     let (low, high) = (
         other.length * other.piece.start,
@@ -70,14 +70,14 @@ pub(super) fn places(tube: &Tube, other: &Tube, t: f64) -> Vec<Rival> {
     let lines = [alpha / (1.0 - beta), -alpha / (1.0 + beta)].map(|n| {
         let rate = (beta * (alpha + beta * n) - n).abs();
         let inside = foot(n) >= low - 1.0 && foot(n) <= high + 1.0;
-        inside.then_some(Rival { place: n, rate })
+        inside.then_some(Crossover { place: n, rate })
     });
     let ends = [low, high].map(|end| {
         let along = c.mul_add(e * end, d * (f * end - gap)) - t;
         let across = c.mul_add(f * end - gap, -d * e * end);
         let n = 0.5 * (across + along * along / across);
         let beyond = foot(n) <= low + 1.0 || foot(n) >= high - 1.0;
-        beyond.then_some(Rival {
+        beyond.then_some(Crossover {
             place: n,
             rate: across.abs(),
         })
@@ -89,9 +89,9 @@ pub(super) fn places(tube: &Tube, other: &Tube, t: f64) -> Vec<Rival> {
 
 /// Panels across a piece: of the width of the noise, and around sudden changes, where the poles of odds of rate $\rho$ are at a distance $\pi/\rho$
 /// from the axis.
-pub(super) fn cuts(rivals: &[Rival]) -> Vec<f64> {
+pub(super) fn cuts(crossovers: &[Crossover]) -> Vec<f64> {
     let mut cuts = vec![-REACH, -2.5, 2.5, REACH];
-    for r in rivals.iter().filter(|r| r.rate >= SUDDEN) {
+    for r in crossovers.iter().filter(|r| r.rate >= SUDDEN) {
         let (near, far) = (AROUND / r.rate, FAR / r.rate);
         let (low, high) = (r.place - near, r.place + near);
         cuts.retain(|c| c.abs() == REACH || *c < low - 0.5 || *c > high + 0.5);

@@ -1,4 +1,4 @@
-//! Where a student likelihood changes its mind along the signals of a teacher.
+//! Where a student likelihood passes from one landmark to another along the signals of a teacher.
 
 use super::breaks::Breaks;
 use super::likelihood::{Pair, REACH};
@@ -52,7 +52,7 @@ impl Pair<'_> {
     }
 
     /// Signals at which two landmarks of the student part: the field tells them apart where it is as large as the inverse of their distance.
-    pub fn forks(&self, breaks: &mut Breaks, low: f64, high: f64, corners: &[f64]) {
+    pub fn branch_points(&self, breaks: &mut Breaks, low: f64, high: f64, corners: &[f64]) {
         let (at, sd) = (&self.at, self.tau0.sqrt());
         let seen = corners
             .iter()

@@ -1,4 +1,4 @@
-//! Where a student of a piecewise linear channel changes its mind.
+//! Where a student of a piecewise linear channel passes from one of its pieces to another.
 //!
 //! Its pieces are hypotheses about a pair of fields. That of piece $j$ is highest at $z_j$, the vertex of
 //! $h_j(z) = -\frac12a_zz^2 + b_zz - \frac12a_xx^2 + b_xx$, $x = x_j + \gamma_jz$, kept between its ends. Where the highest hypothesis changes from $j$ to $k$
@@ -38,7 +38,7 @@ pub(super) struct Change {
 
 /// The hypotheses of a student.
 #[derive(Debug)]
-pub(super) struct Hypotheses {
+pub(super) struct PieceOdds {
     pieces: Vec<Piece>,
     a: [f64; 2],
 }
@@ -60,7 +60,7 @@ impl Best {
     }
 }
 
-impl Hypotheses {
+impl PieceOdds {
     /// Of a piecewise linear student; `None` for any other, or if one of its pieces has no vertex.
     pub fn of(pair: &Pair<'_>) -> Option<Self> {
         let (pieces, a) = (pair.student.pieces(), [pair.at[Z].a, pair.at[X].a]);

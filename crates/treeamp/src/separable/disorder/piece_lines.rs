@@ -12,13 +12,13 @@
 use std::cell::Cell;
 
 use super::breaks::Breaks;
-use super::changes::{Hypotheses, Path};
 use super::channel::{Pair, X, Z};
-use super::panels::{Effort, Sample, integrate};
-use super::piece::{Slice, Tube};
-use super::rivals::meeting;
+use super::crossovers::meeting;
+use super::piece::{PieceLine, Slice};
+use super::piece_odds::{Path, PieceOdds};
 use super::segments::HERMITE;
 use super::{COUNT, D1, D2, M, Q0};
+use crate::math::quadrature::panels::{Effort, Sample, integrate};
 use crate::scalar::Piece;
 
 /// Standard deviations beyond which there is nothing: $10^{-18}$, for rare events tell as well.
@@ -34,70 +34,51 @@ const OWN: f64 = 2e-8;
 const POTENTIAL: f64 = 2e-9;
 /// How much smaller they are where the input is hardly seen and most of a piece looks alike.
 const FAINT: f64 = 0.5;
-/// What the rough values of averages are worth: less where a student changes its mind sharply, and they may be far too large.
+/// What the rough values of averages are worth: less where a student passes sharply from one piece to another, and they may be far too large.
 const ROUGH: [f64; 2] = [0.1, 1e-3];
-/// $\hat m\tau_0$ of both ends from which on pieces are followed: below, they overlap. The input of pieces that are all sloped is also
-/// told by the output.
-const CLEAR: [f64; 2] = [5.0, 1e2];
-const SLOPED: f64 = 0.5;
-/// The same of the output alone, where some pieces are flat and some are not.
-const SHARP: f64 = 20.0;
+/// $\hat m\tau_0$ of the input below which it is hardly seen.
+const HARDLY_SEEN: f64 = 5.0;
 /// Steps in which changes of the student are looked for along a piece.
 const ALONG_STEPS: u32 = 160;
 /// Places across a piece from which they are looked for.
 const ASIDE: [f64; 5] = [0.0, -3.0, 3.0, -6.5, 6.5];
 
 /// The pieces of a teacher's channel.
-pub(super) struct Tubes<'a> {
+pub(super) struct PieceLines<'a> {
     pub pair: &'a Pair<'a>,
-    /// Those to be followed: all of them, or one half.
-    followed: Vec<Tube>,
+    /// Those that are followed: all of them, or one half.
+    followed: Vec<PieceLine>,
     /// All of them.
-    pub lines: Vec<Tube>,
+    pub lines: Vec<PieceLine>,
     /// The pieces of the student, if it has any.
-    pub student: Option<Hypotheses>,
+    pub student: Option<PieceOdds>,
     /// Relative errors across and along.
     pub tolerance: [f64; 2],
     /// How many averages across are taken by panels before the trapezoidal rule is tried again.
     pub wait: Cell<u32>,
 }
 
-/// Pieces that are to be followed: always where the student is another, and else if both ends see them clearly and some are sloped.
-fn is_followed(pair: &Pair<'_>, pieces: &[Piece]) -> bool {
-    if !pair.bayes || pieces.is_empty() {
-        return !pieces.is_empty();
-    }
-    let flat = pieces.iter().filter(|p| p.slope == 0.0).count();
-    let clear = |end: usize, from: f64| pair.at[end].m_hat * pair.tau0[end] >= from;
-    if flat == 0 {
-        return clear(Z, SLOPED) && clear(X, CLEAR[X]);
-    }
-    // flat pieces leave few inputs to confuse, and panels over the fields do as well
-    let simple = pair.symmetric || pieces.len() < 3 || flat == pieces.len();
-    !simple && (clear(Z, CLEAR[Z]) && clear(X, CLEAR[X]) || clear(X, SHARP))
-}
-
-impl<'a> Tubes<'a> {
-    /// The pieces of a piecewise linear channel, where they are to be followed.
+impl<'a> PieceLines<'a> {
+    /// The pieces of a piecewise linear teacher; `None` for any other.
     pub fn of(pair: &'a Pair<'a>) -> Option<Self> {
         let mut pieces = pair.teacher.pieces();
-        if !is_followed(pair, &pieces) {
+        if pieces.is_empty() {
             return None;
         }
-        let tube = |piece: &Piece| Tube::new(piece, &pair.at);
-        let lines = pieces.iter().map(tube).collect();
+        let line = |piece: &Piece| PieceLine::new(piece, &pair.at);
+        let lines = pieces.iter().map(line).collect();
         if pair.symmetric {
             // the positive half, twice
             pieces.retain(|p| p.end > 0.0);
             pieces.iter_mut().for_each(|p| p.start = p.start.max(0.0));
         }
-        let followed = pieces.iter().map(tube).collect();
+        let followed = pieces.iter().map(line).collect();
         Some(Self {
             pair,
             followed,
             lines,
-            student: Hypotheses::of(pair),
-            tolerance: match (pair.target, pair.at[Z].m_hat * pair.tau0[Z] < CLEAR[Z]) {
+            student: PieceOdds::of(pair),
+            tolerance: match (pair.target, pair.at[Z].m_hat * pair.tau0[Z] < HARDLY_SEEN) {
                 (None, _) if !pair.bayes => [TOLERANCE, POTENTIAL],
                 (_, true) if pair.bayes => [TOLERANCE, OWN].map(|x| FAINT * x),
                 _ if pair.bayes => [TOLERANCE, OWN],
@@ -108,14 +89,14 @@ impl<'a> Tubes<'a> {
     }
 
     /// The signals of a piece at a place along it.
-    pub fn slice(&self, tube: &Tube, t: f64) -> Slice {
+    pub fn slice(&self, line: &PieceLine, t: f64) -> Slice {
         let tilt = [Z, X].map(|i| self.pair.at[i].tau0_hat);
-        tube.slice(t, tilt, self.pair.log_z0)
+        line.slice(t, tilt, self.pair.log_z0)
     }
 
     /// What a step along a piece and one across it add to the fields.
-    pub fn steps(&self, tube: &Tube) -> [[f64; 2]; 2] {
-        let [c, d] = tube.along;
+    pub fn steps(&self, line: &PieceLine) -> [[f64; 2]; 2] {
+        let [c, d] = line.along;
         let noise = [Z, X].map(|i| self.pair.at[i].q_hat.sqrt());
         [[noise[Z] * c, noise[X] * d], [-noise[Z] * d, noise[X] * c]]
     }
@@ -124,38 +105,38 @@ impl<'a> Tubes<'a> {
     /// along the piece alone, and the teacher's law is not asked.
     pub fn values(
         &self,
-        tube: &Tube,
+        line: &PieceLine,
         [t, n]: [f64; 2],
         slice: &Slice,
         weight: f64,
     ) -> [f64; COUNT] {
-        let fields = self.fields(tube, t, n);
+        let fields = self.fields(line, t, n);
         if self.pair.bayes {
             self.pair.weighted(fields, weight)
         } else {
-            self.pair.facing(fields, slice, weight)
+            self.pair.given(fields, slice, weight)
         }
     }
 
     /// The fields at a place along and across a piece.
-    pub fn fields(&self, tube: &Tube, t: f64, n: f64) -> [f64; 2] {
-        let [c, d] = tube.along;
+    pub fn fields(&self, line: &PieceLine, t: f64, n: f64) -> [f64; 2] {
+        let [c, d] = line.along;
         let noise = [Z, X].map(|i| self.pair.at[i].q_hat.sqrt());
         [
             noise[Z] * c.mul_add(t, -d * n),
-            noise[X] * (tube.offset + d.mul_add(t, c * n)),
+            noise[X] * (line.offset + d.mul_add(t, c * n)),
         ]
     }
 
     /// The panels along a piece.
-    fn panels(&self, tube: &Tube) -> Vec<f64> {
+    fn panels(&self, line: &PieceLine) -> Vec<f64> {
         let tilt = [Z, X].map(|i| self.pair.at[i].tau0_hat);
         let Piece {
             start,
             end,
             offset,
             slope,
-        } = tube.piece;
+        } = line.piece;
         let curvature = tilt[X].mul_add(slope * slope, tilt[Z]);
         let (centre, spread) = if curvature > 0.0 {
             let sd = 1.0 / curvature.sqrt();
@@ -163,7 +144,7 @@ impl<'a> Tubes<'a> {
         } else {
             (0.0, self.pair.tau0[Z].sqrt())
         };
-        let k = tube.length;
+        let k = line.length;
         let mut breaks = Breaks::nested();
         breaks.component(k * centre, (k * spread).hypot(1.0));
         breaks.clip(k * start - REACH, k * end + REACH);
@@ -178,23 +159,23 @@ impl<'a> Tubes<'a> {
         if self.pair.bayes {
             self.lines
                 .iter()
-                .for_each(|o| meeting(tube, o, &mut breaks));
+                .for_each(|o| meeting(line, o, &mut breaks));
         } else if let Some(range) = breaks.range() {
-            self.students_changes(tube, range, &mut breaks);
+            self.students_changes(line, range, &mut breaks);
         }
         breaks.sorted()
     }
 
-    /// Breaks where the student changes its mind along a piece. Seen from a place across, the change moves by $\partial_n/\partial_t$, and where its
+    /// Breaks where the student passes from one piece to another along a piece. Seen from a place across, the change moves by $\partial_n/\partial_t$, and where its
     /// path is curved it may be far from the one in the middle.
-    fn students_changes(&self, tube: &Tube, range: [f64; 2], breaks: &mut Breaks) {
+    fn students_changes(&self, line: &PieceLine, range: [f64; 2], breaks: &mut Breaks) {
         let Some(student) = &self.student else {
             return;
         };
-        let [along, across] = self.steps(tube);
+        let [along, across] = self.steps(line);
         for n in ASIDE {
             let path = Path {
-                from: self.fields(tube, 0.0, n),
+                from: self.fields(line, 0.0, n),
                 step: along,
                 range,
             };
@@ -220,10 +201,10 @@ impl<'a> Tubes<'a> {
         let mut rough = needed;
         let mut response = [0.0; 2];
         let worth = ROUGH[usize::from(!self.pair.bayes)];
-        for (tube, panels) in self.followed.iter().zip(panels) {
+        for (line, panels) in self.followed.iter().zip(panels) {
             for w in panels.windows(2) {
                 let t = 0.5 * (w[0] + w[1]);
-                let values = self.by_rule(tube, t, &self.slice(tube, t), HERMITE);
+                let values = self.by_rule(line, t, &self.slice(line, t), HERMITE);
                 response[0] += (w[1] - w[0]) * values[M];
                 response[1] += (w[1] - w[0]) * values[Q0];
                 for (f, x) in rough.iter_mut().zip(values) {
@@ -243,10 +224,10 @@ impl<'a> Tubes<'a> {
     /// The average over all pieces.
     pub fn average(&self) -> [f64; COUNT] {
         let needed = self.pair.floor();
-        let panels: Vec<Vec<f64>> = self.followed.iter().map(|tube| self.panels(tube)).collect();
+        let panels: Vec<Vec<f64>> = self.followed.iter().map(|line| self.panels(line)).collect();
         let rough = self.rough(&panels, needed);
         let mut total = [0.0; COUNT];
-        for (tube, panels) in self.followed.iter().zip(&panels) {
+        for (line, panels) in self.followed.iter().zip(&panels) {
             let length = panels
                 .last()
                 .zip(panels.first())
@@ -258,7 +239,7 @@ impl<'a> Tubes<'a> {
                 tolerance: self.tolerance[1],
                 empty: 0.0,
             };
-            let sample = &mut |t: f64| Sample::plain(self.across(tube, t, floor));
+            let sample = &mut |t: f64| Sample::plain(self.across(line, t, floor));
             let part = integrate(sample, panels, effort);
             (0..COUNT).for_each(|k| total[k] += part[k]);
         }

@@ -1,4 +1,4 @@
-//! Gauss-Legendre rules, and adaptive integration for tests.
+//! Gauss-Legendre rules on $[0, 1]$.
 
 use std::f64::consts::PI;
 use std::sync::OnceLock;
@@ -75,48 +75,35 @@ pub fn rule16() -> &'static GaussLegendre<16> {
     RULE.get_or_init(GaussLegendre::new)
 }
 
-/// $\int f$ over consecutive intervals, halving a panel until both halves agree with it.
-///
-/// `breaks` are ascending and should include the corners of `f`. Panels are refined to a relative
-/// error `tolerance` of the largest integral of $|f_k|$ met so far, at most forty times.
-// public for the tests of this crate, which integrate definitions with it
-#[doc(hidden)]
-pub fn integrate<const K: usize>(
-    f: impl Fn(f64) -> [f64; K],
-    breaks: &[f64],
-    tolerance: f64,
-) -> [f64; K] {
-    let rule = rule16();
-    let panel = |lo: f64, hi: f64| {
-        let (mut sum, mut size) = ([0.0; K], [0.0; K]);
-        for (node, weight) in rule.nodes.iter().zip(&rule.weights) {
-            let value = f((hi - lo).mul_add(*node, lo));
-            for k in 0..K {
-                sum[k] += (hi - lo) * weight * value[k];
-                size[k] += (hi - lo) * weight * value[k].abs();
-            }
-        }
-        (sum, size)
-    };
-    let mut scale = [0.0_f64; K];
-    let mut total = [0.0; K];
-    let mut todo: Vec<(f64, f64, u32)> = breaks.windows(2).map(|w| (w[0], w[1], 0)).collect();
-    for &(lo, hi, _) in &todo {
-        let (_, size) = panel(lo, hi);
-        (0..K).for_each(|k| scale[k] = scale[k].max(size[k]));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment<const N: usize>(rule: &GaussLegendre<N>, power: i32) -> f64 {
+        let terms = rule.nodes.iter().zip(&rule.weights);
+        terms.map(|(x, w)| w * x.powi(power)).sum()
     }
-    while let Some((lo, hi, depth)) = todo.pop() {
-        let mid = 0.5 * (lo + hi);
-        let (whole, _) = panel(lo, hi);
-        let ((left, size_left), (right, size_right)) = (panel(lo, mid), panel(mid, hi));
-        (0..K).for_each(|k| scale[k] = scale[k].max(size_left[k] + size_right[k]));
-        let done = (0..K).all(|k| (whole[k] - left[k] - right[k]).abs() <= tolerance * scale[k]);
-        if done || depth >= 40 {
-            (0..K).for_each(|k| total[k] += left[k] + right[k]);
-        } else {
-            todo.push((mid, hi, depth + 1));
-            todo.push((lo, mid, depth + 1));
+
+    /// $\int_0^1x^k = 1/(k + 1)$ up to degree $2N - 1$, and not at $2N$.
+    #[test]
+    fn rules_are_exact_to_their_degree() {
+        for power in [0, 1, 2, 7, 16, 31] {
+            let exact = 1.0 / f64::from(power + 1);
+            assert!((moment(rule16(), power) - exact).abs() < 1e-15, "{power}");
+            assert!((moment(rule32(), power) - exact).abs() < 1e-15, "{power}");
         }
+        assert!((moment(rule32(), 63) - 1.0 / 64.0).abs() < 1e-15);
+        // the first power that sixteen points miss, by the square of the norm of a Legendre polynomial
+        assert!((moment(rule16(), 32) - 1.0 / 33.0).abs() > 1e-20);
     }
-    total
+
+    /// The tail of a polynomial of low degree is rounding, and that of a step is not.
+    #[test]
+    fn tails_tell_what_is_resolved() {
+        let rule = rule16();
+        let smooth = rule.nodes.map(|x| 1.0 - 3.0 * x + x.powi(9));
+        assert!(rule.tail_size(&smooth) < 1e-14);
+        let step = rule.nodes.map(|x| f64::from(u8::from(x > 0.4)));
+        assert!(rule.tail_size(&step) > 1e-3);
+    }
 }
