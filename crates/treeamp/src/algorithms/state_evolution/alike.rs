@@ -6,14 +6,14 @@ use std::sync::Arc;
 use crate::factor::Factor;
 use crate::model::Tree;
 
-/// The teacher's factors as the student's face them: the student's own where they are one law.
-pub(super) fn faced(teacher: &Tree, student: &Tree) -> Vec<Arc<dyn Factor>> {
+/// The teacher's factors beside the student's: the student's own where they are one law.
+pub(super) fn paired_teachers(teacher: &Tree, student: &Tree) -> Vec<Arc<dyn Factor>> {
     let pairs = teacher.factors().iter().zip(student.factors());
-    let faced = pairs.map(|(t, s)| {
+    let teachers = pairs.map(|(t, s)| {
         let own = is_alike(t.factor.as_ref(), s.factor.as_ref());
         Arc::clone(if own { &s.factor } else { &t.factor })
     });
-    faced.collect()
+    teachers.collect()
 }
 
 /// One object, or one law.

@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::teacher::{requires, rule, weights};
+use super::theory::Theory;
 use super::{Conjugate, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{Algorithm, MissingRule, Potential};
@@ -32,6 +33,12 @@ pub struct BayesOptimal {
     edges: Vec<Vec<usize>>,
     /// Relative size and $\tau_0$ by factor and port.
     ports: Vec<Vec<(f64, f64)>>,
+}
+
+impl Theory for BayesOptimal {
+    fn teacher(&self) -> &Teacher {
+        &self.teacher
+    }
 }
 
 impl BayesOptimal {
@@ -87,8 +94,8 @@ impl BayesOptimal {
 }
 
 impl BayesOptimal {
-    /// What averages say to `target`, with fields of at most `sharpest` in units of $1/\tau_0$.
-    fn told(
+    /// The extrinsic field towards `target` from averages, with fields of at most `sharpest` in units of $1/\tau_0$.
+    fn extrinsic(
         &self,
         node: usize,
         factor: &dyn Factor,
@@ -117,7 +124,7 @@ impl BayesOptimal {
             let what = format!("a second moment of {:e} is too small for averages", o.tau0);
             return Err(FactorError::Failed(what));
         }
-        let told = if certain {
+        let extrinsic = if certain {
             known
         } else if o.v < 0.5 * o.tau0 {
             scale * (1.0 / o.v - a) - tau_hat
@@ -127,8 +134,8 @@ impl BayesOptimal {
         };
         // a factor that adds nothing says so up to rounding
         let rounding = 1e-12 * (1.0 / o.tau0 + own);
-        let nothing = told < 0.0 && told > -rounding;
-        Ok(if nothing { 0.0 } else { told })
+        let nothing = extrinsic < 0.0 && extrinsic > -rounding;
+        Ok(if nothing { 0.0 } else { extrinsic })
     }
 }
 
@@ -188,13 +195,13 @@ impl Algorithm for BayesOptimal {
             out.0 = 0.0;
             return Ok(());
         }
-        let told = self.told(node, factor, fields.clone(), target, SHARPEST)?;
-        out.0 = if told < 0.0 && much {
+        let extrinsic = self.extrinsic(node, factor, fields.clone(), target, SHARPEST)?;
+        out.0 = if extrinsic < 0.0 && much {
             // next to so much the difference is below the accuracy of averages: what is said to less is no more than that
-            let less = self.told(node, factor, fields, target, PLAIN)?;
+            let less = self.extrinsic(node, factor, fields, target, PLAIN)?;
             less.max(0.0)
         } else {
-            told
+            extrinsic
         };
         Ok(())
     }

@@ -2,14 +2,39 @@
 
 use super::Teacher;
 use super::teacher::not_reached;
+use super::theory::Theory;
 use crate::belief::Overlaps;
-use crate::engine::{Algorithm, Marginal, Objective, Report, Termination};
+use crate::engine::{Marginal, Objective, Report, Termination};
 use crate::error::{ModelError, RunError};
 use crate::model::Tree;
 
 /// What the theory predicts about one variable, per component.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction(pub Overlaps);
+
+/// Order parameters of a variable: three numbers, or matrices for rows of several components.
+pub trait OrderParameters: Marginal {
+    /// The overlaps of teacher and student.
+    type Overlaps: Copy;
+
+    /// The overlaps.
+    fn overlaps(&self) -> Self::Overlaps;
+
+    /// The mean squared error of the student, per component.
+    fn mse(&self) -> f64;
+}
+
+impl OrderParameters for Prediction {
+    type Overlaps = Overlaps;
+
+    fn overlaps(&self) -> Overlaps {
+        self.0
+    }
+
+    fn mse(&self) -> f64 {
+        self.0.mse()
+    }
+}
 
 impl Marginal for Prediction {
     fn copy_from(&mut self, other: &Self) {
@@ -34,23 +59,22 @@ impl Marginal for Prediction {
         self.0.mse() > 1e-3 * self.0.tau0
     }
 
-    /// Relative, so that a fixed point with a small error is reached as well as one with a large one.
+    /// Relative, so that a fixed point with a small error is reached as well as one with a large one. An error holds the square of
+    /// $\tau_0 - m$, whose rounding may be all that is left of it.
     fn change(&self, previous: &Self, _: f64) -> f64 {
-        let relative = |x: f64, y: f64| {
-            let scale = x.abs().max(y.abs());
-            if scale > 0.0 {
-                (x - y).abs() / scale
-            } else {
-                0.0
-            }
+        let relative = |x: f64, y: f64, rounding: f64| {
+            let (gap, scale) = ((x - y).abs(), x.abs().max(y.abs()));
+            if gap > rounding { gap / scale } else { 0.0 }
         };
-        relative(self.0.v, previous.0.v).max(relative(self.0.mse(), previous.0.mse()))
+        let rounding = (8.0 * f64::EPSILON).powi(2) * self.0.tau0;
+        let variances = relative(self.0.v, previous.0.v, 0.0);
+        variances.max(relative(self.0.mse(), previous.0.mse(), rounding))
     }
 }
 
 /// A finished state evolution: predictions, trace, free entropy.
 #[derive(Debug, Clone)]
-pub struct Evolution<A: Algorithm<Marginal = Prediction>> {
+pub struct Evolution<A: Theory> {
     /// The run itself: termination, trace, messages.
     pub report: Report<A>,
     /// The teacher's moments.
@@ -65,13 +89,18 @@ pub struct Evolution<A: Algorithm<Marginal = Prediction>> {
     pub unnormalised: Option<String>,
 }
 
-impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
+impl<A: Theory> Evolution<A> {
     /// Overlaps of a variable.
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`].
-    pub fn overlaps(&self, variable: &str) -> Result<Overlaps, ModelError> {
-        self.report.marginal(variable).map(|p| p.0)
+    pub fn overlaps(
+        &self,
+        variable: &str,
+    ) -> Result<<A::Marginal as OrderParameters>::Overlaps, ModelError> {
+        self.report
+            .marginal(variable)
+            .map(OrderParameters::overlaps)
     }
 
     /// The variance the student will claim, per component.
@@ -79,7 +108,7 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
     /// # Errors
     /// [`ModelError::UnknownVariable`].
     pub fn variance(&self, variable: &str) -> Result<f64, ModelError> {
-        self.overlaps(variable).map(|o| o.v)
+        self.report.marginal(variable).map(Marginal::variance)
     }
 
     /// The mean squared error the student will make, per component.
@@ -87,7 +116,7 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
     /// # Errors
     /// [`ModelError::UnknownVariable`].
     pub fn mse(&self, variable: &str) -> Result<f64, ModelError> {
-        self.overlaps(variable).map(|o| o.mse())
+        self.report.marginal(variable).map(OrderParameters::mse)
     }
 
     /// How the run ended: a fixed point that was not reached is no answer.
@@ -100,6 +129,15 @@ impl<A: Algorithm<Marginal = Prediction>> Evolution<A> {
     #[must_use]
     pub fn is_converged(&self) -> bool {
         self.report.termination.is_converged()
+    }
+
+    /// Itself, if a fixed point was reached.
+    pub(super) fn reached(self) -> Result<Self, RunError> {
+        if self.is_converged() {
+            return Ok(self);
+        }
+        let what = format!("a fixed point of {}", A::NAME);
+        Err(not_reached(&what, self.termination()))
     }
 
     /// The prediction is not exact in the limit; [`heuristics`](Self::heuristics) says why.

@@ -18,12 +18,12 @@ mod theory;
 
 pub use bayes_optimal::BayesOptimal;
 pub use conjugate::Conjugate;
-pub use evolution::{Evolution, Prediction};
+pub use evolution::{Evolution, OrderParameters, Prediction};
 pub use gibbs::{Gibbs, gibbs, linear_dual_information};
 pub use heuristic::heuristics;
 pub use information::Information;
 pub use landscape::{Place, landscape};
 pub use mutual_information::{MutualInformation, Start, mutual_information, mutual_information_at};
-pub use replica_symmetric::{MismatchedEvolution, ReplicaSymmetric};
+pub use replica_symmetric::ReplicaSymmetric;
 pub use teacher::{SecondMoment, Teacher, TeacherMoments, not_a_bayesian_network};
-pub use theory::StateEvolution;
+pub use theory::{EvolutionBuilder, MismatchedEvolution, StateEvolution, Theory};

@@ -1,11 +1,13 @@
-//! State evolution of a tree, ready to run: options, starts, runs.
+//! State evolution of a tree, ready to run: options, starts, runs. One builder for every theory: whether the student knows the teacher or not, and
+//! whatever its order parameters are.
 
-use super::evolution::noiseless_output;
+use super::evolution::{OrderParameters, noiseless_output};
 use super::heuristic::heuristics;
-use super::teacher::{not_a_bayesian_network, not_reached};
-use super::{BayesOptimal, Conjugate, Evolution, Teacher};
+use super::teacher::not_a_bayesian_network;
+use super::{BayesOptimal, Evolution, ReplicaSymmetric, Teacher};
 use crate::engine::{
-    Damping, EdgeMessage, Engine, Initial, Messages, Objective, Observer, Options,
+    Algorithm, Damping, EdgeMessage, Engine, Fallback, Initial, Messages, Objective, Observer,
+    Options, Report, Termination,
 };
 use crate::error::RunError;
 use crate::model::Tree;
@@ -16,6 +18,29 @@ pub(super) const INFORMED: f64 = 1e8;
 
 /// Variances below this fraction of the least noise are perfect recovery.
 const BELOW_NOISE: f64 = 1e-6;
+/// So many sweeps are enough to say that they do not settle.
+const LONG: usize = 100;
+/// A residual below this is at rest where no tolerance is given.
+const AT_REST: f64 = 1e-6;
+
+/// A theory: an algorithm of the engine whose marginals are order parameters of a teacher and a student.
+pub trait Theory: Algorithm<Marginal: OrderParameters> + Clone {
+    /// Dampings that adaptive runs try one after the other while sweeps do not settle, the first being none.
+    const DAMPINGS: &'static [f64] = &[];
+
+    /// The teacher's second moments.
+    fn teacher(&self) -> &Teacher;
+
+    /// The log-normalisation of the student's law.
+    fn normalisation(&self) -> f64 {
+        self.teacher().normalisation
+    }
+
+    /// The $\hat\tau$ that the student expects on an edge, beside the $\hat m$ that it is given.
+    fn tilt(&self, _edge: usize) -> f64 {
+        0.0
+    }
+}
 
 /// State evolution of a tree whose student knows the teacher.
 ///
@@ -28,41 +53,71 @@ const BELOW_NOISE: f64 = 1e-6;
 /// assert!(evolution.mse("x")? < 0.25 * 0.5); // a quarter of the prior's error
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+pub type StateEvolution<'t> = EvolutionBuilder<'t, BayesOptimal>;
+
+/// State evolution of a student on data of another teacher.
+pub type MismatchedEvolution<'t> = EvolutionBuilder<'t, ReplicaSymmetric>;
+
+/// A theory of a tree, its options and its start.
 #[derive(Debug, Clone)]
-pub struct StateEvolution<'t> {
+pub struct EvolutionBuilder<'t, A: Theory> {
+    /// The student's.
     tree: &'t Tree,
-    teacher: Teacher,
+    algorithm: A,
     options: Options,
-    warm: Option<Messages<Conjugate>>,
+    warm: Option<Messages<A::Message>>,
 }
 
-impl<'t> StateEvolution<'t> {
+impl<'t> EvolutionBuilder<'t, BayesOptimal> {
     /// Prepares the theory of a tree: checks the rules and finds the teacher's second moments.
     ///
     /// # Errors
     /// A factor without an ensemble rule, or second moments that are not reached.
     pub fn new(tree: &'t Tree) -> Result<Self, RunError> {
         let teacher = Teacher::new(tree)?;
-        let defaults = Options::default();
         let noise = least_noise(tree, &teacher).unwrap_or(1.0);
-        let options = Options {
-            max_sweeps: 2000,
-            tolerance: 1e-9,
-            perfect: defaults.perfect.min(BELOW_NOISE * noise),
-            ..defaults
-        };
-        Ok(Self {
+        let mut theory = Self::of(tree, BayesOptimal::new(tree, teacher));
+        theory.options.perfect = theory.options.perfect.min(BELOW_NOISE * noise);
+        Ok(theory)
+    }
+}
+
+impl<'t> EvolutionBuilder<'t, ReplicaSymmetric> {
+    /// Prepares the theory of `student` on data of `teacher`: the trees must be the same, their
+    /// factors may differ.
+    ///
+    /// # Errors
+    /// Trees that differ, factors that cannot face each other, a factor without an ensemble rule.
+    pub fn new(teacher: &Tree, student: &'t Tree) -> Result<Self, RunError> {
+        let algorithm = ReplicaSymmetric::new(teacher, student)?;
+        let noise = least_noise(student, algorithm.teacher());
+        let start = noise.filter(|_| !algorithm.is_law());
+        let mut theory = Self::of(student, algorithm);
+        if let Some(noise) = start {
+            theory.options.initial = active(noise * theory.teacher().tau0[0]);
+        }
+        Ok(theory)
+    }
+}
+
+impl<'t, A: Theory> EvolutionBuilder<'t, A> {
+    fn of(tree: &'t Tree, algorithm: A) -> Self {
+        Self {
             tree,
-            teacher,
-            options,
+            algorithm,
+            options: Options {
+                max_sweeps: 2000,
+                tolerance: 1e-9,
+                ..Options::default()
+            },
             warm: None,
-        })
+        }
     }
 
     /// The teacher's second moments.
     #[must_use]
     pub fn teacher(&self) -> &Teacher {
-        &self.teacher
+        self.algorithm.teacher()
     }
 
     /// At most this many sweeps (2000).
@@ -72,21 +127,32 @@ impl<'t> StateEvolution<'t> {
         self
     }
 
-    /// Converged when variances change by less than this, relative (1e-9).
+    /// Converged when predictions change by less than this, relative (1e-9).
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.options.tolerance = tolerance;
         self
     }
 
-    /// Damping of the messages (adaptive, which is none here: a Bayes-optimal theory settles by itself).
+    /// Damping of the messages (adaptive). A Bayes-optimal theory settles by itself, and adaptive is none. A mismatched one is run without, and
+    /// where sweeps diverge, or go to and fro for 100 of them or more, again with a constant one of 0.3, 0.6 or 0.8: the fixed point is the same,
+    /// but for a student that is far from the teacher expectation propagation may need the damping too. A run that does not settle at a number
+    /// given here goes on as an adaptive one.
     #[must_use]
     pub fn damping(mut self, damping: impl Into<Damping>) -> Self {
         self.options.damping = damping.into();
         self
     }
 
-    /// Messages before the first sweep, their precisions being $\hat m$ (zero: uninformed).
+    /// Whether other dampings may be tried (automatic); forbidden, sweeps are those of the damping given, or of none.
+    #[must_use]
+    pub fn fallback(mut self, fallback: Fallback) -> Self {
+        self.options.fallback = fallback;
+        self
+    }
+
+    /// Messages before the first sweep: their precisions are $\hat m = \hat q$, their linear parts $\hat\tau$ of a mismatched theory (zero: uninformed; $\hat m
+    /// = \hat q = 1/\Delta$ with the least noise $\Delta$ of its outputs for a student with penalties).
     #[must_use]
     pub fn initial(mut self, initial: Initial) -> Self {
         self.options.initial = initial;
@@ -95,12 +161,12 @@ impl<'t> StateEvolution<'t> {
 
     /// Starts from the messages of an earlier run, matched by the names of their ends.
     #[must_use]
-    pub fn start_from(mut self, messages: Messages<Conjugate>) -> Self {
+    pub fn start_from(mut self, messages: Messages<A::Message>) -> Self {
         self.warm = Some(messages);
         self
     }
 
-    /// Starts from near-perfect knowledge of the given variables, $\hat m\tau_0 = 10^8$.
+    /// Starts from near-perfect knowledge of the teacher's values of the given variables, $\hat m\tau_0 = 10^8$.
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable).
@@ -118,13 +184,13 @@ impl<'t> StateEvolution<'t> {
             .iter()
             .map(|v| {
                 let index = self.tree.variable(v)?;
-                Ok((*v, knowledge / self.teacher.tau0[index]))
+                Ok((*v, knowledge / self.teacher().tau0[index]))
             })
             .collect::<Result<_, RunError>>()?;
         self.starting_from(&starts)
     }
 
-    /// Starts with $\hat m$ given on all messages into the named variables.
+    /// Starts with $\hat m$ given on all messages into the named variables, and the $\hat\tau$ that the student expects there.
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable), or a field that is
@@ -134,12 +200,13 @@ impl<'t> StateEvolution<'t> {
         for (name, m_hat) in starts {
             check_start(name, *m_hat)?;
             let variable = &self.tree.variables()[self.tree.variable(name)?];
-            for edge in variable.edges.iter().map(|e| self.tree.edges()[*e]) {
+            for e in &variable.edges {
+                let factor = self.tree.edges()[*e].factor;
                 messages.push(EdgeMessage {
-                    factor: self.tree.factors()[edge.factor].name.clone(),
+                    factor: self.tree.factors()[factor].name.clone(),
                     variable: variable.name.clone(),
                     precision: *m_hat,
-                    linear: vec![0.0],
+                    linear: vec![self.algorithm.tilt(*e)],
                 });
             }
         }
@@ -151,7 +218,7 @@ impl<'t> StateEvolution<'t> {
     ///
     /// # Errors
     /// An option out of range, or a factor that fails for good.
-    pub fn run(&self) -> Result<Evolution<BayesOptimal>, RunError> {
+    pub fn run(&self) -> Result<Evolution<A>, RunError> {
         self.observed_by(&mut ())
     }
 
@@ -159,18 +226,60 @@ impl<'t> StateEvolution<'t> {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn observed_by(
-        &self,
-        observer: &mut impl Observer<BayesOptimal>,
-    ) -> Result<Evolution<BayesOptimal>, RunError> {
-        let report = self.engine()?.run(observer)?;
+    pub fn observed_by(&self, observer: &mut impl Observer<A>) -> Result<Evolution<A>, RunError> {
+        let mut report = self.engine(&self.options)?.run(observer)?;
+        for damping in self.other_dampings() {
+            if !self.is_restless(&report) {
+                break;
+            }
+            let mut options = self.options.clone();
+            options.damping = (*damping).into();
+            let mut again = self.engine(&options)?.run(observer)?;
+            if !self.is_restless(&again) {
+                let given = self.options.damping.is_constant();
+                again.restarted = Some(report.termination).filter(|_| given);
+                report = again;
+            }
+        }
         Ok(Evolution {
             report,
-            teacher: self.teacher.clone(),
-            normalisation: self.teacher.normalisation,
+            teacher: self.teacher().clone(),
+            normalisation: self.algorithm.normalisation(),
             heuristics: heuristics(self.tree),
             noiseless_output: noiseless_output(self.tree),
             unnormalised: not_a_bayesian_network(self.tree),
+        })
+    }
+
+    /// What to try where the damping of the options does not settle the run.
+    fn other_dampings(&self) -> &'static [f64] {
+        match &self.options.damping {
+            _ if self.options.fallback != Fallback::Automatic => &[],
+            Damping::Adaptive => A::DAMPINGS.get(1..).unwrap_or(&[]),
+            given if given.is_constant() => A::DAMPINGS,
+            _ => &[],
+        }
+    }
+
+    /// A run whose sweeps go to and fro, or away, though there may be a fixed point.
+    fn is_restless(&self, report: &Report<A>) -> bool {
+        match report.termination {
+            Termination::Diverging(_) => true,
+            Termination::SweepLimit => {
+                let rests = self.options.tolerance <= 0.0 && report.residual() < AT_REST;
+                self.options.max_sweeps >= LONG && !rests
+            }
+            _ => false,
+        }
+    }
+
+    fn engine(&self, options: &Options) -> Result<Engine<'t, A>, RunError> {
+        check_initial(&options.initial)?;
+        let engine = Engine::new(self.tree, self.algorithm.clone())?;
+        let engine = engine.options(options.clone());
+        Ok(match &self.warm {
+            Some(messages) => engine.start_from(messages.clone()),
+            None => engine,
         })
     }
 
@@ -179,32 +288,15 @@ impl<'t> StateEvolution<'t> {
     /// # Errors
     /// An option out of range, or a potential that cannot be computed.
     pub fn initial_free_entropy(&self) -> Result<Objective, RunError> {
-        self.engine()?.initial_objective()
-    }
-
-    fn engine(&self) -> Result<Engine<'t, BayesOptimal>, RunError> {
-        check_initial(&self.options.initial)?;
-        let algorithm = BayesOptimal::new(self.tree, self.teacher.clone());
-        let engine = Engine::new(self.tree, algorithm)?.options(self.options.clone());
-        Ok(match &self.warm {
-            Some(messages) => engine.start_from(messages.clone()),
-            None => engine,
-        })
+        self.engine(&self.options)?.initial_objective()
     }
 
     /// Runs it, and insists on a fixed point.
     ///
     /// # Errors
     /// [`RunError::NotReached`] when the run ends without one.
-    pub fn fixed_point(&self) -> Result<Evolution<BayesOptimal>, RunError> {
-        let evolution = self.run()?;
-        if evolution.is_converged() {
-            return Ok(evolution);
-        }
-        Err(not_reached(
-            "a fixed point of state evolution",
-            evolution.termination(),
-        ))
+    pub fn fixed_point(&self) -> Result<Evolution<A>, RunError> {
+        self.run()?.reached()
     }
 }
 
@@ -229,7 +321,7 @@ pub(super) fn least_noise(tree: &Tree, teacher: &Teacher) -> Option<f64> {
 
 /// The start of a student at zero temperature, as if its noise were all that it did not know. From nothing a penalty may have no active
 /// coordinate, and then nothing to say; a convex student has one fixed point, whatever the start.
-pub(super) fn active(noise: f64) -> Initial {
+fn active(noise: f64) -> Initial {
     Initial::Constant {
         precision: 1.0 / noise,
         linear: 0.0,
@@ -237,7 +329,7 @@ pub(super) fn active(noise: f64) -> Initial {
 }
 
 /// Refuses initial messages whose fields are not those of a signal that is seen.
-pub(super) fn check_initial(initial: &Initial) -> Result<(), RunError> {
+fn check_initial(initial: &Initial) -> Result<(), RunError> {
     match initial {
         Initial::Constant { precision, .. } | Initial::Noisy { precision, .. } => {
             check_start("every variable", *precision)
@@ -250,7 +342,7 @@ pub(super) fn check_initial(initial: &Initial) -> Result<(), RunError> {
 }
 
 /// A field $\hat m$ is the precision of what is seen of a signal.
-pub(super) fn check_start(variable: &str, m_hat: f64) -> Result<(), RunError> {
+fn check_start(variable: &str, m_hat: f64) -> Result<(), RunError> {
     if m_hat >= 0.0 && m_hat.is_finite() {
         return Ok(());
     }

@@ -5,23 +5,21 @@
 //! entropy of the measurements, of these two and of those between them, is what the data allow, and the uninformed one is what
 //! expectation propagation attains.
 
-mod between;
-mod closed;
-mod curve;
 mod dimension;
 mod l1;
+mod map;
 mod report;
-mod seen;
+mod scan;
 mod thresholds;
 
-pub use closed::noiseless_linear_threshold;
 pub use l1::{l1_threshold, l1_transition};
+pub use map::noiseless_linear_threshold;
 pub use report::{FixedPoint, Phase, PhaseReport, phase_report, phase_report_at};
 pub use thresholds::{
     algorithmic_threshold, information_threshold, informed_threshold, weak_recovery,
 };
 
-use self::seen::Seen;
+use self::scan::Scan;
 use super::{BayesOptimal, Evolution, StateEvolution};
 use crate::error::RunError;
 use crate::model::Tree;
@@ -175,12 +173,17 @@ impl FixedPoints {
         signals: &[&str],
         knowledge: f64,
     ) -> Result<Evolution<BayesOptimal>, RunError> {
-        self.check()?;
-        StateEvolution::new(tree)?
-            .max_sweeps(self.max_sweeps)
-            .tolerance(self.tolerance)
+        self.theory(tree)?
             .starting_with(signals, knowledge)?
             .fixed_point()
+    }
+
+    /// State evolution as accurate as asked for.
+    fn theory<'t>(&self, tree: &'t Tree) -> Result<StateEvolution<'t>, RunError> {
+        self.check()?;
+        Ok(StateEvolution::new(tree)?
+            .max_sweeps(self.max_sweeps)
+            .tolerance(self.tolerance))
     }
 
     /// Two errors are those of one fixed point.
@@ -304,8 +307,8 @@ impl Search {
         what: &str,
         above: impl Fn(f64) -> Result<(bool, Option<f64>), RunError>,
     ) -> Result<f64, RunError> {
-        let seen = Seen::default();
-        let above = |alpha: f64| Ok::<_, RunError>(seen.note(alpha, above(alpha)?));
+        let scan = Scan::default();
+        let above = |alpha: f64| Ok::<_, RunError>(scan.note(alpha, above(alpha)?));
         if let Some(guess) = guess {
             let (low, high) = (guess - 0.5 * self.tolerance, guess + 0.5 * self.tolerance);
             let inside = low >= self.low && high <= self.high;
@@ -317,7 +320,7 @@ impl Search {
             Err(missed @ RunError::NoTransition { .. }) => missed,
             found => return found,
         };
-        match seen.bracket(self.tolerance, above)? {
+        match scan.bracket(self.tolerance, above)? {
             Some((low, high)) => Self { low, high, ..*self }.bisect(what, above),
             None => Err(missed),
         }

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::ops::{ControlFlow, RangeInclusive};
 
 use super::super::{BayesOptimal, StateEvolution};
-use super::curve::{Curve, Curves};
-use super::dimension::{margin, surplus};
-use super::{Family, FixedPoints, Phase, Search, closed, phase_report_at, unknowns};
+use super::dimension::surplus;
+use super::map::{Curve, Curves, SignalMap};
+use super::{Family, Phase, Search, phase_report_at, unknowns};
 use crate::belief::OverlapFields;
 use crate::engine::SweepView;
 use crate::error::RunError;
@@ -179,40 +179,6 @@ fn symmetric(tree: &Tree, signal: &str) -> Result<(), RunError> {
     })
 }
 
-/// The errors of the uninformed and of the informed fixed point are the same, and that of the former if it was iterated.
-fn agree(
-    tree: &Tree,
-    signal: &str,
-    points: &FixedPoints,
-    curves: &Curves,
-) -> Result<(bool, Option<f64>), RunError> {
-    if let Some(curve) = curves.of(tree, signal)? {
-        return Ok((curve.agrees(), None));
-    }
-    let low = points.uninformed(tree, &unknowns(tree, signal))?;
-    let high = points.informed(tree, &unknowns(tree, signal))?;
-    let tau0 = low.overlaps(signal)?.tau0;
-    let error = low.mse(signal)?;
-    Ok((points.same(error, high.mse(signal)?, tau0), Some(error)))
-}
-
-/// The uninformed start recovers the signal.
-fn recovers(
-    tree: &Tree,
-    signal: &str,
-    points: &FixedPoints,
-    curves: &Curves,
-) -> Result<bool, RunError> {
-    if let Some(recovers) = closed::recovers(tree, signal)? {
-        return Ok(recovers);
-    }
-    if let Some(recovers) = curves.of(tree, signal)?.and_then(|curve| curve.recovers()) {
-        return Ok(recovers);
-    }
-    let low = points.uninformed(tree, &unknowns(tree, signal))?;
-    Ok(points.recovers(low.mse(signal)?, low.overlaps(signal)?.tau0))
-}
-
 /// The ratio above which the uninformed start reaches the informed fixed point: the end of the hard
 /// phase. Where outputs are continuous and without noise it is that above which the uninformed start recovers the signal, also where no hard
 /// phase comes before it. Nothing is iterated for noiseless linear measurements, where their number must exceed the supremum over $s$ of
@@ -234,13 +200,13 @@ pub fn algorithmic_threshold(
 
 /// [`algorithmic_threshold`] of a family that grows easier with its parameter.
 fn disappearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
-    let (points, curves) = (&search.points, Curves::new());
+    let (points, curves) = (&search.points, Curves::default());
     let above = |alpha: f64| {
         let tree = family(alpha)?;
-        let teacher = StateEvolution::new(&tree)?.teacher().clone();
-        match margin(&tree, &teacher, signal)? {
-            Some(_) => Ok((recovers(&tree, signal, points, &curves)?, None)),
-            None => agree(&tree, signal, points, &curves),
+        let map = SignalMap::new(&tree, signal, &curves)?;
+        match map.margin()? {
+            Some(_) => Ok((map.recovers(points)?, None)),
+            None => map.agrees(points),
         }
     };
     let guess = guess(family, signal, search, &curves, Curve::algorithmic)?;
@@ -256,12 +222,8 @@ fn guess(
     threshold: impl Fn(&Curve) -> Option<f64>,
 ) -> Result<Option<f64>, RunError> {
     let tree = family(search.high)?;
-    if closed::recovers(&tree, signal)?.is_some() {
-        return Ok(None);
-    }
-    Ok(curves
-        .of(&tree, signal)?
-        .and_then(|curve| threshold(&curve)))
+    let map = SignalMap::new(&tree, signal, curves)?;
+    Ok(map.ratio_curve().and_then(threshold))
 }
 
 /// The ratio at which a second, informed fixed point appears: the start of the hard (or impossible)
@@ -281,21 +243,19 @@ pub fn informed_threshold(
 
 /// [`informed_threshold`] of a family that grows easier with its parameter.
 fn appearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f64, RunError> {
-    let (points, curves) = (&search.points, Curves::new());
+    let (points, curves) = (&search.points, Curves::default());
     let above = |alpha: f64| {
         let tree = family(alpha)?;
-        let teacher = StateEvolution::new(&tree)?.teacher().clone();
-        let Some(margin) = margin(&tree, &teacher, signal)? else {
-            let (one, error) = agree(&tree, signal, points, &curves)?;
-            return Ok((!one, error));
-        };
-        if recovers(&tree, signal, points, &curves)? {
-            return Ok((false, None));
+        let map = SignalMap::new(&tree, signal, &curves)?;
+        if let Some(margin) = map.margin()? {
+            if map.recovers(points)? {
+                return Ok((false, None));
+            }
+            if margin > 0.0 {
+                return Ok((true, None));
+            }
         }
-        if margin > 0.0 {
-            return Ok((true, None));
-        }
-        let (one, error) = agree(&tree, signal, points, &curves)?;
+        let (one, error) = map.agrees(points)?;
         Ok((!one, error))
     };
     let what = "the informed threshold";
@@ -328,7 +288,7 @@ pub fn information_threshold(
     search: Search,
 ) -> Result<f64, RunError> {
     either_way(family, signal, &search, &|family| {
-        let curves = Curves::new();
+        let curves = Curves::default();
         let determined = |alpha: f64| {
             let tree = family(alpha)?;
             let teacher = StateEvolution::new(&tree)?.teacher().clone();
@@ -336,7 +296,8 @@ pub fn information_threshold(
                 return Ok(surplus > 0.0);
             }
             // one fixed point is the true one
-            if curves.of(&tree, signal)?.is_some_and(|c| c.agrees()) {
+            let map = SignalMap::new(&tree, signal, &curves)?;
+            if map.ratio_curve().is_some_and(Curve::agrees) {
                 return Ok(true);
             }
             Ok(phase_report_at(&tree, signal, &search.points)?.phase != Phase::Impossible)

@@ -7,8 +7,8 @@
 
 use std::ops::ControlFlow;
 
-use super::super::{BayesOptimal, Evolution, StateEvolution};
-use super::FixedPoints;
+use super::super::super::{BayesOptimal, Evolution, StateEvolution};
+use super::super::FixedPoints;
 use crate::engine::SweepView;
 use crate::error::RunError;
 use crate::model::Tree;
@@ -21,15 +21,15 @@ const NEARBY: f64 = 1e-2;
 /// Sweeps of a start that show it rather than where it leads.
 const FIRST: usize = 3;
 
-/// Errors between two fixed points that a run has passed on its way.
-struct Passed {
+/// Errors between two fixed points that a run went through on its way.
+struct Trajectory {
     from: f64,
     to: f64,
 }
 
-impl Passed {
-    /// Passes this error in this direction.
-    fn by(&self, before: f64, now: f64) -> bool {
+impl Trajectory {
+    /// Went through this error in this direction.
+    fn covers(&self, before: f64, now: f64) -> bool {
         let within = now <= self.from.max(self.to) && now >= self.from.min(self.to);
         within && (now - before) * (self.to - self.from) > 0.0
     }
@@ -38,7 +38,7 @@ impl Passed {
 impl FixedPoints {
     /// The fixed points between two that differ, those with the largest errors of `signal` first. Nothing is said of a start that
     /// does not settle: it may be the edge between two of them.
-    pub(in super::super) fn between(
+    pub(in super::super::super) fn between(
         &self,
         tree: &Tree,
         signals: &[&str],
@@ -55,18 +55,18 @@ impl FixedPoints {
         let decades = (most - least).max(0.0) / std::f64::consts::LN_10;
         let starts = (PER_DECADE * decades).ceil().clamp(2.0, MOST);
         let mut known = vec![worst, best];
-        let (mut passed, mut found) = (Vec::new(), Vec::new());
+        let (mut trajectories, mut found) = (Vec::new(), Vec::new());
         let mut k = 0.5;
         while k < starts {
             let knowledge = (least + (most - least) * k / starts).exp();
             k += 1.0;
-            let mut course = Course::new(signal, &known, &passed);
+            let mut follower = Follower::new(signal, &known, &trajectories);
             let evolution = StateEvolution::new(tree)?
                 .max_sweeps(self.max_sweeps)
                 .tolerance(self.tolerance)
                 .starting_with(signals, knowledge)?
-                .observed_by(&mut |view: &SweepView<'_, BayesOptimal>| course.watch(view))?;
-            passed.extend(course.passed());
+                .observed_by(&mut |view: &SweepView<'_, BayesOptimal>| follower.watch(view))?;
+            trajectories.extend(follower.trajectory());
             if evolution.is_converged() {
                 let mse = evolution.mse(signal)?;
                 if !known.iter().any(|other| self.same(mse, *other, tau0)) {
@@ -81,19 +81,19 @@ impl FixedPoints {
 }
 
 /// A run that is followed until it is known where it goes.
-struct Course<'a> {
+struct Follower<'a> {
     signal: &'a str,
     known: &'a [f64],
-    passed: &'a [Passed],
+    trajectories: &'a [Trajectory],
     errors: Vec<f64>,
 }
 
-impl<'a> Course<'a> {
-    fn new(signal: &'a str, known: &'a [f64], passed: &'a [Passed]) -> Self {
+impl<'a> Follower<'a> {
+    fn new(signal: &'a str, known: &'a [f64], trajectories: &'a [Trajectory]) -> Self {
         Self {
             signal,
             known,
-            passed,
+            trajectories,
             errors: Vec::new(),
         }
     }
@@ -110,16 +110,17 @@ impl<'a> Course<'a> {
             (now - known).abs() < NEARBY * known.max(now)
                 && (now - known).abs() < (before - known).abs()
         };
-        if self.known.iter().any(arrives) || self.passed.iter().any(|p| p.by(before, now)) {
+        if self.known.iter().any(arrives) || self.trajectories.iter().any(|p| p.covers(before, now))
+        {
             return ControlFlow::Break("its end is known".to_owned());
         }
         ControlFlow::Continue(())
     }
 
-    /// What it has passed since its first sweeps.
-    fn passed(&self) -> Option<Passed> {
+    /// What it went through after its first sweeps.
+    fn trajectory(&self) -> Option<Trajectory> {
         let from = *self.errors.get(FIRST)?;
         let to = *self.errors.last()?;
-        Some(Passed { from, to })
+        Some(Trajectory { from, to })
     }
 }

@@ -4,18 +4,19 @@ use std::cell::RefCell;
 
 use crate::error::RunError;
 
-/// Places that are looked at after a scan, and the factor by which errors must change between two of them.
+/// Places that are looked at after a scan, and the factor by which errors must change between two of them: a transition changes them by more, and
+/// a smooth curve over a factor of a hundred takes a dozen looks.
 const LOOKS: usize = 60;
-const LEAP: f64 = 1.05;
+const LEAP: f64 = 1.4;
 
 /// A ratio, the error there and on which side of the transition it seems to be.
 type Place = (f64, f64, bool);
 
-/// What has been seen along a range of ratios.
+/// Errors along a range of ratios.
 #[derive(Default)]
-pub(super) struct Seen(RefCell<Vec<Place>>);
+pub(super) struct Scan(RefCell<Vec<Place>>);
 
-impl Seen {
+impl Scan {
     /// Keeps a place whose error is known.
     pub fn note(&self, ratio: f64, (above, error): (bool, Option<f64>)) -> bool {
         if let Some(error) = error.filter(|e| *e > 0.0) {
