@@ -45,13 +45,14 @@ pub fn signal(run: &Inference, variable: &str) -> Option<Panel> {
         };
         panel = panel.series(Series::stems(name, points).ink(Ink::Orange).size(6.0));
     }
-    let mut marks = Series::marks(recovered, place(&mean))
-        .ink(Ink::Blue)
-        .size(3.0);
-    if let Some(bars) = deviations(run, variable, &mean) {
-        marks = marks.bars(bars.into_iter().take(SHOWN));
-    }
-    Some(panel.series(marks))
+    let bars = deviations(run, variable, &mean);
+    let name = match &bars {
+        Some(_) => format!("{recovered}, ± one standard deviation"),
+        None => recovered,
+    };
+    let marks = Series::marks(name, place(&mean)).ink(Ink::Blue).size(3.0);
+    let bars = bars.into_iter().flatten().take(SHOWN);
+    Some(panel.series(marks.bars(bars)))
 }
 
 /// Recovered against true values.

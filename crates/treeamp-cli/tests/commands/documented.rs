@@ -42,7 +42,10 @@ fn smaller(mut arguments: Vec<String>) -> Vec<String> {
         }
     }
     let sized = ["run", "sweep", "plot"].contains(&arguments[0].as_str());
-    let drawn = |a: &String| !a.contains("total_variation") && !a.contains("sparse_gradient");
+    let drawn = |a: &String| {
+        let data = ["total_variation", "sparse_gradient", "real_data"];
+        !data.iter().any(|d| a.contains(d))
+    };
     let model = arguments.iter().any(|a| a.contains(".toml") && drawn(a));
     if sized && model {
         arguments.extend(["--set".to_owned(), "n=60".to_owned()]);
@@ -164,6 +167,11 @@ fn every_command_of_the_documents_works() {
         seen += 1;
     }
     assert!(seen >= 8, "{seen}");
+    for arguments in guide.lines().filter_map(shown) {
+        carry_out(&folder, &smaller(arguments));
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen}");
     // the further tables belong to the same model
     for name in ["more.toml", "student.toml"] {
         for what in ["check", "run"] {

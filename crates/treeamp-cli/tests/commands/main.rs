@@ -6,6 +6,7 @@ mod honest_pictures;
 mod mistakes;
 mod modes;
 mod pictures;
+mod real_data;
 mod runs;
 mod sweeps;
 mod symmetry;

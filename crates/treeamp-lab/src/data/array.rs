@@ -40,6 +40,51 @@ impl Array {
     }
 }
 
+impl Array {
+    /// Every column with mean zero and variance one; a column that is constant is refused.
+    ///
+    /// # Errors
+    /// Complex numbers, more than two axes, a constant column.
+    pub fn standardised(mut self) -> Result<Self, String> {
+        let columns = match self.shape[..] {
+            [_] => 1,
+            [_, n] => n,
+            _ => return Err("expected a vector or a matrix to standardise".to_owned()),
+        };
+        if self.complex {
+            return Err("expected real numbers to standardise, got complex ones".to_owned());
+        }
+        for k in 0..columns {
+            let column = || self.values.iter().skip(k).step_by(columns);
+            let n = column().count() as f64;
+            let mean = column().sum::<f64>() / n;
+            let std = (column().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+            if !(std > 1e-12 * mean.abs()) {
+                return Err(format!(
+                    "column {} is constant and cannot be standardised",
+                    k + 1
+                ));
+            }
+            let column = self.values.iter_mut().skip(k).step_by(columns);
+            column.for_each(|x| *x = (*x - mean) / std);
+        }
+        Ok(self)
+    }
+
+    /// A matrix with a column of ones behind the others.
+    ///
+    /// # Errors
+    /// What is no matrix of real numbers.
+    pub fn with_intercept(self) -> Result<Self, String> {
+        let [rows, columns] = self.shape[..] else {
+            return Err("expected a matrix for an intercept".to_owned());
+        };
+        let lines = self.values.chunks(columns.max(1));
+        let values = lines.flat_map(|line| line.iter().copied().chain([1.0]));
+        Self::new(vec![rows, columns + 1], values.collect(), self.complex)
+    }
+}
+
 /// The number of entries of a shape, if it fits.
 pub(super) fn count(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1_usize, |n, d| n.checked_mul(*d))

@@ -42,6 +42,66 @@ pub fn decode(bytes: &[u8]) -> Result<Array, String> {
     Array::real(shape, values)
 }
 
+/// Columns of a table with a header: `y`, `a,b`, or `-y` for all others. One column is a vector, several are a matrix.
+pub fn columns(bytes: &[u8], wanted: &str) -> Result<Array, String> {
+    let text = std::str::from_utf8(bytes).map_err(|e| format!("expected text, got bytes: {e}"))?;
+    let text = text.trim_start_matches('\u{feff}');
+    let header = text.lines().find(|line| !line.trim().is_empty());
+    let header: Vec<&str> = header.unwrap_or_default().split([',', ';', '\t']).collect();
+    let header: Vec<&str> = header.iter().map(|f| f.trim().trim_matches('"')).collect();
+    if header.iter().any(|name| name.parse::<f64>().is_ok()) {
+        return Err("expected a header with the names of the columns, got numbers".to_owned());
+    }
+    let place = |name: &str| {
+        let found = header.iter().position(|h| *h == name.trim());
+        let missing = || {
+            format!(
+                "there is no column `{}`: the file has {}",
+                name.trim(),
+                header.join(", ")
+            )
+        };
+        found.ok_or_else(missing)
+    };
+    let chosen: Vec<usize> = if let Some(others) = wanted.strip_prefix('-') {
+        let left_out = others
+            .split(',')
+            .map(place)
+            .collect::<Result<Vec<_>, _>>()?;
+        (0..header.len())
+            .filter(|k| !left_out.contains(k))
+            .collect()
+    } else {
+        wanted.split(',').map(place).collect::<Result<_, _>>()?
+    };
+    let mut values = Vec::new();
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    let mut rows = 0;
+    for (at, line) in lines.skip(1) {
+        let fields: Vec<&str> = line.split([',', ';', '\t']).map(str::trim).collect();
+        if fields.len() != header.len() {
+            let (n, got) = (header.len(), fields.len());
+            return Err(format!("line {}: expected {n} values, got {got}", at + 1));
+        }
+        for k in &chosen {
+            let bad = || {
+                let (line, name, field) = (at + 1, header[*k], short(fields[*k]));
+                format!("line {line}, column `{name}`: expected a number, got `{field}`")
+            };
+            values.push(fields[*k].parse().map_err(|_| bad())?);
+        }
+        rows += 1;
+    }
+    let shape = match chosen.len() {
+        1 => vec![rows],
+        n => vec![rows, n],
+    };
+    Array::real(shape, values)
+}
+
 fn short(field: &str) -> String {
     field.chars().take(40).collect()
 }

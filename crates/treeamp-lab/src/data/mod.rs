@@ -21,7 +21,8 @@ pub use whole::write_whole;
 const LARGEST: u64 = 1 << 34;
 
 /// Reads an array from a file by its extension. An array of an `.npz` file is named after a colon,
-/// `data.npz:y`, unless the file holds only one.
+/// `data.npz:y`, unless the file holds only one; so are columns of a `.csv` with a header: `table.csv:y`, `table.csv:a,b`, or
+/// `table.csv:-y` for all but `y`.
 ///
 /// # Errors
 /// [`DataError`], naming the file and the place in it.
@@ -47,7 +48,10 @@ pub fn read(path: &str) -> Result<Array, DataError> {
     } else if has_extension(file, "npz") {
         pick(&bytes, member)
     } else {
-        csv::decode(&bytes)
+        match member {
+            Some(columns) => csv::columns(&bytes, columns),
+            None => csv::decode(&bytes),
+        }
     };
     array.map_err(fail)
 }
@@ -55,7 +59,13 @@ pub fn read(path: &str) -> Result<Array, DataError> {
 /// The file of a path, and the array behind its colon.
 fn split(path: &str) -> (&str, Option<&str>) {
     match path.rsplit_once(':') {
-        Some((file, member)) if has_extension(Path::new(file), "npz") => (file, Some(member)),
+        Some((file, member))
+            if ["npz", "csv"]
+                .iter()
+                .any(|e| has_extension(Path::new(file), e)) =>
+        {
+            (file, Some(member))
+        }
         _ => (path, None),
     }
 }

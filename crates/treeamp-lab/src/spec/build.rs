@@ -259,6 +259,10 @@ impl ModelFile {
                 .filter(of_file)
                 .filter_map(|e| match &e.node.content {
                     Content::Text(file) => Some(file.clone()),
+                    Content::Table(own) => own.iter().find_map(|e| match &e.node.content {
+                        Content::Text(file) if e.key == "file" => Some(file.clone()),
+                        _ => None,
+                    }),
                     _ => None,
                 })
         });
@@ -308,7 +312,9 @@ impl ModelFile {
     /// A file that cannot be read.
     pub fn observed_values(&self, variable: &str) -> Result<Option<data::Array>, SpecError> {
         let found = self.observations.iter().find(|o| o.variable == variable);
-        let Some((file, line)) = found.and_then(|o| Some((o.data.as_ref()?, o.line))) else {
+        let Some((file, line, standardise)) =
+            found.and_then(|o| Some((o.data.as_ref()?, o.line, o.standardise)))
+        else {
             return Ok(None);
         };
         let full = locate(&self.folder(), file);
@@ -316,6 +322,11 @@ impl ModelFile {
             unreadable: matches!(e, data::DataError::File { .. }),
             ..self.error(line, &path("observe", variable), e.to_string())
         })?;
+        if !standardise {
+            return Ok(Some(array));
+        }
+        let array = array.standardised();
+        let array = array.map_err(|e| self.observation_error(variable, &e))?;
         Ok(Some(array))
     }
 }

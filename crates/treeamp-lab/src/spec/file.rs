@@ -6,6 +6,7 @@ use treeamp::catalog::{Module, Parameter, ParameterKind, Preset, module};
 use treeamp::engine::{Damping, Fallback};
 
 use super::SpecError;
+use super::matrix::Table;
 use super::nearest::{unknown, unknown_module};
 use super::node::{Content, Entry, Node, parse};
 use crate::data;
@@ -64,6 +65,8 @@ pub struct Observation {
     pub variable: String,
     /// A data file, or `None` for values drawn from the model itself.
     pub data: Option<String>,
+    /// The values get mean zero and variance one.
+    pub standardise: bool,
     /// The line.
     pub line: usize,
 }
@@ -313,14 +316,40 @@ impl Reader<'_> {
 
     fn observations(&self, entry: &Entry) -> Result<Vec<Observation>, SpecError> {
         let one = |e: &Entry| {
-            let source = self.text(e, "observe")?;
+            let source = match &e.node.content {
+                Content::Table(entries) => {
+                    let key = path("observe", &e.key);
+                    self.known(entries, &key, "key", &["file", "standardise"])?;
+                    self.data_table(entries, &key)?
+                }
+                _ => Table::plain(&self.text(e, "observe")?),
+            };
             Ok(Observation {
                 variable: e.key.clone(),
-                data: (source != "sample").then_some(source),
+                data: (source.file != "sample").then_some(source.file),
+                standardise: source.standardise,
                 line: e.line,
             })
         };
         self.table(entry, "")?.iter().map(one).collect()
+    }
+
+    /// `{ file = "table.csv:-y", standardise = true, intercept = true }`.
+    pub(super) fn data_table(&self, entries: &[Entry], key: &str) -> Result<Table, SpecError> {
+        self.known(entries, key, "key", &["file", "standardise", "intercept"])?;
+        let mut table = Table::plain("");
+        for e in entries {
+            let flag = || match e.node.content {
+                Content::Flag(flag) => Ok(flag),
+                _ => Err(self.expected(&e.node, &path(key, &e.key), "true or false")),
+            };
+            match e.key.as_str() {
+                "standardise" => table.standardise = flag()?,
+                "intercept" => table.intercept = flag()?,
+                _ => table.file = self.text(e, key)?,
+            }
+        }
+        Ok(table)
     }
 
     pub(super) fn factors(&self, entry: &Entry) -> Result<Vec<FactorEntry>, SpecError> {

@@ -10,7 +10,7 @@ use treeamp::prelude::{LinearEnsemble, Spectrum};
 use super::argument::read_finite;
 use super::error::MakeError;
 use super::resolve::LARGEST_ARRAY;
-use crate::data::DataError;
+use crate::data::{Array, DataError};
 use crate::ensemble;
 
 /// The ensembles by name.
@@ -31,7 +31,7 @@ pub const ENSEMBLES: [&str; 10] = [
 #[derive(Debug, Clone, PartialEq)]
 pub enum MatrixSource {
     /// A data file.
-    File(String),
+    File(Table),
     /// Random, `alpha` rows per column.
     Ensemble {
         /// Its name, one of [`ENSEMBLES`].
@@ -41,6 +41,39 @@ pub enum MatrixSource {
         /// A seed of its own, or that of the run.
         seed: Option<u64>,
     },
+}
+
+/// A data file, and what is done to its columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The file, with its columns or array behind a colon.
+    pub file: String,
+    /// Every column gets mean zero and variance one.
+    pub standardise: bool,
+    /// A column of ones stands behind the others.
+    pub intercept: bool,
+}
+
+impl Table {
+    /// The file as it is.
+    pub fn plain(file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            standardise: false,
+            intercept: false,
+        }
+    }
+
+    /// Does to an array what is asked for.
+    pub fn prepare(&self, mut array: Array) -> Result<Array, String> {
+        if self.standardise {
+            array = array.standardised()?;
+        }
+        if self.intercept {
+            array = array.with_intercept()?;
+        }
+        Ok(array)
+    }
 }
 
 impl MatrixSource {
@@ -66,7 +99,7 @@ impl MatrixSource {
                     _ => ensemble::complex_gaussian(rows, columns, seed),
                 }
             }
-            Self::File(path) => Err(parameter("linear", "matrix", "an ensemble", path)),
+            Self::File(path) => Err(parameter("linear", "matrix", "an ensemble", &path.file)),
         }
     }
 
@@ -114,7 +147,8 @@ impl MatrixSource {
 }
 
 /// A real matrix of a data file, with as many columns as its input has components where that is known.
-fn from_file(folder: &Path, path: &str, inputs: Option<usize>) -> Result<Matrix, MakeError> {
+fn from_file(folder: &Path, table: &Table, inputs: Option<usize>) -> Result<Matrix, MakeError> {
+    let path = table.file.as_str();
     let content = |reason: String| MakeError::Data {
         key: "matrix",
         source: DataError::Content {
@@ -126,6 +160,7 @@ fn from_file(folder: &Path, path: &str, inputs: Option<usize>) -> Result<Matrix,
         key: "matrix",
         source,
     })?;
+    let array = table.prepare(array).map_err(content)?;
     let [rows, columns] = array.shape[..] else {
         let got = array.shape.len();
         return Err(content(format!("expected a matrix of two axes, got {got}")));

@@ -4,8 +4,8 @@ use treeamp::catalog::{Argument, Parameter, ParameterKind};
 
 use super::argument::Value;
 use super::build::Setting;
-use super::file::path;
-use super::matrix::{ENSEMBLES, MatrixSource};
+use super::file::{Reader, path};
+use super::matrix::{ENSEMBLES, MatrixSource, Table};
 use super::nearest::unknown;
 use super::node::{Content, Entry, Node};
 use super::{FactorEntry, ModelFile, SpecError};
@@ -28,7 +28,7 @@ impl ModelFile {
                 (None, Some(e)) => self.argument(e, parameter, entry, setting)?,
                 (None, None) if parameter.default.is_some() => continue,
                 (None, None) => {
-                    let reason = format!("expected a {}, got nothing", parameter.kind);
+                    let reason = format!("expected {}, got nothing", wanted(parameter.kind));
                     return Err(self.error(entry.line, &key, reason));
                 }
             };
@@ -169,7 +169,7 @@ impl ModelFile {
         setting: &Setting,
     ) -> Result<MatrixSource, SpecError> {
         let entries = match &node.content {
-            Content::Text(file) => return Ok(MatrixSource::File(file.clone())),
+            Content::Text(file) => return Ok(MatrixSource::File(Table::plain(file))),
             Content::Table(entries) => entries,
             _ => {
                 let reason = format!(
@@ -179,6 +179,10 @@ impl ModelFile {
                 return Err(self.error(node.line, key, reason));
             }
         };
+        if entries.iter().any(|e| e.key == "file") {
+            let table = Reader::new(&self.name).data_table(entries, key)?;
+            return Ok(MatrixSource::File(table));
+        }
         let mut source = (None, setting.get(&path(factor.label(), "alpha")), None);
         for e in entries {
             let key = path(key, &e.key);

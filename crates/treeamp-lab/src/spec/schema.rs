@@ -63,7 +63,10 @@ pub fn schema() -> Value {
             "observe": {
                 "description": "observed variables: a data file (.npy, .npz, .csv), or \"sample\"",
                 "type": "object",
-                "additionalProperties": { "type": "string" },
+                "additionalProperties": { "oneOf": [
+                    { "type": "string" },
+                    data_table(&["standardise"]),
+                ] },
             },
             "factor": {
                 "type": "array",
@@ -77,6 +80,7 @@ pub fn schema() -> Value {
             "matrix": {
                 "oneOf": [
                     { "type": "string", "description": "a data file" },
+                    data_table(&["standardise", "intercept"]),
                     {
                         "type": "object",
                         "additionalProperties": false,
@@ -90,6 +94,21 @@ pub fn schema() -> Value {
                 ],
             },
         },
+    })
+}
+
+/// A data file with what is done to its columns.
+fn data_table(flags: &[&str]) -> Value {
+    let flags = flags
+        .iter()
+        .map(|f| ((*f).to_owned(), json!({ "type": "boolean" })));
+    let file = ("file".to_owned(), json!({ "type": "string" }));
+    let properties: serde_json::Map<String, Value> = flags.chain([file]).collect();
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["file"],
+        "properties": properties,
     })
 }
 

@@ -40,7 +40,9 @@ impl FactorEntry {
     /// Its matrix comes from an ensemble, with the seed of the run.
     fn is_random(&self) -> bool {
         let own_seed = |node: &Node| match &node.content {
-            Content::Table(entries) => Some(entries.iter().any(|e| e.key == "seed")),
+            Content::Table(entries) => {
+                Some(entries.iter().any(|e| e.key == "seed" || e.key == "file"))
+            }
             _ => None,
         };
         self.arguments.iter().any(|e| {

@@ -1,0 +1,135 @@
+//! From a table to an answer: columns by their names, standardised, with an intercept.
+
+use super::*;
+
+/// Coefficients of the model that is shipped: means and standard deviations are those of the sum over all 1024 supports
+/// (computed in numpy), to the accuracy of expectation propagation on ten correlated columns.
+#[test]
+fn real_data_have_a_standard_deviation_for_every_coefficient() {
+    let means = [
+        -0.0002, -0.1370, 0.3285, 0.2005, -0.1371, 0.0399, -0.0950, 0.0455, 0.3454, 0.0080,
+    ];
+    let stds = [
+        0.0119, 0.0397, 0.0407, 0.0393, 0.1488, 0.1149, 0.0898, 0.0822, 0.0733, 0.0242,
+    ];
+    let folder = Folder::new("real");
+    let (csv, svg) = (folder.path("r.csv"), folder.path("r.svg"));
+    let model = models().join("real_data.toml");
+    works(&["run", text(&model), "--output", text(&csv)]);
+    let lines = fs::read_to_string(&csv).expect("the table");
+    for (i, line) in lines.lines().skip(1).take(10).enumerate() {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!((cells[0], cells[5]), ("x", "diagonal"));
+        let number = |k: usize| cells[k].parse::<f64>().expect("a number");
+        assert!((number(2) - means[i]).abs() < 0.015, "{line}: {}", means[i]);
+        assert!((number(4) - stds[i]).abs() < 0.015, "{line}: {}", stds[i]);
+    }
+    works(&["plot", "run", text(&model), "--output", text(&svg)]);
+    let picture = fs::read_to_string(&svg).expect("the picture");
+    assert!(picture.contains("± one standard deviation"));
+}
+
+/// A straight line, y = 2 + 3 a, beside a column that is not used.
+fn line(folder: &Folder, matrix: &str, observed: &str, n: usize) -> PathBuf {
+    folder.file("t.csv", "\"a\",b,y\n0,1,2\n1,-1,5\n2,1,8\n3,-1,11\n");
+    let text = format!(
+        "[[factor]]\nkind = \"gaussian\"\nsize = {n}\nvariance = 1e6\noutput = \"x\"\n\n\
+         [[factor]]\nkind = \"linear\"\nmatrix = {matrix}\ninput = \"x\"\noutput = \"z\"\n\n\
+         [[factor]]\nkind = \"gaussian_noise\"\nvariance = 1e-6\ninput = \"z\"\noutput = \"y\"\n\n\
+         [observe]\ny = {observed}\n"
+    );
+    folder.file("line.toml", &text)
+}
+
+fn coefficients(folder: &Folder, model: &Path) -> Vec<f64> {
+    let csv = folder.path("x.csv");
+    works(&["run", text(model), "--output", text(&csv), "--force"]);
+    let lines = fs::read_to_string(&csv).expect("the table");
+    let own = lines.lines().filter(|l| l.starts_with("x,"));
+    own.map(|l| {
+        l.split(',')
+            .nth(2)
+            .and_then(|m| m.parse().ok())
+            .expect("a number")
+    })
+    .collect()
+}
+
+#[test]
+fn columns_are_taken_by_their_names() {
+    let folder = Folder::new("columns_by_name");
+    let near = |found: Vec<f64>, expected: &[f64]| {
+        assert_eq!(found.len(), expected.len());
+        assert!(
+            found
+                .iter()
+                .zip(expected)
+                .all(|(x, y)| (x - y).abs() < 1e-3),
+            "{found:?} {expected:?}"
+        );
+    };
+    let y = "\"t.csv:y\"";
+    let model = line(&folder, "{ file = \"t.csv:-y\", intercept = true }", y, 3);
+    near(coefficients(&folder, &model), &[3.0, 0.0, 2.0]);
+    let model = line(&folder, "{ file = \"t.csv:b, a\", intercept = true }", y, 3);
+    near(coefficients(&folder, &model), &[0.0, 3.0, 2.0]);
+    // the correlation of a and b is -1 / sqrt(5), and y is a but for its scale
+    let both = "{ file = \"t.csv:y\", standardise = true }";
+    let model = line(
+        &folder,
+        "{ file = \"t.csv:a,b\", standardise = true }",
+        both,
+        2,
+    );
+    near(coefficients(&folder, &model), &[1.0, 0.0]);
+    for (matrix, observed, complaint) in [
+        (
+            "\"t.csv:a,c\"",
+            y,
+            "there is no column `c`: the file has a, b, y",
+        ),
+        (
+            "{ file = \"t.csv:a,b\", scale = true }",
+            y,
+            "there is no key `scale`: expected one of file, standardise, intercept",
+        ),
+        (
+            "{ file = \"t.csv:a,b\", standardise = 1 }",
+            y,
+            "expected true or false, got 1",
+        ),
+        (
+            "\"t.csv:a,b\"",
+            "{ file = \"t.csv:y\", intercept = true }",
+            "intercept",
+        ),
+        ("\"t.csv:a,b\"", "\"t.csv:q\"", "there is no column `q`"),
+    ] {
+        let model = line(&folder, matrix, observed, 2);
+        let said = fails(2, &["run", text(&model)]);
+        assert!(said.contains(complaint), "{said}");
+    }
+    folder.file("n.csv", "1,2\n3,4\n");
+    let said = fails(2, &["run", text(&line(&folder, "\"n.csv:a,b\"", y, 2))]);
+    assert!(said.contains("expected a header"), "{said}");
+    folder.file("w.csv", "a,b\n1,2\n1,x\n");
+    let said = fails(2, &["run", text(&line(&folder, "\"w.csv:a,b\"", y, 2))]);
+    assert!(
+        said.contains("line 3, column `b`: expected a number, got `x`"),
+        "{said}"
+    );
+    folder.file("c.csv", "a,b\n1,2\n1,3\n");
+    let said = fails(
+        2,
+        &[
+            "run",
+            text(&line(
+                &folder,
+                "{ file = \"c.csv:a,b\", standardise = true }",
+                y,
+                2,
+            )),
+        ],
+    );
+    assert!(said.contains("column 1 is constant"), "{said}");
+}
