@@ -203,7 +203,7 @@ impl<'t> DoubleLoop<'t> {
             self.keep(now);
         }
         self.change = self.dual.outer_step(self.reach)?;
-        self.dual.messages_into(messages);
+        self.dual.messages_into(messages)?;
         self.out.steps += 1;
         self.out.evaluations = self.dual.evaluations;
         self.out.residual = self.change.max(mismatch);
@@ -228,6 +228,8 @@ impl<'t> DoubleLoop<'t> {
         }
         self.energy = self.energy.min(now);
         self.kept.clone_from(&self.dual);
+        // where they fail, what was known of them stays
+        let _ = self.dual.evaluate_absorbed();
         self.fall
             .note(self.dual.smallest_variance(), now - self.dual.tangent_gap());
     }

@@ -163,6 +163,6 @@ impl DoubleLoop<'_> {
             let moved = (then[*i].average_variance() - v).abs();
             v > VANISHED * tau && moved <= RESTING * v
         };
-        self.dual.free.iter().all(rests)
+        self.dual.unknown().all(|v| rests(&v))
     }
 }
