@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList};
 use treeamp::algorithms::state_evolution::{BayesOptimal, Conjugate, Prediction, ReplicaSymmetric};
 use treeamp::algorithms::{ExpectationPropagation, MaximumAPosteriori, Mode};
 use treeamp::belief::{Form, Gaussian, Moments, OverlapFields, SignalSpec, Structure, SymMatrix};
-use treeamp::engine::{Algorithm, Descent, Messages, Objective, Report, Term};
+use treeamp::engine::{Algorithm, Descent, Messages, Objective, Report, Term, Verdict};
 use treeamp::model::Tree;
 use treeamp::prelude::{Observer, SweepView, Termination};
 
@@ -296,6 +296,7 @@ impl Watch {
     pub fn take_error(&mut self, tree: &Tree, termination: &Termination) -> Option<PyErr> {
         let suspect = match termination {
             Termination::Diverging(d) => d.factor.as_deref(),
+            Termination::Rejected(verdict) => verdict.factor(),
             _ => None,
         };
         if let Some((law, error)) = raised() {
@@ -351,6 +352,7 @@ pub fn termination(t: &Termination) -> (&'static str, String) {
         Termination::SweepLimit => "sweep_limit",
         Termination::FallbackLimit { .. } => "fallback_limit",
         Termination::Diverging(_) => "diverging",
+        Termination::Rejected(verdict) => verdict.kind(),
         _ => "stopped",
     };
     (word, t.to_string())
@@ -424,6 +426,7 @@ pub fn settling<'py, A: Algorithm>(
     }
     data.set_item("rounded", report.rounded.clone())?;
     data.set_item("divergence", divergence(py, &report.termination)?)?;
+    data.set_item("verdict", verdict(py, &report.termination)?)?;
     let perfect = Termination::Converged {
         perfect_recovery: true,
     };
@@ -452,7 +455,24 @@ pub fn divergence<'py>(py: Python<'py>, t: &Termination) -> PyResult<Option<Boun
     data.set_item("variable", &d.variable)?;
     data.set_item("direction", d.direction.map(|d| d.to_string()))?;
     data.set_item("reason", &d.reason)?;
-    data.set_item("contradicted", d.contradicted)?;
+    Ok(Some(data))
+}
+
+/// What the state is at which a run came to rest, or `None` where it did not.
+fn verdict<'py>(py: Python<'py>, t: &Termination) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let verdict = match t {
+        Termination::Rejected(verdict) => verdict.clone(),
+        Termination::Converged {
+            perfect_recovery: true,
+        } => Verdict::ExactRecovery,
+        Termination::Converged { .. } => Verdict::Settled,
+        _ => return Ok(None),
+    };
+    let data = PyDict::new(py);
+    data.set_item("kind", verdict.kind())?;
+    data.set_item("factor", verdict.factor())?;
+    data.set_item("variable", verdict.variable())?;
+    data.set_item("reason", verdict.to_string())?;
     Ok(Some(data))
 }
 

@@ -19,7 +19,7 @@ pub use crate::catalog::penalties::*;
 pub use crate::catalog::priors::*;
 pub use crate::engine::{
     Damping, EdgeMessage, Engine, EveryN, Fallback, FallbackEnd, Initial, Observer, Options,
-    Progress, Report, SweepView, Termination,
+    Progress, Report, SweepView, Termination, Verdict,
 };
 pub use crate::error::{FactorError, ModelError, RunError};
 pub use crate::math::complex_matrix::ComplexMatrix;

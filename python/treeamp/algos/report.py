@@ -39,7 +39,8 @@ class Report:
     Attributes
     ----------
     termination : str
-        ``"converged"``, ``"sweep_limit"``, ``"fallback_limit"``, ``"diverging"`` or ``"stopped"``.
+        ``"converged"``, ``"sweep_limit"``, ``"fallback_limit"``, ``"diverging"`` or ``"stopped"``; of a run that came to rest at a state
+        that is no answer ``"contradicted"``, ``"collapsed"``, ``"not_stationary"``, ``"unbounded"`` or ``"infeasible"``.
     message : str
         The same as a sentence, with the place and the reason of a divergence.
     sweeps : int
@@ -157,9 +158,15 @@ class Report:
 
     @property
     def divergence(self) -> dict[str, Any] | None:
-        """Where and why a run diverged: ``sweep``, ``factor``, ``variable``, ``direction`` and ``reason``; ``contradicted`` where a factor
-        contradicts what the run was certain of."""
+        """Where and why a run diverged: ``sweep``, ``factor``, ``variable``, ``direction`` and ``reason``."""
         return self._settling.get("divergence")
+
+    @property
+    def verdict(self) -> dict[str, Any] | None:
+        """What the state is at which the run came to rest, None where it did not: ``kind`` (``settled``, ``exact_recovery``, or why it is no
+        answer: ``contradicted``, ``collapsed``, ``not_stationary``, ``unbounded``, ``infeasible``), the ``factor`` and the ``variable`` that
+        it names, and the ``reason`` as a sentence."""
+        return self._settling.get("verdict")
 
     @property
     def perfect_recovery(self) -> bool:

@@ -1,6 +1,6 @@
 //! An algorithm: the meaning of messages, and what a factor must offer.
 
-use super::{Contradiction, FallbackReport, Message, Options, Watch};
+use super::{FallbackReport, Message, Options, Probe, Verdict, Watch};
 use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Factor, Incoming, Workspace};
@@ -130,24 +130,12 @@ pub trait Algorithm: Sync + Clone {
         false
     }
 
-    /// A run that settled at these messages, by edge, is to be handed to its fallback all the same.
-    fn doubts(&self, _tree: &Tree, _messages: &[Self::Message], _options: &Options) -> bool {
-        false
-    }
-
-    /// The factor that contradicts these means, where all variances have vanished: being certain of them is no recovery.
-    fn contradicts(&self, _tree: &Tree, _marginals: &[Self::Marginal]) -> Option<Contradiction> {
-        None
-    }
-
-    /// Why a run that settled at these messages, by edge, has no answer all the same.
-    fn refutes(
-        &self,
-        _tree: &Tree,
-        _messages: &[Self::Message],
-        _options: &Options,
-    ) -> Option<RunError> {
-        None
+    /// What a state is at which a run has come to rest. By default it is a fixed point.
+    ///
+    /// # Errors
+    /// A factor that fails for good.
+    fn certify(&self, probe: &mut Probe<'_, '_, Self>) -> Result<Verdict, RunError> {
+        Ok(probe.settled())
     }
 
     /// Why its fallback is not certain to end at a fixed point of this tree, or to say why not; `None` where it is.

@@ -30,6 +30,14 @@ pub struct Objective {
 }
 
 impl Objective {
+    /// The factor whose log-partition is $-\infty$: it excludes the state.
+    #[must_use]
+    pub fn excluding_factor(&self) -> Option<&str> {
+        let mut factors = self.factors.iter();
+        let term = factors.find(|term| term.value == f64::NEG_INFINITY)?;
+        Some(&term.name)
+    }
+
     /// The largest of the terms, by which their sum is rounded; `None` where one is infinite.
     pub(super) fn size(&self) -> Option<f64> {
         let terms = self

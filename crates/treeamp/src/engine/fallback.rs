@@ -3,25 +3,20 @@
 
 use std::str::FromStr;
 
-use super::constant::Constant;
+use super::damping_ladder::Constant;
+use super::probe::{Supervisor, Watch as _};
 use super::restart::AT_REST;
 use super::state::State;
 use super::sweep::Pass;
-use super::watch::{Supervisor, Watch as _};
-use super::{Algorithm, Damping, Divergence, Engine, Observer, Options, Termination};
+use super::{Algorithm, Damping, Engine, Observer, Options, Termination, Verdict};
 use crate::error::RunError;
 
 /// Sweeps after which a run that has not settled may be handed over, where it has [stalled](super::adaptive::Stall).
 const PATIENCE: usize = 100;
 /// Where there is no certain way, a run may go on for this many times the sweeps it was given.
 const MORE: usize = 5;
-/// The bound of a fallback that comes to be certain of a signal which a factor contradicts: it begins once more, after the
-/// first sweeps.
-pub(crate) const CONTRADICTED: &str = "steps, certain of a signal that a factor contradicts";
-/// One that comes to any other bound within so many evaluations does, too.
+/// A fallback that comes to its bound within so many evaluations begins once more, after the first sweeps.
 const SOON: usize = 5000;
-/// Variances below this fraction of the second moment leave no doubt about a signal.
-const CERTAIN: f64 = 1e-12;
 /// What sweeps beyond those that were asked for are called.
 pub(super) const MORE_SWEEPS: &str = "more sweeps";
 /// Sweeps before a forced one: every factor has heard from all others.
@@ -72,21 +67,9 @@ pub enum FallbackEnd {
     Stationary,
     /// All variances vanished: perfect recovery.
     Recovered,
-    /// The free energy falls without bound as the variance of one variable vanishes and others do not:
-    /// [`FallbackReport::descent`] is the certificate.
-    Unbounded,
-    /// The energy falls without bound: there is no minimiser.
-    NoMinimum {
-        /// The factor whose energy falls.
-        factor: String,
-        /// Its variable.
-        variable: String,
-    },
-    /// Constraints that do not hold together: there is no point with a finite energy.
-    Infeasible {
-        /// The factor whose energy is not finite where the others meet.
-        factor: String,
-    },
+    /// At no answer, and why: the signal is contradicted, the free energy falls without bound as the variance of one variable vanishes
+    /// and others do not ([`FallbackReport::descent`] is the certificate), or there is no minimiser.
+    Rejected(Verdict),
     /// It reached a bound first.
     Limit {
         /// What is bounded: steps, evaluations, the accuracy of its arithmetic.
@@ -98,22 +81,18 @@ pub enum FallbackEnd {
     Stopped(String),
 }
 
+impl FallbackEnd {
+    fn is_unsettled(&self) -> bool {
+        matches!(self, Self::Limit { .. } | Self::Rejected(_))
+    }
+}
+
 impl std::fmt::Display for FallbackEnd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Stationary => f.write_str("stationary point"),
             Self::Recovered => f.write_str("perfect recovery"),
-            Self::Unbounded => f.write_str("the free energy falls without bound"),
-            Self::NoMinimum { factor, variable } => write!(
-                f,
-                "the energy of factor `{factor}` falls without bound along variable `{variable}`"
-            ),
-            Self::Infeasible { factor } => {
-                write!(
-                    f,
-                    "infeasible: the energy of factor `{factor}` is not finite"
-                )
-            }
+            Self::Rejected(verdict) => write!(f, "{verdict}"),
             Self::Limit { bound, reached } => write!(f, "bound reached: {reached} {bound}"),
             Self::Stopped(reason) => write!(f, "stopped: {reason}"),
         }
@@ -224,17 +203,22 @@ impl<A: Algorithm> Engine<'_, A> {
                 let long = sweeps >= PATIENCE || A::FALLS_BACK_FROM_ANYWHERE;
                 long && self.options.max_sweeps >= PATIENCE && !self.rests(residual)
             }
-            Termination::Diverging(_) => true,
-            Termination::Converged { .. } => {
-                let messages = &state.store[..self.tree.edges().len()];
-                self.algorithm.doubts(self.tree, messages, &self.options)
-            }
+            Termination::Diverging(_) | Termination::Rejected(_) => true,
+            Termination::Converged { .. } => false,
             Termination::Stopped(_) | Termination::FallbackLimit { .. } => return false,
         };
+        match self.options.fallback {
+            Fallback::Forced => true,
+            _ => unsettled && self.may_fall_back(state),
+        }
+    }
+
+    /// A fallback may take over from the sweeps of this state.
+    pub(super) fn may_fall_back(&self, state: &State<A>) -> bool {
         let startable = state.has_good || A::FALLS_BACK_FROM_ANYWHERE;
         match self.options.fallback {
             Fallback::Forced => true,
-            Fallback::Automatic => state.step.is_some() && unsettled && startable,
+            Fallback::Automatic => state.step.is_some() && startable,
             Fallback::Forbidden => false,
         }
     }
@@ -290,32 +274,44 @@ impl<A: Algorithm> Engine<'_, A> {
         if !self.hands_over(state, (sweeps, full), termination) {
             return Ok(Handover::Done(more));
         }
-        // constant steps would come to the same rest as the sweeps whose end is doubted
-        let constant = if termination.is_converged() {
-            Constant::Unsettled(0)
-        } else {
-            self.constant_steps(sweeps, observer)
+        let rejected = match &termination {
+            Termination::Rejected(verdict) => Some(verdict.clone()),
+            _ => None,
+        };
+        // constant steps would come to rest at the same state, at which nothing moves
+        let constant = match rejected {
+            Some(Verdict::NotStationary { .. }) => Constant::Unsettled(0, None),
+            _ => self.constant_steps(sweeps, observer),
         };
         let spent = match constant {
             Constant::Ended(ended, done) => {
                 *state = *ended;
-                *termination = end_of(&done, sweeps);
+                *termination = end_of(&done);
                 return Ok(Handover::Done(Some(done)));
             }
-            Constant::Unsettled(spent) => spent,
+            Constant::Unsettled(spent, best) => {
+                self.keep_better(state, termination, best);
+                spent
+            }
         };
+        // the free energy that a certain method descends has no bound where the run collapsed
+        if let Some(Verdict::Collapsed { .. }) = rejected
+            && self.options.fallback == Fallback::Automatic
+        {
+            return Ok(Handover::Done(more));
+        }
         if self.options.fallback == Fallback::Automatic
             && let Some(why) = self.algorithm.uncertain(self.tree)
         {
             return Ok(Handover::Refused(more, why));
         }
-        match self.take_over(state, sweeps + spent, observer) {
+        // a contradiction tells more than a bound: unless the fallback settles, it stands, with its state
+        let contradicted = matches!(rejected, Some(Verdict::Contradicted(_)));
+        match self.take_over(state, (sweeps + spent, contradicted), observer) {
             Ok(mut done) => {
                 done.evaluations += spent;
-                // that a factor contradicts what the run was certain of tells more than a bound
-                let told = matches!(termination, Termination::Diverging(d) if d.contradicted);
-                if !(told && done.went_back) {
-                    *termination = end_of(&done, sweeps);
+                if rejected.is_none() || !done.went_back {
+                    *termination = end_of(&done);
                 }
                 Ok(Handover::Done(Some(done)))
             }
@@ -324,17 +320,6 @@ impl<A: Algorithm> Engine<'_, A> {
             Err(error) if A::FALLS_BACK_FROM_ANYWHERE && error.is_failed_factor() => Err(error),
             Err(error) => Ok(Handover::Refused(more, error)),
         }
-    }
-
-    /// A state that is certain of what a factor contradicts leads nowhere: in its place, that after the first sweeps.
-    fn leave_contradiction(&self, state: &mut State<A>) -> Result<(), RunError> {
-        let contradicts = self.algorithm.contradicts(self.tree, &state.marginals);
-        if contradicts.is_some()
-            && let Some(other) = self.after_first_sweeps()?
-        {
-            *state = other;
-        }
-        Ok(())
     }
 
     /// The state after the first sweeps, if it is a good one.
@@ -349,19 +334,55 @@ impl<A: Algorithm> Engine<'_, A> {
         Ok(Some(state).filter(|state| state.has_good))
     }
 
+    /// The better one of two unsettled states: one that did not diverge before one that did, then the one that a full sweep moves less.
+    /// That of a state with a verdict stays.
+    fn keep_better(
+        &self,
+        state: &mut State<A>,
+        termination: &Termination,
+        other: Option<(Box<State<A>>, f64)>,
+    ) {
+        self.restore(state);
+        let diverged = match termination {
+            Termination::Rejected(_) => return,
+            other => matches!(other, Termination::Diverging(_)),
+        };
+        let Some((mut other, residual)) = other else {
+            return;
+        };
+        let here = self.full_sweep_residual(state);
+        if diverged || here.is_none_or(|here| residual < here) {
+            other.step = state.step.take();
+            *state = *other;
+        }
+    }
+
+    /// How far a full sweep moves the moments; none where it cannot be made. The state stays.
+    pub(super) fn full_sweep_residual(&self, state: &mut State<A>) -> Option<f64> {
+        let messages = state.store[..self.tree.edges().len()].to_vec();
+        let mut supervisor = Supervisor {
+            engine: self,
+            state,
+            observer: &mut (),
+            count: 0,
+        };
+        supervisor.sweep_residual(&messages)
+    }
+
     /// The fallback from the last good state, to which it goes back if that is the better one.
     fn take_over(
         &self,
         state: &mut State<A>,
-        sweeps: usize,
+        (sweeps, contradicted): (usize, bool),
         observer: &mut impl Observer<A>,
     ) -> Result<FallbackReport, RunError> {
         self.restore(state);
-        if A::ON_DATA && state.perfect(CERTAIN) {
-            self.leave_contradiction(state)?;
-        }
         let before = state.store[..self.tree.edges().len()].to_vec();
-        let mut messages = before.clone();
+        // a state at a contradicted signal leads nowhere: in its place, that after the first sweeps
+        if contradicted && let Some(other) = self.after_first_sweeps()? {
+            *state = other;
+        }
+        let mut messages = state.store[..before.len()].to_vec();
         let mut supervisor = Supervisor {
             engine: self,
             state,
@@ -379,7 +400,7 @@ impl<A: Algorithm> Engine<'_, A> {
             self.algorithm
                 .fall_back(self.tree, &mut messages, &options, &mut supervisor);
         if let Ok(first) = &done
-            && first.came_to_nothing()
+            && first.should_retry()
             && self.options.fallback == Fallback::Automatic
             && let Some(other) = self.after_first_sweeps()?
         {
@@ -394,7 +415,8 @@ impl<A: Algorithm> Engine<'_, A> {
             }
         }
         if let Ok(done) = &mut done {
-            done.went_back = done.is_worse_than(residual_before.flatten());
+            done.went_back = done.is_worse_than(residual_before.flatten())
+                || contradicted && done.end.is_unsettled();
             supervisor.state.has_good = true;
         }
         let stays = done.as_ref().is_ok_and(|done| !done.went_back);
@@ -404,59 +426,37 @@ impl<A: Algorithm> Engine<'_, A> {
 }
 
 impl FallbackReport {
-    /// It was certain of what a factor contradicts, or soon had no way to go on: from elsewhere there may be one.
-    fn came_to_nothing(&self) -> bool {
+    /// Contradicted, or stopped early: another start may succeed.
+    fn should_retry(&self) -> bool {
         match self.end {
-            FallbackEnd::Limit { bound, .. } => bound == CONTRADICTED || self.evaluations < SOON,
+            FallbackEnd::Limit { .. } => self.evaluations < SOON,
+            FallbackEnd::Rejected(Verdict::Contradicted(_)) => true,
             _ => false,
         }
     }
 
-    /// It reached a bound first, and a full sweep moves more than it did before.
+    /// It did not settle, and a full sweep moves its end more than the state before.
     fn is_worse_than(&self, before: Option<f64>) -> bool {
-        let bound = matches!(self.end, FallbackEnd::Limit { .. });
+        let unsettled = match &self.end {
+            FallbackEnd::Limit { .. } => true,
+            FallbackEnd::Rejected(verdict) => matches!(verdict, Verdict::Contradicted(_)),
+            _ => false,
+        };
         let now = self.sweep_residual.unwrap_or(f64::INFINITY);
-        bound && before.is_some_and(|before| before < now)
+        unsettled && before.is_some_and(|before| before < now)
     }
 }
 
 /// How a run ended that its fallback has taken over.
-fn end_of(done: &FallbackReport, sweeps: usize) -> Termination {
+fn end_of(done: &FallbackReport) -> Termination {
     match &done.end {
-        FallbackEnd::Stationary => Termination::Converged {
-            perfect_recovery: false,
-        },
-        FallbackEnd::Recovered => Termination::Converged {
-            perfect_recovery: true,
-        },
-        FallbackEnd::Unbounded => Termination::Diverging(Divergence {
-            sweep: sweeps,
-            factor: None,
-            variable: done.descent.as_ref().map(|d| d.variable.clone()),
-            direction: None,
-            reason: "the Bethe free energy falls without bound as its variance vanishes".to_owned(),
-            contradicted: false,
-        }),
+        FallbackEnd::Stationary => Termination::of(&Verdict::Settled),
+        FallbackEnd::Recovered => Termination::of(&Verdict::ExactRecovery),
+        FallbackEnd::Rejected(verdict) => Termination::of(verdict),
         FallbackEnd::Limit { bound, reached } => Termination::FallbackLimit {
             bound,
             reached: *reached,
         },
-        FallbackEnd::Infeasible { factor } => Termination::Diverging(Divergence {
-            sweep: sweeps,
-            factor: Some(factor.clone()),
-            variable: None,
-            direction: None,
-            reason: "infeasible: its energy is not finite where the other factors meet".to_owned(),
-            contradicted: false,
-        }),
-        FallbackEnd::NoMinimum { factor, variable } => Termination::Diverging(Divergence {
-            sweep: sweeps,
-            factor: Some(factor.clone()),
-            variable: Some(variable.clone()),
-            direction: None,
-            reason: "the energy falls without bound, there is no minimiser".to_owned(),
-            contradicted: false,
-        }),
         FallbackEnd::Stopped(reason) => Termination::Stopped(reason.clone()),
     }
 }

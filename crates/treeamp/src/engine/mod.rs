@@ -4,23 +4,24 @@ mod acceleration;
 mod adaptive;
 mod algorithm;
 mod bethe;
-mod constant;
-mod end;
+mod damping_ladder;
+mod evidence_limit;
 mod fallback;
-mod finish;
 pub(crate) mod graph;
 mod observer;
 mod options;
 mod plan;
+mod probe;
 mod report;
+mod report_builder;
 mod restart;
 mod run;
 mod setup;
 mod start;
 mod state;
+mod stopping;
 mod sweep;
-mod vanishing;
-mod watch;
+mod verdict;
 
 pub use crate::belief::Message;
 pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};
@@ -29,12 +30,10 @@ pub use fallback::{Descent, Fallback, FallbackEnd, FallbackReport};
 pub use observer::{EveryN, Observer, Progress, SweepView};
 pub use options::{Damping, EdgeMessage, Initial, Options};
 pub use plan::Plan;
-pub use report::{
-    Contradiction, ContradictionKind, Divergence, Messages, Report, SweepRecord, Termination,
-};
+pub use probe::{Probe, Watch};
+pub use report::{Divergence, Messages, Report, SweepRecord, Termination};
 pub use setup::Engine;
-pub use watch::Watch;
+pub use verdict::{Contradiction, ContradictionKind, Verdict};
 
-pub(crate) use fallback::CONTRADICTED;
+pub(crate) use probe::RESTING;
 pub(crate) use start::START_STREAM;
-pub(crate) use watch::RESTING;

@@ -1,6 +1,6 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
-use super::{Algorithm, EdgeMessage, FallbackReport, Objective};
+use super::{Algorithm, EdgeMessage, FallbackReport, Objective, Verdict};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
 use crate::model::{Direction, Tree};
@@ -28,11 +28,24 @@ pub enum Termination {
     },
     /// The run diverged; the report holds the last good state.
     Diverging(Divergence),
+    /// The run came to rest at a state that is no answer: contradicted, collapsed, not stationary, unbounded or infeasible. The report holds
+    /// that state.
+    Rejected(Verdict),
     /// An observer stopped it.
     Stopped(String),
 }
 
 impl Termination {
+    /// That of a run whose state at rest has this verdict.
+    pub(super) fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Settled | Verdict::ExactRecovery => Self::Converged {
+                perfect_recovery: *verdict == Verdict::ExactRecovery,
+            },
+            other => Self::Rejected(other.clone()),
+        }
+    }
+
     /// The run ended at a fixed point.
     #[must_use]
     pub fn is_converged(&self) -> bool {
@@ -54,6 +67,7 @@ impl std::fmt::Display for Termination {
                 write!(f, "bound of the fallback reached: {reached} {bound}")
             }
             Self::Diverging(d) => write!(f, "{d}"),
+            Self::Rejected(verdict) => write!(f, "{verdict}"),
             Self::Stopped(reason) => write!(f, "stopped: {reason}"),
         }
     }
@@ -72,49 +86,6 @@ pub struct Divergence {
     pub direction: Option<Direction>,
     /// What was seen.
     pub reason: String,
-    /// The run was certain of a signal that the factor contradicts.
-    pub contradicted: bool,
-}
-
-impl Divergence {
-    pub(super) fn contradicted(found: Contradiction, sweep: usize) -> Self {
-        let reason = match found.kind {
-            ContradictionKind::Excluded => {
-                "the run is certain of a signal that the factor contradicts"
-            }
-            ContradictionKind::Implausible => {
-                "the run is certain of a signal from which the observations are further than the noise allows: a wrong fixed \
-                 point (another damping or start may help), or a noise variance that is set too small"
-            }
-        };
-        Self {
-            sweep,
-            factor: Some(found.factor),
-            variable: None,
-            direction: None,
-            reason: reason.to_owned(),
-            contradicted: true,
-        }
-    }
-}
-
-/// A factor that contradicts a signal of which a run is certain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contradiction {
-    /// The factor.
-    pub factor: String,
-    /// How it does.
-    pub kind: ContradictionKind,
-}
-
-/// How a factor contradicts a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ContradictionKind {
-    /// The factor excludes it.
-    Excluded,
-    /// Its noise would have to be larger than it is, by more than chance explains.
-    Implausible,
 }
 
 impl std::fmt::Display for Divergence {

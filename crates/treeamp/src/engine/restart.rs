@@ -50,7 +50,7 @@ impl<A: Algorithm> Engine<'_, A> {
             && self.options.fallback == Fallback::Automatic
             && self.options.damping.is_constant()
             && match report.termination {
-                Termination::Diverging(_) => true,
+                Termination::Diverging(_) | Termination::Rejected(_) => true,
                 Termination::SweepLimit => {
                     let moves = report.sweeps >= LONG && distance(report) >= AT_REST;
                     self.options.tolerance > 0.0 || moves
@@ -64,8 +64,8 @@ impl<A: Algorithm> Engine<'_, A> {
 fn stays_behind<A: Algorithm>(second: &Report<A>, first: &Report<A>) -> bool {
     let ended = match (&first.termination, &second.termination) {
         (_, Termination::Converged { .. } | Termination::Stopped(_))
-        | (Termination::Diverging(_), _) => return false,
-        (_, Termination::Diverging(_)) => return true,
+        | (Termination::Diverging(_) | Termination::Rejected(_), _) => return false,
+        (_, Termination::Diverging(_) | Termination::Rejected(_)) => return true,
         (_, Termination::SweepLimit | Termination::FallbackLimit { .. }) => distance(second),
     };
     distance(first) <= ended

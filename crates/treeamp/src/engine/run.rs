@@ -4,11 +4,13 @@ use std::ops::ControlFlow;
 
 use super::acceleration::Judgement;
 use super::adaptive::{STRETCH, Stall, Step};
-use super::end::{End, Swept};
+use super::probe::Certified;
 use super::state::State;
+use super::stopping::{End, Swept};
 use super::sweep::Pass;
 use super::{
     Algorithm, Damping, Divergence, Engine, Marginal, Observer, Report, SweepRecord, Termination,
+    Verdict,
 };
 use crate::error::RunError;
 
@@ -24,16 +26,16 @@ const SHORT_STRETCH: usize = 25;
 const LONGEST: usize = 1000;
 /// Times that an adaptive run which has been improper from its first sweep on starts again.
 const FIRST_ATTEMPTS: i32 = 4;
-/// And that one does which was certain of a signal that a factor contradicts.
+/// And that one does whose signal is contradicted by a factor.
 const ATTEMPTS: i32 = 2;
 
 /// A run under way.
-pub(super) struct Course<'e, 't, A: Algorithm> {
+pub(super) struct Run<'e, 't, A: Algorithm> {
     engine: &'e Engine<'t, A>,
     pub state: State<A>,
     pub trace: Vec<SweepRecord>,
     /// Of every variable after every sweep.
-    variances: Vec<f64>,
+    pub variances: Vec<f64>,
     /// The least residual so far.
     smallest: f64,
     /// Sweeps in a row with an improper law.
@@ -46,28 +48,24 @@ pub(super) struct Course<'e, 't, A: Algorithm> {
     stall: Stall,
     /// Sweeps of the run before this part of it, which has constant steps.
     earlier: Option<usize>,
+    /// What the state is at which it came to rest.
+    pub certified: Option<Certified>,
 }
 
 impl<A: Algorithm> Engine<'_, A> {
     /// One run with the options as they are.
     pub(super) fn attempt(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
-        let mut course = Course::new(self)?;
+        let mut run = Run::new(self)?;
         let mut termination = Termination::SweepLimit;
         for sweep in 1..=self.sweep_limit() {
-            if let ControlFlow::Break(end) = course.step(sweep, observer)?
-                && let ControlFlow::Break(end) = course.believe(end, sweep)?
+            if let ControlFlow::Break(end) = run.step(sweep, observer)?
+                && let ControlFlow::Break(end) = run.confirm(end)?
             {
                 termination = end;
                 break;
             }
         }
-        let Course {
-            state,
-            trace,
-            variances,
-            ..
-        } = course;
-        self.report(state, trace, &variances, termination, observer)
+        self.report(run, termination, observer)
     }
 
     fn outgrown(&self, state: &State<A>, sweep: usize, residual: f64) -> Divergence {
@@ -77,12 +75,11 @@ impl<A: Algorithm> Engine<'_, A> {
             variable: state.worst().map(|i| self.tree.variables()[i].name.clone()),
             factor: None,
             direction: None,
-            contradicted: false,
         }
     }
 }
 
-impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
+impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
     fn new(engine: &'e Engine<'t, A>) -> Result<Self, RunError> {
         let capacity = engine.sweep_limit().min(4096);
         Ok(Self {
@@ -100,6 +97,7 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
                 STRETCH
             }),
             earlier: None,
+            certified: None,
         })
     }
 
@@ -109,12 +107,12 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         step: Step,
         earlier: usize,
     ) -> Result<Self, RunError> {
-        let mut course = Self::new(engine)?;
-        course.state.hold(step);
-        course.attempts = FIRST_ATTEMPTS;
-        course.stall = Stall::new(SHORT_STRETCH);
-        course.earlier = Some(earlier);
-        Ok(course)
+        let mut run = Self::new(engine)?;
+        run.state.hold(step);
+        run.attempts = FIRST_ATTEMPTS;
+        run.stall = Stall::new(SHORT_STRETCH);
+        run.earlier = Some(earlier);
+        Ok(run)
     }
 
     /// The residual goes down, however slowly, and there are sweeps left for it.
@@ -214,32 +212,32 @@ impl<'e, 't, A: Algorithm> Course<'e, 't, A> {
         Ok(())
     }
 
-    /// Whether an end is one. A run that plain sweeps lead away from where it has settled goes on. A run may be certain of a signal
-    /// that a factor does not allow: that is no recovery. An adaptive one starts once more, with smaller steps.
-    pub fn believe(
-        &mut self,
-        end: Termination,
-        sweep: usize,
-    ) -> Result<ControlFlow<Termination>, RunError> {
-        let engine = self.engine;
-        if !end.is_converged() {
-            return Ok(ControlFlow::Break(end));
-        }
-        if !engine.stays(&mut self.state) {
-            self.end.doubt();
-            return Ok(ControlFlow::Continue(()));
-        }
-        let Some(found) = engine.contradiction(&self.state) else {
+    /// Confirms that the state at rest is a fixed point. A run that plain sweeps lead away from it goes on. One whose signal is
+    /// contradicted starts once more, with smaller steps, where they adapt.
+    pub fn confirm(&mut self, end: Termination) -> Result<ControlFlow<Termination>, RunError> {
+        let Termination::Converged { perfect_recovery } = end else {
             return Ok(ControlFlow::Break(end));
         };
-        if self.attempts < ATTEMPTS && self.state.step.is_some() {
-            self.start_again()?;
-            self.end = End::new(self.state.marginals.len());
-            self.smallest = f64::INFINITY;
-            return Ok(ControlFlow::Continue(()));
+        let origin = (true, perfect_recovery);
+        let certified = self
+            .engine
+            .certify(&mut self.state, &self.variances, origin)?;
+        match &certified.verdict {
+            Verdict::NotStationary { moving: true, .. } => {
+                self.end.go_on();
+                return Ok(ControlFlow::Continue(()));
+            }
+            Verdict::Contradicted(_) if self.attempts < ATTEMPTS && self.state.step.is_some() => {
+                self.start_again()?;
+                self.end = End::new(self.state.marginals.len());
+                self.smallest = f64::INFINITY;
+                return Ok(ControlFlow::Continue(()));
+            }
+            _ => {}
         }
-        let divergence = Divergence::contradicted(found, sweep);
-        Ok(ControlFlow::Break(Termination::Diverging(divergence)))
+        let end = Termination::of(&certified.verdict);
+        self.certified = Some(certified);
+        Ok(ControlFlow::Break(end))
     }
 
     /// Tells the observer of a sweep; it may be the last.

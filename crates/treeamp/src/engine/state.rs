@@ -223,12 +223,12 @@ impl<A: Algorithm> State<A> {
         let mut marginals = self.marginals.iter();
         let small =
             |m: &A::Marginal| m.variance() > 0.0 && m.variance() <= fraction * m.second_moment();
-        marginals.any(small) || self.gone().is_some()
+        marginals.any(small) || self.vanished_signal().is_some()
     }
 
     /// The variable of the smallest second moment next to that after the first sweep, where next to nothing is left of it:
     /// there it vanishes with its variance.
-    pub fn gone(&self) -> Option<usize> {
+    pub fn vanished_signal(&self) -> Option<usize> {
         let left = |i: &usize| self.marginals[*i].second_moment() / self.scale[*i];
         let all = (0..self.marginals.len()).filter(|i| self.known[*i] && self.scale[*i] > 0.0);
         let least = all.min_by(|i, j| left(i).total_cmp(&left(j)))?;
@@ -248,7 +248,7 @@ impl<A: Algorithm> State<A> {
 
     /// The variable of the smallest variance relative to its size, where that is below one fraction and another
     /// variable's above a larger one.
-    pub fn lonely(&self, vanishing: f64, staying: f64) -> Option<usize> {
+    pub fn collapsing_variable(&self, vanishing: f64, staying: f64) -> Option<usize> {
         let fraction = |i: &usize| self.marginals[*i].variance() / self.size(*i);
         let all = || (0..self.marginals.len()).filter(|i| self.marginals[*i].variance() > 0.0);
         let least = all().min_by(|i, j| fraction(i).total_cmp(&fraction(j)))?;

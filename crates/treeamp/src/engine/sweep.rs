@@ -169,7 +169,6 @@ impl<A: Algorithm> Engine<'_, A> {
             variable: Some(self.tree.variables()[edge.variable].name.clone()),
             direction: Some(edge.direction),
             reason: reason.to_string(),
-            contradicted: false,
         }
     }
 }

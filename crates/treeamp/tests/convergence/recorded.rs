@@ -203,6 +203,26 @@ fn a_recorded_decoder_settles() {
     assert!(error <= best, "{error} {best}");
 }
 
+/// What is returned is the best of what was tried: of both recorded decoders no worse than plain sweeps, nor than a damping of 0.5.
+#[test]
+fn recorded_decoders_are_no_worse_than_their_sweeps() {
+    let Some(root) = oracle::folder() else {
+        return;
+    };
+    for name in ["vae_denoise_delta4", "vae_inpaint_uniform50"] {
+        let (tree, arrays) = decoded(&root, name);
+        let error = |r: &Posterior| common::mse(r.mean("x").unwrap(), &arrays["true_x"].data);
+        let ours = run(&tree, Damping::default());
+        println!("{name}: {}, error {:.4}", ours.termination, error(&ours));
+        for damping in [Damping::None, Damping::Constant(0.5)] {
+            let engine = ExpectationPropagation.on(&tree).unwrap().damping(damping);
+            let plain = engine.fallback(Fallback::Forbidden).run(&mut ()).unwrap();
+            println!("  {}, error {:.4}", plain.termination, error(&plain));
+            assert!(error(&ours) <= error(&plain), "{name}");
+        }
+    }
+}
+
 /// Half of its pixels in little noise do not settle with a constant damping either, not in 8000 sweeps of 0.2 or 0.25: the run says
 /// at which bound it is, and has no evidence.
 #[test]

@@ -10,7 +10,9 @@ fn adaptive_damping_settles_more_and_costs_little() {
     let seeds = if full() { 20 } else { 2 };
     let (mut runs, mut settled, mut undamped) = (0, 0, 0);
     let (mut easy, mut others) = (0, (0, 0));
-    for name in suite::MODELS.iter().filter(|n| !n.contains("2000")) {
+    // the gradient of an image collapses, which has a test of its own
+    let left_out = ["sparse regression, N = 2000", "sparse gradient 2d"];
+    for name in suite::MODELS.iter().filter(|n| !left_out.contains(n)) {
         let mut pairs = Vec::new();
         for seed in 0..seeds {
             let case = suite::case(name, seed);
@@ -64,7 +66,6 @@ fn sweeps_are_near_those_of_the_best_constant_damping() {
         ("phase retrieval", 0.3),
         ("perceptron", 0.1),
         ("heavy-tailed entries", 0.5),
-        ("sparse gradient 2d", 0.3),
         ("total variation", 0.2),
     ] {
         let median = |damping: &Damping| {
@@ -147,15 +148,37 @@ fn phase_retrieval_settles_for_every_seed() {
     }
 }
 
+/// One precision for all differences of an image: those that are zero make it grow without end, and the means are where the run happened to
+/// be. No damping helps, and no end is called converged.
+#[test]
+fn collapses_are_not_called_converged() {
+    for seed in 0..4 {
+        let case = suite::case("sparse gradient 2d", seed);
+        for damping in [
+            Damping::Adaptive,
+            Damping::Constant(0.3),
+            Damping::Constant(0.8),
+        ] {
+            let report = run(&case.posterior, damping);
+            let Termination::Rejected(verdict) = &report.termination else {
+                panic!("{seed}: {}", report.termination)
+            };
+            assert_eq!(
+                (verdict.kind(), verdict.variable()),
+                ("collapsed", Some("z"))
+            );
+            let text = verdict.to_string();
+            assert!(text.contains("diagonal beliefs") && text.contains("Another start"));
+            let error = report.log_evidence().unwrap_err();
+            assert!(matches!(error, RunError::WithoutLimit { .. }), "{error}");
+        }
+    }
+}
+
 /// Models that settle with default options and for no seed without damping.
 #[test]
 fn hard_models_settle() {
-    for name in [
-        "heavy-tailed entries",
-        "committee",
-        "sparse gradient",
-        "sparse gradient 2d",
-    ] {
+    for name in ["heavy-tailed entries", "committee", "sparse gradient"] {
         for seed in 0..2 {
             let case = suite::case(name, seed);
             let none = run(&case.posterior, Damping::None);

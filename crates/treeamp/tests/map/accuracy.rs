@@ -163,11 +163,9 @@ fn a_rest_whose_energy_is_not_the_objective_is_no_minimiser() {
         let tree = lasso(critical * 10_f64.powi(power), &w, 1.0, &y);
         let engine = MaximumAPosteriori.on(&tree).unwrap();
         let report = engine.fallback(Fallback::Forbidden).run(&mut ()).unwrap();
-        let text = report.termination.to_string();
-        assert!(
-            text.contains("could not reach a minimiser"),
-            "{m} x {n}: {text}"
-        );
+        let ended = &report.termination;
+        let rejected = matches!(ended, Termination::Rejected(Verdict::NotStationary { .. }));
+        assert!(rejected, "{m} x {n}: {ended}");
         let energy = report.least_energy().unwrap_err();
         assert!(matches!(energy, RunError::NotReached { .. }), "{energy}");
         assert!(report.solution(&tree).is_err());

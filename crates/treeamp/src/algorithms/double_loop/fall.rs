@@ -27,7 +27,7 @@ pub(super) struct Fall {
     /// One has vanished; all have; one has, and another is not on its way.
     vanished: bool,
     pub recovered: bool,
-    pub lonely: bool,
+    pub collapsing: bool,
 }
 
 impl Fall {
@@ -38,7 +38,7 @@ impl Fall {
         };
         self.vanished = fraction < VANISHED;
         self.recovered = largest < VANISHED;
-        self.lonely = self.vanished && largest > SMALL;
+        self.collapsing = self.vanished && largest > SMALL;
         let other = self.ends.is_some() && variable != self.variable;
         if fraction > SMALL || other {
             self.ends = None;

@@ -112,17 +112,32 @@ impl<'t> Dual<'t> {
             });
         }
         self.constant = self.gaussian_constants()?;
-        self.share_equally();
-        let first = self.evaluate();
+        let mut first = self.evaluate();
+        if matches!(&first, Err((_, error)) if error.is_recoverable()) {
+            self.share();
+            first = self.evaluate();
+        }
         first.map_err(|(factor, source)| RunError::Factor { factor, source })?;
         self.free_energy()?;
         self.rescale();
         Ok(())
     }
 
-    /// Cavities that are equal parts of the belief, $\lambda_{fx} = (1 - 1/n_x)\,\theta_x$: proper where those that the sweeps
-    /// left are not.
-    fn share_equally(&mut self) {
+    /// Starts the inner problem from cavities that are equal parts of the belief, far from improper ones. Those of sweeps that
+    /// swing may be next to them, where curvatures have no bound.
+    ///
+    /// # Errors
+    /// A factor that fails there.
+    pub fn share_equally(&mut self) -> Result<(), RunError> {
+        self.share();
+        let first = self.evaluate();
+        first.map_err(|(factor, source)| RunError::Factor { factor, source })?;
+        self.rescale();
+        Ok(())
+    }
+
+    /// $\lambda_{fx} = (1 - 1/n_x)\,\theta_x$.
+    fn share(&mut self) {
         for v in &self.free {
             let (edges, theta) = (&self.tree.variables()[*v].edges, &self.theta[*v]);
             let flat = Gaussian::flat(&self.tree.variables()[*v].spec);
@@ -165,7 +180,8 @@ impl<'t> Dual<'t> {
                 let mut proper = [Gaussian::flat(&variable.spec)];
                 proper[0].set_precision(1.0 + message.precision.data().iter().fold(0.0, widest));
                 message.add_assign(&proper[0]);
-                let mut context = Context::new(Incoming::new(&proper, &[0]), &mut self.workspaces[f]);
+                let mut context =
+                    Context::new(Incoming::new(&proper, &[0]), &mut self.workspaces[f]);
                 let value = rule.log_partition(&mut context).map_err(failed)?;
                 sum += value - message.log_partition();
             }
@@ -350,7 +366,10 @@ impl<'t> Dual<'t> {
     fn computed(&self, v: usize) -> impl Iterator<Item = usize> + '_ {
         let edges = &self.tree.variables()[v].edges;
         let absorbed = edges.iter().find(|e| self.absorbed.contains(e));
-        edges.iter().copied().filter(move |e| absorbed.is_none_or(|a| a == e))
+        edges
+            .iter()
+            .copied()
+            .filter(move |e| absorbed.is_none_or(|a| a == e))
     }
 
     /// Variables with more than one factor that are not pinned.

@@ -22,7 +22,7 @@ mod shortcut;
 use std::ops::ControlFlow;
 
 use crate::belief::{Gaussian, Structure};
-use crate::engine::{CONTRADICTED, FallbackEnd, FallbackReport, Options, Watch};
+use crate::engine::{FallbackEnd, FallbackReport, Options, Verdict, Watch};
 use crate::error::RunError;
 use crate::model::{Tree, Variable};
 use ascent::Ascent;
@@ -146,7 +146,8 @@ struct DoubleLoop<'t> {
 
 impl<'t> DoubleLoop<'t> {
     fn new(tree: &'t Tree, messages: &[Gaussian]) -> Result<Self, RunError> {
-        let dual = Dual::new(tree, messages)?;
+        let mut dual = Dual::new(tree, messages)?;
+        dual.share_equally()?;
         Ok(Self {
             tree,
             kept: dual.clone(),
@@ -266,15 +267,18 @@ impl<'t> DoubleLoop<'t> {
         self.out.descent = self.fall.descent(self.tree);
         if self.fall.recovered {
             let contradicts = super::contradiction::contradicts(self.tree, &self.dual.marginals());
-            return Some(
-                contradicts.map_or(FallbackEnd::Recovered, |_| FallbackEnd::Limit {
-                    bound: CONTRADICTED,
-                    reached: self.out.steps,
-                }),
-            );
+            let rejected = |found| FallbackEnd::Rejected(Verdict::Contradicted(found));
+            return Some(contradicts.map_or(FallbackEnd::Recovered, rejected));
         }
-        if self.fall.lonely && self.out.descent.is_some() {
-            return Some(FallbackEnd::Unbounded);
+        if let Some(descent) = self.out.descent.as_ref().filter(|_| self.fall.collapsing) {
+            let why = format!(
+                "the free energy falls by {:.3} nats per e-fold of the variance, from {:.6e} at {:.1e} to {:.6e} at {:.1e}",
+                descent.slope, descent.from.1, descent.from.0, descent.to.1, descent.to.0
+            );
+            return Some(FallbackEnd::Rejected(Verdict::Collapsed {
+                variable: descent.variable.clone(),
+                why,
+            }));
         }
         if self.out.evaluations > EVALUATION_LIMIT {
             return Some(FallbackEnd::Limit {

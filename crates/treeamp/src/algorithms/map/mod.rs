@@ -18,7 +18,8 @@ use super::minimiser::{Settings, minimise};
 use crate::belief::{Gaussian, Message as _, SignalSpec, Structure};
 
 use crate::engine::{
-    Algorithm, Engine, FallbackEnd, FallbackReport, MissingRule, Options, Potential, Report, Watch,
+    Algorithm, Engine, FallbackEnd, FallbackReport, MissingRule, Options, Potential, Probe, Report,
+    Verdict, Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Context, Factor, Incoming, cold_excess, log_value, proximal};
@@ -154,19 +155,28 @@ impl Algorithm for MaximumAPosteriori {
         Ok(())
     }
 
-    /// A penalty without an active coordinate pins its variable, and what it is then told no longer counts: whether it is
-    /// right, the minimiser finds out. It also goes on where the certificate does not hold.
-    fn doubts(&self, tree: &Tree, messages: &[Gaussian], options: &Options) -> bool {
-        let certified = Certificate::of(tree, messages)
-            .is_ok_and(|c| c.holds(options.gap.unwrap_or(0.5 * ENERGY)));
-        pins::idle(tree, messages) || !certified
-    }
-
-    /// A point that is not feasible, or whose certificate does not hold.
-    fn refutes(&self, tree: &Tree, messages: &[Gaussian], options: &Options) -> Option<RunError> {
+    /// The certificate must hold: with some margin where the minimiser may still take over. It also takes over where a penalty without an
+    /// active coordinate has pinned its variable, for messages to a pin no longer count.
+    fn certify(&self, probe: &mut Probe<'_, '_, Self>) -> Result<Verdict, RunError> {
+        let (tree, messages, gap) = (probe.tree(), probe.messages(), probe.options().gap);
+        let certificate = Certificate::of(tree, messages).ok();
+        if probe.may_fall_back() && check_convex(tree).is_ok() {
+            let holds = certificate
+                .as_ref()
+                .is_some_and(|c| c.holds(gap.unwrap_or(0.5 * ENERGY)));
+            let why = match holds {
+                false => "the certificate of a minimiser does not hold",
+                true if pins::idle(tree, messages) => "a penalty has pinned its variable",
+                true => return Ok(Verdict::Settled),
+            };
+            return Ok(Verdict::NotStationary {
+                moving: false,
+                why: why.to_owned(),
+            });
+        }
         // without a mode there is nothing to compare
-        let certificate = Certificate::of(tree, messages).ok()?;
-        certificate.objection(options.gap.unwrap_or(ENERGY))
+        let objection = certificate.and_then(|c| c.objection(gap.unwrap_or(ENERGY)));
+        Ok(objection.unwrap_or(Verdict::Settled))
     }
 
     fn uncertain(&self, tree: &Tree) -> Option<RunError> {

@@ -4,7 +4,7 @@
 use super::among_gaussians::Around;
 use crate::belief::{Gaussian, Moments, SignalSpec, mean_square};
 use crate::engine::graph::{Graph, alone};
-use crate::error::{FactorError, RunError};
+use crate::error::FactorError;
 use crate::factor::{PosteriorRule, proximal};
 use crate::model::Tree;
 
@@ -21,7 +21,7 @@ pub(super) fn is_laplace(tree: &Tree, edge: usize) -> bool {
     factor.posterior().is_some_and(PosteriorRule::is_laplace)
 }
 
-pub(super) fn penalties(tree: &Tree) -> impl Iterator<Item = usize> + '_ {
+pub(in crate::algorithms) fn penalties(tree: &Tree) -> impl Iterator<Item = usize> + '_ {
     (0..tree.edges().len()).filter(|e| is_laplace(tree, *e))
 }
 
@@ -39,7 +39,7 @@ pub(in crate::algorithms) fn has_minimiser(tree: &Tree) -> bool {
 
 /// Why these messages, at rest, are at no fixed point: they have a mean that changes in one more pass around the penalties, or
 /// leave over some of the slope of a penalty.
-pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> Option<RunError> {
+pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> Option<String> {
     penalties(tree).next()?;
     let before = means(tree, messages)?;
     let largest = messages.iter().filter_map(place_square);
@@ -56,7 +56,7 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
         if gap > OPTIMAL {
             let name = &variable.name;
             let why = format!("one more pass moves the mean of `{name}` by {gap:.1e} of its scale");
-            return Some(unreached(why));
+            return Some(why);
         }
     }
     let quadratic = quadratic_energy(tree, messages, &places);
@@ -69,11 +69,11 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
         // without a mode there is nothing to compare
         let gap = violation(tree, &passed, e, place, (faint, quadratic)).ok();
         if let Some(gap) = gap.filter(|gap| !(*gap <= OPTIMAL)) {
-            return Some(unreached(format!(
-                "the mean of `{}` is at rest, but {gap:.1e} of the slope of its penalty `{}` is left over",
-                tree.variable_at(e).name,
-                tree.factor_at(e).name
-            )));
+            return Some(format!(
+                "{gap:.1e} of the slope of the penalty `{}` is left over at the mean of `{}`",
+                tree.factor_at(e).name,
+                tree.variable_at(e).name
+            ));
         }
     }
     None
@@ -83,11 +83,6 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
 fn is_known(tree: &Tree, messages: &[Gaussian], edge: usize) -> bool {
     let moments = Graph::new(tree, messages).moments(tree.edges()[edge].variable);
     moments.map_or(true, |m| m.average_variance() <= KNOWN * m.second_moment())
-}
-
-fn unreached(termination: String) -> RunError {
-    let what = "a fixed point".to_owned();
-    RunError::NotReached { what, termination }
 }
 
 /// The root of the mean square of a difference.

@@ -11,8 +11,8 @@
 use super::point::{Solution, energy_at, scrambled};
 use crate::algorithms::map::MaximumAPosteriori;
 use crate::belief::{Gaussian, Moments};
-use crate::engine::Algorithm as _;
 use crate::engine::graph::Graph;
+use crate::engine::{Algorithm as _, Verdict};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Incoming, PosteriorRule, ProximalRule};
 use crate::model::{Edge, Tree};
@@ -77,10 +77,14 @@ impl Certificate {
     }
 
     /// Why it does not hold.
-    pub fn objection(&self, gap: f64) -> Option<RunError> {
+    pub fn objection(&self, gap: f64) -> Option<Verdict> {
         let limit = SLOPE * gap.sqrt();
         let why = match &self.point {
-            Err(infeasible) => return Some(infeasible.clone()),
+            Err(RunError::Infeasible { factor, .. }) => {
+                let factor = factor.clone();
+                return Some(Verdict::Infeasible { factor });
+            }
+            Err(other) => other.to_string(),
             Ok(_) if !(self.gap <= gap) => {
                 format!("the relative primal-dual gap is {:.1e}", self.gap)
             }
@@ -93,10 +97,7 @@ impl Certificate {
             }
             Ok(_) => return None,
         };
-        Some(RunError::NotReached {
-            what: "a minimiser".to_owned(),
-            termination: format!("messages are at rest, but {why}"),
-        })
+        Some(Verdict::NotStationary { moving: false, why })
     }
 }
 

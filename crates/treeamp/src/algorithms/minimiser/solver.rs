@@ -17,7 +17,7 @@ use super::point::{Solution, point_at, undetermined};
 use super::problem::Problem;
 use super::ray::{Fall, falls};
 use crate::belief::{Gaussian, mean_square};
-use crate::engine::{FallbackEnd, Watch};
+use crate::engine::{FallbackEnd, Verdict, Watch};
 use crate::error::RunError;
 use crate::model::Tree;
 
@@ -301,14 +301,15 @@ impl<'t> Solver<'t> {
                 let Fall {
                     factor, variable, ..
                 } = now;
-                return Ok(Some(FallbackEnd::NoMinimum { factor, variable }));
+                let verdict = Verdict::Unbounded { factor, variable };
+                return Ok(Some(FallbackEnd::Rejected(verdict)));
             }
         }
         let forbidden = forbidden.filter(|_| {
             let agreed = self.settings.places.map_or(STEADY, |(d, _)| d);
             self.disagreement <= agreed || self.is_steady()
         });
-        Ok(forbidden.map(|factor| FallbackEnd::Infeasible { factor }))
+        Ok(forbidden.map(|factor| FallbackEnd::Rejected(Verdict::Infeasible { factor })))
     }
 
     /// The residual is the same as at the last point that was not feasible: constraints keep their distance.

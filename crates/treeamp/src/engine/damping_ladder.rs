@@ -7,9 +7,9 @@
 use std::ops::ControlFlow;
 
 use super::adaptive::Step;
-use super::run::Course;
+use super::probe::Supervisor;
+use super::run::Run;
 use super::state::State;
-use super::watch::Supervisor;
 use super::{Algorithm, Engine, Fallback, FallbackEnd, FallbackReport, Observer, Termination};
 
 /// The dampings, and what they are called in a report.
@@ -25,8 +25,9 @@ const SWEEPS: usize = 200;
 pub(super) enum Constant<A: Algorithm> {
     /// One of them ended the run, in this state.
     Ended(Box<State<A>>, FallbackReport),
-    /// None did, after so many sweeps.
-    Unsettled(usize),
+    /// None did, after so many sweeps. Of the states that they led to without diverging, the one that a full sweep moves least, and by how
+    /// much.
+    Unsettled(usize, Option<(Box<State<A>>, f64)>),
 }
 
 impl<A: Algorithm> Engine<'_, A> {
@@ -42,39 +43,45 @@ impl<A: Algorithm> Engine<'_, A> {
             && self.options.fallback == Fallback::Automatic;
         let mut spent = 0;
         if !tries {
-            return Constant::Unsettled(spent);
+            return Constant::Unsettled(spent, None);
         }
+        let mut best: Option<(Box<State<A>>, f64)> = None;
         for (damping, method) in DAMPINGS {
             let step = Step::constant(1.0 - damping);
-            let Ok(course) = Course::constant(self, step, sweeps + spent) else {
+            let Ok(run) = Run::constant(self, step, sweeps + spent) else {
                 continue;
             };
-            let (made, end) = self.follow(course, observer);
+            let (made, run, end) = self.follow(run, observer);
             spent += made;
-            if let Some((state, end, residual)) = end {
+            if let Some((end, residual)) = end {
                 let report = FallbackReport::of_sweeps(method, (made, spent), residual, end);
-                return Constant::Ended(Box::new(state), report);
+                return Constant::Ended(Box::new(run.state), report);
+            }
+            let proper = run.trace.last().is_some_and(|r| r.improper == 0);
+            let mut state = run.state;
+            let residual = self.full_sweep_residual(&mut state).filter(|_| proper);
+            if let Some(residual) = residual.filter(|r| best.as_ref().is_none_or(|b| *r < b.1)) {
+                best = Some((Box::new(state), residual));
             }
         }
-        Constant::Unsettled(spent)
+        Constant::Unsettled(spent, best)
     }
 
-    /// The sweeps that were made, and how they ended, if at a fixed point or by an observer.
-    #[allow(clippy::type_complexity)]
-    fn follow(
+    /// The sweeps that were made, the state they led to, and how they ended, if at a fixed point or by an observer.
+    fn follow<'r, 't>(
         &self,
-        mut course: Course<'_, '_, A>,
+        mut run: Run<'r, 't, A>,
         observer: &mut impl Observer<A>,
-    ) -> (usize, Option<(State<A>, FallbackEnd, f64)>) {
+    ) -> (usize, Run<'r, 't, A>, Option<(FallbackEnd, f64)>) {
         let mut sweep = 0;
-        while sweep < SWEEPS || course.creeps() {
+        while sweep < SWEEPS || run.creeps() {
             sweep += 1;
-            let step = course.step(sweep, observer);
+            let step = run.step(sweep, observer);
             let step = step.and_then(|step| match step {
-                ControlFlow::Break(end) => course.believe(end, sweep),
+                ControlFlow::Break(end) => run.confirm(end),
                 ControlFlow::Continue(()) => Ok(step),
             });
-            let last = course.trace.last().map_or(f64::INFINITY, |r| r.residual);
+            let last = run.trace.last().map_or(f64::INFINITY, |r| r.residual);
             let (end, residual) = match step {
                 Ok(ControlFlow::Continue(())) => continue,
                 Ok(ControlFlow::Break(Termination::Stopped(reason))) => {
@@ -86,24 +93,21 @@ impl<A: Algorithm> Engine<'_, A> {
                 Ok(ControlFlow::Break(Termination::Converged { .. })) => {
                     let mut supervisor = Supervisor {
                         engine: self,
-                        state: &mut course.state,
+                        state: &mut run.state,
                         observer: &mut *observer,
                         count: sweep,
                     };
-                    let residual = supervisor.confirmed(self.fallback_tolerance());
-                    let messages = &course.state.store[..self.tree.edges().len()];
-                    match residual
-                        .filter(|_| !self.algorithm.doubts(self.tree, messages, &self.options))
-                    {
+                    match supervisor.confirmed(self.fallback_tolerance()) {
                         Some(residual) => (FallbackEnd::Stationary, residual),
                         None => continue,
                     }
                 }
-                _ => return (sweep, None),
+                _ => break,
             };
-            return (sweep, Some((course.state, end, residual)));
+            return (sweep, run, Some((end, residual)));
         }
-        (sweep, None)
+        self.restore(&mut run.state);
+        (sweep, run, None)
     }
 }
 

@@ -1,14 +1,13 @@
-//! Whether a sweep was the last: the one place that says so.
+//! When moments are at rest. What a state at rest is, the [verdict](super::Verdict) says.
 //!
 //! Moments that a sweep moves by less than the tolerance $\epsilon$ are at rest, with two exceptions. A run that swings may pass its
 //! last place by accident. And where a variance is below $100\,\epsilon$ of the second moment its changes are hardly seen: a discrete
 //! signal may be certain for a few sweeps, on messages that fall to a tenth in each of them. There the sweeps after must be at rest
-//! as well, no such variance may grow, and a few plain sweeps must not lead away. Where all of a signal is as good as known, no factor
-//! may contradict it.
+//! as well, and no such variance may grow.
 
+use super::probe::RESTING;
 use super::state::State;
-use super::watch::{RESTING, Supervisor};
-use super::{Algorithm, Contradiction, Engine, Marginal};
+use super::{Algorithm, Marginal};
 
 /// Residual on data below which vanishing variances are a recovery: a run that swings between certainties has them too.
 const STILL: f64 = 1e-5;
@@ -23,13 +22,6 @@ pub(super) const LOOSE: f64 = 100.0;
 const LARGEST: f64 = 1e-4;
 /// Sweeps in a row that must be at rest there.
 const CONFIRMING: usize = 3;
-/// Plain sweeps from there, and by how much they may move the moments: messages that were not at rest lose the signal within a few.
-/// (A swing that damping holds back grows ninefold in each with the largest damping that is tried, to 1e-3 from the tolerance.)
-const PLAIN: usize = 4;
-const LEAVES: f64 = 0.1;
-/// Variances below this fraction of the second moment leave no doubt about a signal.
-const CERTAIN: f64 = 1e-6;
-
 /// What a sweep left, as its end is judged on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Swept {
@@ -44,31 +36,8 @@ pub(super) struct Swept {
     pub step: f64,
 }
 
-impl<A: Algorithm> Engine<'_, A> {
-    /// Plain sweeps stay where the run has come to rest with a variance that is hardly seen.
-    pub(super) fn stays(&self, state: &mut State<A>) -> bool {
-        if !(A::ON_DATA && A::RECOVERS && state.vanishes(unseen(self.options.tolerance))) {
-            return true;
-        }
-        let mut supervisor = Supervisor {
-            engine: self,
-            state,
-            observer: &mut (),
-            count: 0,
-        };
-        supervisor.survives(PLAIN, LEAVES)
-    }
-
-    /// A factor that contradicts a signal of which the run is certain.
-    pub(super) fn contradiction(&self, state: &State<A>) -> Option<Contradiction> {
-        let certain = A::ON_DATA && A::RECOVERS && state.perfect(CERTAIN);
-        let found = || self.algorithm.contradicts(self.tree, &state.marginals);
-        certain.then(found).flatten()
-    }
-}
-
 /// The fraction of the second moment below which a variance is hardly seen.
-fn unseen(tolerance: f64) -> f64 {
+pub(super) fn unseen(tolerance: f64) -> f64 {
     (LOOSE * tolerance).min(LARGEST)
 }
 
@@ -135,8 +104,8 @@ impl End {
         self.quiet >= CONFIRMING
     }
 
-    /// Plain sweeps lead away from where the run seems to have settled: it goes on.
-    pub fn doubt(&mut self) {
+    /// Plain sweeps lead away from where the run came to rest: it goes on.
+    pub fn go_on(&mut self) {
         self.quiet = 0;
     }
 

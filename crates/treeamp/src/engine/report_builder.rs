@@ -1,12 +1,11 @@
 //! After the last sweep: the report and its objective.
 
-use super::end::LOOSE;
 use super::fallback::{Handover, MORE_SWEEPS};
+use super::run::Run;
 use super::state::State;
-use super::vanishing::VANISHING;
 use super::{
-    Algorithm, Contradiction, ContradictionKind, Divergence, Engine, FallbackEnd, FallbackReport,
-    Marginal, Messages, Objective, Observer, Potential, Report, SweepRecord, Term, Termination,
+    Algorithm, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective, Observer,
+    Potential, Report, Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -16,14 +15,20 @@ use crate::model::Direction;
 const ROUNDED: f64 = 1e-3;
 
 impl<A: Algorithm> Engine<'_, A> {
+    /// Hands a run that did not settle to its fallback, and reports where it ended.
     pub(super) fn report(
         &self,
-        mut state: State<A>,
-        trace: Vec<SweepRecord>,
-        variances: &[f64],
+        run: Run<'_, '_, A>,
         mut termination: Termination,
         observer: &mut impl Observer<A>,
     ) -> Result<Report<A>, RunError> {
+        let Run {
+            mut state,
+            trace,
+            variances,
+            certified,
+            ..
+        } = run;
         let last = trace.last().map_or(f64::INFINITY, |r| r.residual);
         let ended = (trace.len(), last);
         let (fallback, no_fallback) =
@@ -32,41 +37,41 @@ impl<A: Algorithm> Engine<'_, A> {
                 Handover::Refused(done, why) => (done, Some(why)),
             };
         state.release();
-        let refuted = self.refuted(&state, trace.len(), &mut termination);
-        let good = state.has_good || trace.iter().any(|r| r.improper == 0);
-        let refuted = refuted.or_else(|| {
-            let unfinished = unfinished::<A>(fallback.as_ref(), &termination);
-            unfinished.filter(|_| good)
-        });
-        let objective = if let Some(error) = refuted {
-            Err(error)
-        } else if good {
-            let perfect = Termination::Converged {
-                perfect_recovery: true,
+        let by_fallback = fallback.as_ref().is_some_and(|f| f.method != MORE_SWEEPS);
+        let mut evidence = None;
+        if let Termination::Converged { perfect_recovery } = termination {
+            let certified = match certified.filter(|_| !by_fallback) {
+                Some(certified) => certified,
+                None => self.certify(&mut state, &variances, (false, perfect_recovery))?,
             };
-            let small = VANISHING.max(LOOSE * self.options.tolerance);
-            let vanishes = A::RECOVERS && termination.is_converged() && state.vanishes(small);
-            if A::ON_DATA && (vanishes || termination == perfect) {
-                self.settled_objective(&mut state, variances)
-            } else {
-                self.objective(&mut state)
-            }
-        } else {
+            termination = Termination::of(&certified.verdict);
+            evidence = certified.evidence;
+        }
+        let good = state.has_good || trace.iter().any(|r| r.improper == 0);
+        let objection = match &termination {
+            Termination::Rejected(verdict) => verdict.objection(),
+            _ => unfinished::<A>(fallback.as_ref(), &termination),
+        };
+        let objective = if !good {
             state.marginals.iter_mut().for_each(Marginal::forget);
             Err(RunError::NotReached {
                 what: "a first good state".to_owned(),
                 termination: termination.to_string(),
             })
+        } else if let Some(error) = objection {
+            Err(error)
+        } else if termination.is_converged() {
+            let perfect = Termination::Converged {
+                perfect_recovery: true,
+            };
+            let recovered = termination == perfect;
+            evidence.unwrap_or_else(|| {
+                self.probe(&mut state, &variances, (false, recovered))
+                    .into_evidence()
+            })
+        } else {
+            self.objective(&mut state).and_then(allowed::<A>)
         };
-        let objective = objective.and_then(|objective| {
-            let (objective, against) = allowed::<A>(objective);
-            if let Some(factor) = against.filter(|_| termination.is_converged()) {
-                let kind = ContradictionKind::Excluded;
-                let found = Contradiction { factor, kind };
-                termination = Termination::Diverging(Divergence::contradicted(found, trace.len()));
-            }
-            objective
-        });
         let names = self
             .tree
             .variables()
@@ -107,37 +112,6 @@ impl<A: Algorithm> Engine<'_, A> {
             rounded,
             objective,
         })
-    }
-
-    /// A settled run whose answer the algorithm refutes has not converged.
-    fn refuted(
-        &self,
-        state: &State<A>,
-        sweep: usize,
-        termination: &mut Termination,
-    ) -> Option<RunError> {
-        if !termination.is_converged() {
-            return None;
-        }
-        if let Some(found) = self.contradiction(state) {
-            *termination = Termination::Diverging(Divergence::contradicted(found, sweep));
-            return None;
-        }
-        let messages = &state.store[..self.tree.edges().len()];
-        let error = self.algorithm.refutes(self.tree, messages, &self.options)?;
-        let factor = match &error {
-            RunError::Infeasible { factor, .. } => Some(factor.clone()),
-            _ => None,
-        };
-        *termination = Termination::Diverging(Divergence {
-            sweep,
-            factor,
-            variable: None,
-            direction: None,
-            reason: error.to_string(),
-            contradicted: false,
-        });
-        Some(error)
     }
 
     /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.
@@ -219,38 +193,23 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 }
 
-/// An evidence on data, unless a factor does not allow what the run is certain of.
-fn allowed<A: Algorithm>(objective: Objective) -> (Result<Objective, RunError>, Option<String>) {
-    let mut factors = objective.factors.iter();
-    let against = factors.find(|term| term.value == f64::NEG_INFINITY);
-    let Some(term) = against.filter(|_| A::ON_DATA && A::RECOVERS) else {
-        return (Ok(objective), None);
-    };
-    let error = RunError::NotReached {
-        what: "a signal that every factor allows".to_owned(),
-        termination: format!("the log-partition of `{}` is -infinity", term.name),
-    };
-    (Err(error), Some(term.name.clone()))
+/// An objective on data, unless a factor excludes the present state.
+fn allowed<A: Algorithm>(objective: Objective) -> Result<Objective, RunError> {
+    match objective.excluding_factor() {
+        Some(factor) if A::ON_DATA && A::RECOVERS => Err(RunError::NotReached {
+            what: "a signal that every factor allows".to_owned(),
+            termination: format!("the log-partition of `{factor}` is -infinity"),
+        }),
+        _ => Ok(objective),
+    }
 }
 
 /// A double loop that ended on its way has no evidence: its free energy is one where factors agree. Nor has a run that
-/// diverged, or went back to where its sweeps had been: that is no fixed point. An energy without a lower bound has no least value.
+/// diverged, or went back to where its sweeps had been: that is no fixed point.
 fn unfinished<A: Algorithm>(
     fallback: Option<&FallbackReport>,
     termination: &Termination,
 ) -> Option<RunError> {
-    if let Some(FallbackEnd::NoMinimum { factor, variable }) = fallback.map(|f| &f.end) {
-        return Some(RunError::NoMinimum {
-            factor: factor.clone(),
-            variable: variable.clone(),
-        });
-    }
-    if let Some(FallbackEnd::Infeasible { factor }) = fallback.map(|f| &f.end) {
-        return Some(RunError::Infeasible {
-            factor: factor.clone(),
-            energy: f64::INFINITY,
-        });
-    }
     let not_reached = |what: &str, termination: String| RunError::NotReached {
         what: what.to_owned(),
         termination,
@@ -264,7 +223,7 @@ fn unfinished<A: Algorithm>(
     }
     // of a splitting the energy is one wherever it ended
     let done = fallback.filter(|f| A::RECOVERS && f.method != MORE_SWEEPS)?;
-    let unfinished = matches!(done.end, FallbackEnd::Limit { .. } | FallbackEnd::Unbounded);
+    let unfinished = matches!(done.end, FallbackEnd::Limit { .. });
     let what = "a stationary point of the Bethe free energy";
     unfinished.then(|| not_reached(what, done.end.to_string()))
 }

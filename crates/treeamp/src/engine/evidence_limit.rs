@@ -1,18 +1,19 @@
-//! The objective where variances vanish: whether it has a limit.
+//! Whether the log-evidence has a limit where variances vanish.
 //!
 //! Of a discrete signal it has one. Where the signal is continuous and outputs are noiseless their density
 //! diverges with the inverse variance; where some variances vanish and others do not, the Bethe approximation itself may
 //! fall without bound, $A \approx c - s\ln v$. A number would only tell where the run was stopped.
 
+use super::probe::{Probe, RESTING};
 use super::state::State;
+use super::stopping::LOOSE;
 use super::sweep::{LATE, Pass};
-use super::watch::RESTING;
 use super::{Algorithm, Engine, Marginal, Message, Objective};
 use crate::error::RunError;
 use crate::model::FactorNode;
 
 /// A variance below this fraction of the second moment is far below the tolerance of the moments, and may have none.
-pub(super) const VANISHING: f64 = 1e-9;
+const VANISHING: f64 = 1e-9;
 /// One above this fraction beside it stays.
 const STAYING: f64 = 1e-6;
 /// How closely the objective of two states must agree there, relative: 1e-6 is the tolerance of any other fixed point.
@@ -39,11 +40,46 @@ struct Confirmed {
     moved: Vec<bool>,
 }
 
+impl<A: Algorithm> Probe<'_, '_, A> {
+    /// The objective of the state; where variances vanish, if it has a limit there.
+    pub fn evidence(&mut self) -> &Result<Objective, RunError> {
+        let Self {
+            engine,
+            state,
+            variances,
+            recovered,
+            evidence,
+            ..
+        } = self;
+        let small = VANISHING.max(LOOSE * engine.options.tolerance);
+        let vanishes = A::ON_DATA && (*recovered || A::RECOVERS && state.vanishes(small));
+        evidence.get_or_insert_with(|| {
+            if vanishes {
+                engine.settled_objective(state, variances)
+            } else {
+                engine.objective(state)
+            }
+        })
+    }
+
+    /// The observed outputs have a density that may be infinite: continuous ones without noise. Where there are none, the evidence is
+    /// bounded, and a Bethe objective that is not tells nothing about the data.
+    #[must_use]
+    pub fn has_unbounded_density(&self) -> bool {
+        self.engine.has_unbounded_density()
+    }
+
+    /// The same, to keep.
+    pub(super) fn into_evidence(mut self) -> Result<Objective, RunError> {
+        self.evidence().clone()
+    }
+}
+
 impl<A: Algorithm> Engine<'_, A> {
     /// The objective where variances vanish, if it has a limit. More sweeps tell. The state stays.
     ///
     /// `variances`: of every variable after every sweep.
-    pub(super) fn settled_objective(
+    fn settled_objective(
         &self,
         state: &mut State<A>,
         variances: &[f64],
@@ -56,14 +92,14 @@ impl<A: Algorithm> Engine<'_, A> {
             vanishing || state.vanishes(VANISHING) || state.perfect(self.options.perfect);
         state.store = messages;
         self.remake(state);
-        let lonely = state.lonely(VANISHING, STAYING);
+        let collapsing = state.collapsing_variable(VANISHING, STAYING);
         // pins have an infinite density from the start; one that comes of vanishing variances is no answer
         let infinite = found.objective.total == f64::INFINITY && vanishing;
         if found.agreed && !infinite {
-            let going = lonely.or_else(|| state.gone());
+            let going = collapsing.or_else(|| state.vanished_signal());
             let going = going.filter(|i| found.moved[*i]);
-            let apart = going.and_then(|i| self.apart(state, i));
-            return apart.map_or(Ok(found.objective), Err);
+            let differs = going.and_then(|i| self.width_dependence(state, i));
+            return differs.map_or(Ok(found.objective), Err);
         }
         if !vanished {
             return Ok(first);
@@ -72,7 +108,7 @@ impl<A: Algorithm> Engine<'_, A> {
             "expected a value that settles as the variances vanish, got {:e} and one sweep later {:e}",
             found.objective.total, found.next
         );
-        match lonely.or_else(|| state.gone()) {
+        match collapsing.or_else(|| state.vanished_signal()) {
             Some(i) => Err(self.without_limit(i, why)),
             None => Err(RunError::NotDefined {
                 what: "the objective at perfect recovery".to_owned(),
@@ -81,11 +117,15 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
-    /// Why the objective of recovered signals has no value.
-    fn reason(&self) -> &'static str {
+    fn has_unbounded_density(&self) -> bool {
         let mut outputs = self.tree.factors().iter();
         let continuous = |f: &FactorNode| f.inputs == f.edges.len() && f.factor.is_noiseless();
-        if outputs.any(continuous) {
+        outputs.any(continuous)
+    }
+
+    /// Why the objective of recovered signals has no value.
+    fn reason(&self) -> &'static str {
+        if self.has_unbounded_density() {
             ", as where the density of noiseless continuous outputs diverges"
         } else {
             ": messages of a signal without doubt have no digits left to take it from"
@@ -141,7 +181,7 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 
     /// The error of an objective that depends on how far the variance of variable `i` has vanished.
-    fn apart(&self, state: &mut State<A>, i: usize) -> Option<RunError> {
+    fn width_dependence(&self, state: &mut State<A>, i: usize) -> Option<RunError> {
         let [wide, thin] = WIDTHS.map(|width| self.widened(state, i, width));
         let (wide, thin) = (wide?, thin?);
         let apart = !((wide - thin).abs() <= DIFFERENCE);

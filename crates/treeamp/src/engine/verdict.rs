@@ -1,0 +1,170 @@
+//! What a state at rest is: the one answer that decides whether a run has converged.
+
+use crate::error::RunError;
+
+/// What an algorithm says of a state at which its run has come to rest.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// A fixed point.
+    Settled,
+    /// A fixed point at which every variance has vanished, and no factor contradicts the signal.
+    ExactRecovery,
+    /// Every variance has vanished, at a signal that a factor contradicts.
+    Contradicted(Contradiction),
+    /// The variance of one variable vanishes while others stay, or its whole signal does, and the Bethe free energy has no limit there:
+    /// $F \approx c + s\ln v$. The means are where the run happened to be.
+    Collapsed {
+        /// The variable.
+        variable: String,
+        /// What was seen.
+        why: String,
+    },
+    /// The state rests, and is no fixed point all the same.
+    NotStationary {
+        /// Plain sweeps lead away from it. Otherwise precisions have grown until nothing moves.
+        moving: bool,
+        /// What was seen.
+        why: String,
+    },
+    /// The energy falls without bound: there is no minimiser.
+    Unbounded {
+        /// The factor whose energy falls.
+        factor: String,
+        /// Its variable.
+        variable: String,
+    },
+    /// Constraints that do not hold together: there is no point with a finite energy.
+    Infeasible {
+        /// The factor whose energy is not finite where the others meet.
+        factor: String,
+    },
+}
+
+impl Verdict {
+    /// The state is a fixed point, and an answer.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Self::Settled | Self::ExactRecovery)
+    }
+
+    /// One word for it: `settled`, `exact_recovery`, `contradicted`, `collapsed`, `not_stationary`, `unbounded`, `infeasible`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Settled => "settled",
+            Self::ExactRecovery => "exact_recovery",
+            Self::Contradicted(_) => "contradicted",
+            Self::Collapsed { .. } => "collapsed",
+            Self::NotStationary { .. } => "not_stationary",
+            Self::Unbounded { .. } => "unbounded",
+            Self::Infeasible { .. } => "infeasible",
+        }
+    }
+
+    /// The factor that it names.
+    #[must_use]
+    pub fn factor(&self) -> Option<&str> {
+        match self {
+            Self::Contradicted(Contradiction { factor, .. })
+            | Self::Unbounded { factor, .. }
+            | Self::Infeasible { factor } => Some(factor),
+            _ => None,
+        }
+    }
+
+    /// The variable that it names.
+    #[must_use]
+    pub fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Collapsed { variable, .. } | Self::Unbounded { variable, .. } => Some(variable),
+            _ => None,
+        }
+    }
+
+    /// Why a state with this verdict has no evidence, or no least energy; `None` where the verdict allows one.
+    pub(super) fn objection(&self) -> Option<RunError> {
+        let not_reached = |what: &str| RunError::NotReached {
+            what: what.to_owned(),
+            termination: self.to_string(),
+        };
+        match self {
+            Self::Settled | Self::ExactRecovery => None,
+            Self::Contradicted(_) => Some(not_reached("a signal that every factor allows")),
+            Self::NotStationary { .. } => Some(not_reached("a fixed point")),
+            Self::Collapsed { variable, why } => Some(RunError::WithoutLimit {
+                what: "the objective".to_owned(),
+                variable: variable.clone(),
+                why: why.clone(),
+            }),
+            Self::Unbounded { factor, variable } => Some(RunError::NoMinimum {
+                factor: factor.clone(),
+                variable: variable.clone(),
+            }),
+            Self::Infeasible { factor } => Some(RunError::Infeasible {
+                factor: factor.clone(),
+                energy: f64::INFINITY,
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Settled => f.write_str("settled"),
+            Self::ExactRecovery => f.write_str("perfect recovery"),
+            Self::Contradicted(found) => write!(f, "{found}"),
+            Self::Collapsed { variable, .. } => write!(
+                f,
+                "collapsed at variable `{variable}`: its variance vanishes, wherever its mean is, and the Bethe free energy falls \
+                 without bound. Another start or damping may help; diagonal beliefs do where some components are certain and others are not"
+            ),
+            Self::NotStationary { why, .. } => {
+                write!(f, "at rest, but not at a fixed point: {why}")
+            }
+            Self::Unbounded { factor, variable } => write!(
+                f,
+                "the energy of factor `{factor}` falls without bound along variable `{variable}`: there is no minimiser"
+            ),
+            Self::Infeasible { factor } => write!(
+                f,
+                "infeasible: the energy of factor `{factor}` is not finite where the other factors meet"
+            ),
+        }
+    }
+}
+
+/// A factor that contradicts a signal of which a run is certain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The factor.
+    pub factor: String,
+    /// How it does.
+    pub kind: ContradictionKind,
+}
+
+/// How a factor contradicts a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ContradictionKind {
+    /// The factor excludes it.
+    Excluded,
+    /// Its noise would have to be larger than it is, by more than chance explains.
+    Implausible,
+}
+
+impl std::fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "contradicted by factor `{}`: ", self.factor)?;
+        f.write_str(match self.kind {
+            ContradictionKind::Excluded => {
+                "the run is certain of a signal that the factor excludes"
+            }
+            ContradictionKind::Implausible => {
+                "the run is certain of a signal from which the observations are further than the noise allows: a wrong fixed \
+                 point (another damping or start may help), or a noise variance that is set too small"
+            }
+        })
+    }
+}
