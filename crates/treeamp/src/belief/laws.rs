@@ -18,22 +18,16 @@ impl Message for Gaussian {
 
     /// $a' < 0$ becomes $0$, and $b' = r a - b$ with the mean $r = (b + b')/(a + a')$; isotropic messages only.
     fn lift(&mut self, cavity: &Self) {
-        let each = [Structure::Isotropic, Structure::Diagonal];
-        if !each.contains(&self.structure()) || self.is_pinned() || cavity.is_pinned() {
+        if self.structure() != Structure::Isotropic || self.is_pinned() || cavity.is_pinned() {
             return;
         }
-        let shared = self.linear.len() / self.precision.data().len().max(1);
-        let parts = self.linear.chunks_mut(shared.max(1));
-        let parts = parts.zip(cavity.linear.chunks(shared.max(1)));
-        let precisions = self.precision.data_mut().iter_mut();
-        for ((own, a), (linear, from)) in precisions.zip(cavity.precision.data()).zip(parts) {
-            if *own < 0.0 && a + *own > 0.0 {
-                let kept = a / (a + *own);
-                for (x, b) in linear.iter_mut().zip(from) {
-                    *x = (b + *x) * kept - b;
-                }
-                *own = 0.0;
+        let (a, own) = (cavity.precision.data()[0], self.precision.data()[0]);
+        if own < 0.0 && a + own > 0.0 {
+            let kept = a / (a + own);
+            for (x, b) in self.linear.iter_mut().zip(&cavity.linear) {
+                *x = (b + *x) * kept - b;
             }
+            self.precision.data_mut()[0] = 0.0;
         }
     }
 

@@ -127,7 +127,7 @@ impl DoubleLoop<'_> {
         self.accept(messages, settled?, watch)
     }
 
-    /// A fixed point of the sweeps, if its variances rest and its free energy is no higher.
+    /// A fixed point of the sweeps, if its variances rest and its free energy is no higher than that of the last inner problem that was solved.
     fn accept(
         &mut self,
         messages: &[Gaussian],
@@ -135,8 +135,10 @@ impl DoubleLoop<'_> {
         watch: &mut dyn Watch<Gaussian>,
     ) -> Option<FallbackEnd> {
         let energy = Dual::new(self.tree, messages).ok()?.free_energy().ok()?;
+        // where inner problems are not solved, the value of the last one is below its maximum, and no bound
+        let solved = self.unsolved < super::DEEPEST;
         let higher = !(energy <= self.energy + super::ROUNDING * self.dual.scale());
-        if higher || !self.rests(messages, watch) {
+        if solved && higher || !self.rests(messages, watch) {
             return None;
         }
         let recorded = self.out.free_energy.last();
