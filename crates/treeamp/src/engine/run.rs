@@ -39,7 +39,7 @@ pub(super) struct Run<'e, 't, A: Algorithm> {
     /// The least residual so far.
     smallest: f64,
     /// Sweeps in a row with an improper law.
-    improper_run: usize,
+    improper_in_a_row: usize,
     /// Whether a sweep was the last.
     end: End,
     /// Starts after the first.
@@ -88,7 +88,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             trace: Vec::with_capacity(capacity),
             variances: Vec::with_capacity(capacity * engine.tree.variables().len()),
             smallest: f64::INFINITY,
-            improper_run: 0,
+            improper_in_a_row: 0,
             end: End::new(engine.tree.variables().len()),
             attempts: 0,
             stall: Stall::new(if A::FALLS_BACK_FROM_ANYWHERE {
@@ -148,8 +148,8 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         if judgement.back {
             return Ok(ControlFlow::Continue(()));
         }
-        self.improper_run = if improper > 0 {
-            self.improper_run + 1
+        self.improper_in_a_row = if improper > 0 {
+            self.improper_in_a_row + 1
         } else {
             0
         };
@@ -161,10 +161,10 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             }
             return Ok(told);
         }
-        if let Some(divergence) = first.filter(|_| self.improper_run >= IMPROPER_LIMIT) {
+        if let Some(divergence) = first.filter(|_| self.improper_in_a_row >= IMPROPER_LIMIT) {
             let reason = format!(
                 "improper for {} sweeps: {}",
-                self.improper_run, divergence.reason
+                self.improper_in_a_row, divergence.reason
             );
             return Ok(self.diverging(Divergence {
                 reason,
@@ -201,14 +201,14 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
     /// A run that was improper from its first sweep on has nothing to go back to: it starts once more, with smaller
     /// steps.
     fn starts_again(&self) -> bool {
-        self.improper_run > 0 && self.attempts < FIRST_ATTEMPTS && self.state.never_settled()
+        self.improper_in_a_row > 0 && self.attempts < FIRST_ATTEMPTS && self.state.never_settled()
     }
 
     fn start_again(&mut self) -> Result<(), RunError> {
         self.attempts += 1;
         self.state = self.engine.start()?;
         self.state.begin_with(0.5_f64.powi(self.attempts));
-        self.improper_run = 0;
+        self.improper_in_a_row = 0;
         Ok(())
     }
 
@@ -287,7 +287,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         }
         let (full_residual, step) = (state.full_residual(residual), state.step_size());
         let taken = state.taken();
-        if improper > 0 && state.retreats(self.improper_run) {
+        if improper > 0 && state.retreats(self.improper_in_a_row) {
             engine.restore(state);
         } else {
             state.adapt(residual, improper > 0, judgement.jumped);
