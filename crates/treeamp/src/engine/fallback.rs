@@ -283,17 +283,15 @@ impl<A: Algorithm> Engine<'_, A> {
             Some(Verdict::NotStationary { .. }) => Constant::Unsettled(0, None),
             _ => self.constant_steps(sweeps, observer),
         };
-        let spent = match constant {
+        let (spent, best) = match constant {
             Constant::Ended(ended, done) => {
                 *state = *ended;
                 *termination = end_of(&done);
                 return Ok(Handover::Done(Some(done)));
             }
-            Constant::Unsettled(spent, best) => {
-                self.keep_better(state, termination, best);
-                spent
-            }
+            Constant::Unsettled(spent, best) => (spent, best),
         };
+        let diverged = matches!(termination, Termination::Diverging(_));
         // the free energy that a certain method descends has no bound where the run collapsed
         if let Some(Verdict::Collapsed { .. }) = rejected
             && self.options.fallback == Fallback::Automatic
@@ -303,6 +301,9 @@ impl<A: Algorithm> Engine<'_, A> {
         if self.options.fallback == Fallback::Automatic
             && let Some(why) = self.algorithm.uncertain(self.tree)
         {
+            if rejected.is_none() {
+                self.keep_better(state, diverged, best);
+            }
             return Ok(Handover::Refused(more, why));
         }
         // a contradiction tells more than a bound: unless the fallback settles, it stands, with its state
@@ -312,6 +313,9 @@ impl<A: Algorithm> Engine<'_, A> {
                 done.evaluations += spent;
                 if rejected.is_none() || !done.went_back {
                     *termination = end_of(&done);
+                }
+                if rejected.is_none() && matches!(done.end, FallbackEnd::Limit { .. }) {
+                    done.went_back |= self.keep_better(state, diverged && done.went_back, best);
                 }
                 Ok(Handover::Done(Some(done)))
             }
@@ -334,27 +338,23 @@ impl<A: Algorithm> Engine<'_, A> {
         Ok(Some(state).filter(|state| state.has_good))
     }
 
-    /// The better one of two unsettled states: one that did not diverge before one that did, then the one that a full sweep moves less.
-    /// That of a state with a verdict stays.
+    /// Takes the other one of two unsettled states if it is the better one: one that did not diverge is better than one that did, then
+    /// the one that a full sweep moves less. Says whether it did.
     fn keep_better(
         &self,
         state: &mut State<A>,
-        termination: &Termination,
+        diverged: bool,
         other: Option<(Box<State<A>>, f64)>,
-    ) {
-        self.restore(state);
-        let diverged = match termination {
-            Termination::Rejected(_) => return,
-            other => matches!(other, Termination::Diverging(_)),
-        };
-        let Some((mut other, residual)) = other else {
-            return;
+    ) -> bool {
+        let Some((other, residual)) = other else {
+            return false;
         };
         let here = self.full_sweep_residual(state);
-        if diverged || here.is_none_or(|here| residual < here) {
-            other.step = state.step.take();
+        let better = diverged || here.is_none_or(|here| residual < here);
+        if better {
             *state = *other;
         }
+        better
     }
 
     /// How far a full sweep moves the moments; none where it cannot be made. The state stays.
