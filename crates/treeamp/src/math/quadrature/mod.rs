@@ -1,10 +1,10 @@
 //! Quadrature on a line, and nothing else: rules, adaptive panels, where to lay them, sums with equal steps.
 //!
-//! - [`gauss_legendre`]: rules of 16 and 32 points.
-//! - [`panels`]: adaptive integration of several functions at once, with monitors for what falls between the nodes.
-//! - [`peaks`]: the first panels, from the places and widths of what is known to happen on the line.
-//! - [`trapezoid`]: sums with equal steps, which converge exponentially for analytic functions.
-//! - [`halving`]: slow and simple, for tests.
+//! - `gauss_legendre`: rules of 16 and 32 points.
+//! - `panels`: adaptive integration of several functions at once, with monitors for what falls between the nodes.
+//! - `peaks`: the first panels, from the places and widths of what is known to happen on the line.
+//! - `trapezoid`: sums with equal steps, which converge exponentially for analytic functions.
+//! - `halving`: slow and simple, for tests.
 
 mod gauss_legendre;
 mod halving;
