@@ -274,3 +274,50 @@ fn shapes_of_data_are_checked() {
         );
     }
 }
+
+/// One precision for all differences of an image collapses: that is no convergence, and the end says what may help.
+#[test]
+fn a_collapse_ends_with_one_and_says_what_may_help() {
+    let folder = Folder::new("collapse");
+    let pixel = |k: usize| {
+        let (i, j) = (k / 24, k % 24);
+        let level = f64::from((3..10).contains(&i) && (4..20).contains(&j));
+        level + 0.14 * ((97 * i + 31 * j * j) as f64).sin()
+    };
+    let y = Array::new(vec![24, 24], (0..576).map(pixel).collect(), false).expect("an array");
+    fs::write(folder.path("y.npy"), encode_npy(&y)).expect("a file");
+    let model = r#"
+[[factor]]
+kind = "gaussian"
+size = [24, 24]
+variance = 4.0
+output = "x"
+
+[[factor]]
+kind = "gaussian_noise"
+variance = 0.01
+input = "x"
+output = "y"
+
+[[factor]]
+kind = "gradient"
+input = "x"
+output = "z"
+
+[[factor]]
+kind = "gauss_bernoulli"
+size = [2, 24, 24]
+rho = 0.05
+variance = 0.3
+output = "z"
+
+[observe]
+y = "y.npy"
+"#;
+    let file = folder.file("collapse.toml", model);
+    let output = treeamp(&["run", text(&file)]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stdout(&output);
+    assert!(said.contains("collapsed at variable `z`"), "{said}");
+    assert!(said.contains("diagonal beliefs") && said.contains("Another start"));
+}
