@@ -71,8 +71,7 @@ fn size(small: usize, full: usize) -> usize {
 }
 
 /// The student is the teacher, and is not known to be: other averages, over the teacher's signals instead of its law, with the same values.
-/// They are asked for to 1e-8; where rare confusions of two inputs make up the variance (`asymmetric_abs` at a faint input and a sharp output) they
-/// differ by 2.7e-6.
+/// The largest difference is 2.7e-6, of `asymmetric_abs` at a faint input and a sharp output. Which of the two routes is off there is not known.
 #[test]
 fn bayes_optimal_updates_are_those_of_a_copy() {
     let laws = piecewise_channels();
