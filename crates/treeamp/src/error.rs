@@ -426,6 +426,18 @@ pub enum RunError {
         /// Where they differ.
         reason: String,
     },
+    /// A teacher without a finite second moment, which every error is measured by.
+    #[error(
+        "`{variable}` of factor `{factor}` ({law}) has no finite second moment: expected a teacher with one; such a law can be a student's"
+    )]
+    NoSecondMoment {
+        /// The factor.
+        factor: String,
+        /// Its variable.
+        variable: String,
+        /// The parameters of its law.
+        law: String,
+    },
     /// A quantity that the model does not have.
     #[error("{what} is not defined: {why}")]
     NotDefined {

@@ -13,7 +13,8 @@ use crate::output::print;
 /// Check a model file and its data without running anything.
 ///
 /// Reads the file and everything it refers to, builds the tree, conditions it on the observations, and plans
-/// the run (rules, beliefs, memory): whatever `treeamp run` would refuse is refused here, with file, line and key.
+/// the run (rules, beliefs, memory): whatever `treeamp run` would refuse is refused here, with file, line and key. A law without a
+/// second moment can be drawn from, but `treeamp predict` refuses it as a teacher, and this is said.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -52,14 +53,19 @@ impl Check {
                 "variables": variables,
                 "factors": factors,
                 "observed": observed,
+                "no_theory": instance.no_theory,
                 "parameters": file.adjustable(),
                 "warnings": file.warnings(),
             });
             return print(&format!("{report}\n"));
         }
-        print(&format!(
-            "{}: good: {variables} hidden variables, {factors} factors\n",
-            file.name
-        ))
+        let (name, size) = (
+            &file.name,
+            format!("{variables} hidden variables, {factors} factors"),
+        );
+        print(&match &instance.no_theory {
+            None => format!("{name}: good: {size}\n"),
+            Some(why) => format!("{name}: good for `run`, not for `predict`: {size}; {why}\n"),
+        })
     }
 }

@@ -321,3 +321,40 @@ y = "y.npy"
     assert!(said.contains("collapsed at variable `z`"), "{said}");
     assert!(said.contains("diagonal beliefs") && said.contains("Another start"));
 }
+
+/// A law without a second moment can be drawn from, and cannot be the teacher of a theory: `check` says so, and `predict` refuses it.
+#[test]
+fn teachers_without_a_second_moment_are_said_to_be_none() {
+    let folder = Folder::new("heavy");
+    let chain = |prior: &str, rest: &str| {
+        format!(
+            "[[factor]]\nkind = {prior}\nsize = 50\noutput = \"x\"\n\n\
+             [[factor]]\nkind = \"gaussian_noise\"\nvariance = 0.5\ninput = \"x\"\noutput = \"y\"\n\n\
+             [observe]\ny = \"sample\"\n{rest}"
+        )
+    };
+    let cauchy = "\"student_t\"\ndf = 1.0";
+    let heavy = folder.file("heavy.toml", &chain(cauchy, ""));
+    let said = works(&["check", text(&heavy)]);
+    for word in [
+        "good for `run`, not for `predict`",
+        "`x`",
+        "`student_t`",
+        "df=1",
+        "no finite second moment",
+    ] {
+        assert!(said.contains(word), "{said}");
+    }
+    let said = fails(2, &["predict", text(&heavy)]);
+    assert!(
+        said.contains(
+            "`x` of factor `student_t` (df=1, mean=0, scale=1) has no finite second moment"
+        ),
+        "{said}"
+    );
+    works(&["run", text(&heavy)]);
+    let student = format!("\n[[student.factor]]\nkind = {cauchy}\nsize = 50\noutput = \"x\"\n");
+    let good = folder.file("good.toml", &chain("\"gaussian\"", &student));
+    assert!(works(&["check", text(&good)]).contains(": good: "));
+    works(&["predict", text(&good)]);
+}

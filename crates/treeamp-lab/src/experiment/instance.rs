@@ -1,6 +1,7 @@
 //! One instance of a model: a truth drawn from it, or data, and the posterior.
 
 use treeamp::ModelError;
+use treeamp::algorithms::state_evolution::check_second_moments;
 use treeamp::belief::{Element, SignalSpec};
 use treeamp::model::{Direction, Sample, Tree};
 
@@ -13,6 +14,8 @@ use crate::spec::{ModelFile, Scale, Setting};
 pub struct Instance {
     /// What the observations were drawn from; `None` for data.
     pub truth: Option<Sample>,
+    /// Why they cannot be a teacher of theory: a law that they were drawn from has no second moment.
+    pub no_theory: Option<String>,
     /// The student's model given the observations.
     pub posterior: Tree,
     /// What was observed.
@@ -114,10 +117,12 @@ pub fn instance(
             .iter()
             .any(|o| o.variable == name && o.data.is_some())
     };
-    let truth = if names.iter().all(|name| from_data(name)) {
-        None
+    let (truth, no_theory) = if names.iter().all(|name| from_data(name)) {
+        (None, None)
     } else {
-        Some(file.tree(setting, scale)?.sample(seed)?)
+        let teacher = file.tree(setting, scale)?;
+        let refused = check_second_moments(&teacher).err();
+        (Some(teacher.sample(seed)?), refused.map(|e| e.to_string()))
     };
     let mut observed = Vec::new();
     for name in names {
@@ -156,6 +161,7 @@ pub fn instance(
     }
     Ok(Instance {
         truth,
+        no_theory,
         posterior,
         observed,
     })

@@ -88,6 +88,11 @@ pub trait Algorithm: Sync + Clone {
         linear: &mut dyn FnMut() -> f64,
     ) -> Self::Message;
 
+    /// A message of this precision that says nothing of the place of a signal.
+    fn centred(&self, spec: &SignalSpec, precision: f64) -> Self::Message {
+        self.constant(spec, precision, &mut || 0.0)
+    }
+
     /// The message of factor `node` to its port `target`.
     ///
     /// # Errors

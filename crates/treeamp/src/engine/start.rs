@@ -105,11 +105,30 @@ impl<A: Algorithm> Engine<'_, A> {
         rolls_back(self.tree, &self.options)
     }
 
+    /// Edges beside laws without a second moment, with the precision of the first message to them: they have nothing to say to a flat one,
+    /// and outputs that are improper alone would wait for them without an end.
+    fn assumed_precisions(&self) -> Vec<(usize, f64)> {
+        let factors = self.tree.factors().iter();
+        let heavy = factors.filter_map(|f| {
+            let precision = f.factor.start_precision()?;
+            Some((f.edges[0], precision))
+        });
+        heavy
+            .flat_map(|(e, precision)| self.tree.others(e).map(move |o| (o, precision)))
+            .collect()
+    }
+
     /// The messages before the first sweep. Returns the edges to be left alone in it: a forward
     /// message that was given would otherwise be overwritten before anyone sees it.
     fn initialise(&self, store: &mut [A::Message]) -> Result<Vec<bool>, RunError> {
         let mut held = vec![false; self.tree.edges().len()];
         let spec = |edge: usize| &self.tree.variables()[self.tree.edges()[edge].variable].spec;
+        let assumed = self.assumed_precisions();
+        if !matches!(self.options.initial, Initial::Constant { .. }) {
+            for (e, precision) in &assumed {
+                store[*e] = self.algorithm.centred(spec(*e), *precision);
+            }
+        }
         match &self.options.initial {
             Initial::Flat => {}
             Initial::Constant { precision, linear } => {
@@ -132,7 +151,9 @@ impl<A: Algorithm> Engine<'_, A> {
                         let xi: f64 = StandardNormal.sample(&mut rng);
                         mean + std * xi
                     };
-                    *slot = self.algorithm.constant(spec(e), *precision, &mut draw);
+                    let least = assumed.iter().find(|(edge, _)| *edge == e);
+                    let precision = least.map_or(*precision, |(_, least)| precision.max(*least));
+                    *slot = self.algorithm.constant(spec(e), precision, &mut draw);
                 }
             }
             Initial::Given(messages) => {

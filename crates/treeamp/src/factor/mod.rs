@@ -246,6 +246,12 @@ pub trait Factor: Any + Debug + Send + Sync {
         None
     }
 
+    /// The precision of the first message to a law without a finite second moment, one over the square of its scale: such a law says
+    /// nothing to a message of precision zero. `None` for all others.
+    fn start_precision(&self) -> Option<f64> {
+        None
+    }
+
     /// The spectrum of $W^T W$ of a linear channel.
     fn spectrum(&self) -> Option<&Spectrum> {
         None

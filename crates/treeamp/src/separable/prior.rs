@@ -121,6 +121,20 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
     fn generator(&self) -> Option<&dyn GenerativeRule> {
         Some(self)
     }
+
+    fn start_precision(&self) -> Option<f64> {
+        let law = &self.law;
+        if law.as_gaussian().is_some() || law.second_moment().is_finite() {
+            return None;
+        }
+        let widths = law.landmarks().into_iter().map(|mark| mark.width);
+        let scale = widths.fold(0.0, f64::max);
+        Some(if scale > 0.0 {
+            (scale * scale).recip()
+        } else {
+            1.0
+        })
+    }
 }
 
 impl<E: Elem, P: ScalarPrior<E>> OnePort<E> for SeparablePrior<P, E> {

@@ -1,8 +1,10 @@
 //! The mismatched theory: a student of the teacher's model is the Bayes-optimal one; students that are wrong, that become certain, or that do not
 //! fit.
 
-use crate::common::{glm, limit_glm};
+use crate::common::{glm, infer, limit_glm, linear};
 use treeamp::algorithms::state_evolution::{Evolution, ReplicaSymmetric};
+use treeamp::belief::OverlapFields;
+use treeamp::factor::{Averaged, Factor};
 use treeamp::prelude::*;
 
 /// With teacher and student the same, the mismatched theory is the Bayes-optimal one.
@@ -428,5 +430,107 @@ fn ridge_regression_with_orthogonal_rows() {
     assert!(
         text.to_string().contains("noiseless output of the teacher"),
         "{text}"
+    );
+}
+
+/// A law without a second moment is a student like others, whatever the output: runs of expectation propagation on the same pair agree with its theory.
+#[test]
+fn students_without_a_second_moment_have_a_theory() {
+    let n = 2000;
+    let gaussian = GaussianPrior::new(0.0, 1.0).unwrap();
+    let heavy = StudentT::new(1.0, 0.0, 0.5).unwrap();
+    let outputs: [fn() -> Fragment; 3] = [
+        || source(GaussianNoise::new(0.1).unwrap()),
+        || {
+            source(OutputChannel::new(
+                "probit",
+                ProbitLikelihood::new(0.2, 0.0).unwrap(),
+            ))
+        },
+        || {
+            source(OutputChannel::new(
+                "laplace_noise",
+                LaplaceNoise::new(0.4).unwrap(),
+            ))
+        },
+    ];
+    for output in outputs {
+        let teacher = limit_glm(gaussian.limit(), 2.0, output()).unwrap();
+        let student = limit_glm(heavy.limit(), 2.0, output()).unwrap();
+        let evolution = MismatchedEvolution::new(&teacher, &student).unwrap();
+        let evolution = evolution.fixed_point().unwrap();
+        let overlaps = evolution.overlaps("x").unwrap();
+        let truth = glm(gaussian.iid(n), linear(2 * n, n, 3), output())
+            .build()
+            .unwrap();
+        let truth = truth.sample(3).unwrap();
+        let student = glm(heavy.iid(n), linear(2 * n, n, 3), output())
+            .build()
+            .unwrap();
+        let student = student.condition("y", truth.get("y").unwrap()).unwrap();
+        let report = infer(&student);
+        assert!(report.termination.is_converged(), "{}", report.termination);
+        let moments = report.marginal("x").unwrap();
+        let errors = moments.mean.iter().zip(truth.get("x").unwrap());
+        let squares: Vec<f64> = errors.map(|(r, x)| (r - x).powi(2)).collect();
+        let mse = squares.iter().sum::<f64>() / n as f64;
+        let spread = squares.iter().map(|s| (s - mse).powi(2)).sum::<f64>() / n as f64;
+        // five standard errors of the mean of the squares
+        let allowed = 5.0 * (spread / n as f64).sqrt();
+        assert!(
+            (mse - overlaps.mse()).abs() < allowed,
+            "{mse} {overlaps:?} {allowed}"
+        );
+    }
+}
+
+/// As a teacher such a law is refused, by its name and that of its variable.
+#[test]
+fn teachers_have_a_second_moment() {
+    let tree =
+        |prior: Fragment| limit_glm(prior, 2.0, source(GaussianNoise::new(0.1).unwrap())).unwrap();
+    let good = tree(source(GaussianPrior::new(0.0, 1.0).unwrap().limit()));
+    let heavy = [
+        tree(source(StudentT::new(2.0, 0.0, 1.0).unwrap().limit())),
+        tree(source(SpikeStudentT::new(0.3, 1.5, 1.0).unwrap().limit())),
+    ];
+    for heavy in &heavy {
+        let law = heavy.factors()[0].factor.name();
+        let refused = [
+            StateEvolution::new(heavy).map(drop),
+            MismatchedEvolution::new(heavy, &good).map(drop),
+        ];
+        for error in refused.map(Result::unwrap_err) {
+            let RunError::NoSecondMoment {
+                factor, variable, ..
+            } = &error
+            else {
+                panic!("{error}");
+            };
+            assert_eq!((factor.as_str(), variable.as_str()), (law, "x"));
+        }
+        assert!(MismatchedEvolution::new(&good, heavy).is_ok());
+    }
+}
+
+/// A student that is told nothing and has no second moment is refused with these words.
+#[test]
+fn laws_without_a_second_moment_refuse_precision_zero() {
+    let heavy = StudentT::new(1.0, 0.0, 1.0).unwrap().iid(1);
+    let teacher = GaussianPrior::new(0.0, 1.0).unwrap().iid(1);
+    let flat = OverlapFields::default();
+    let at = Averaged {
+        fields: &[flat],
+        tau0_hat: &[0.0],
+    };
+    let error = heavy
+        .ensemble()
+        .unwrap()
+        .overlaps(&teacher, at, 0)
+        .unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("no second moment") && said.contains("precision 0"),
+        "{said}"
     );
 }

@@ -25,5 +25,7 @@ pub use information::Information;
 pub use landscape::{Place, landscape};
 pub use mutual_information::{MutualInformation, Start, mutual_information, mutual_information_at};
 pub use replica_symmetric::ReplicaSymmetric;
-pub use teacher::{SecondMoment, Teacher, TeacherMoments, not_a_bayesian_network};
+pub use teacher::{
+    SecondMoment, Teacher, TeacherMoments, check_second_moments, not_a_bayesian_network,
+};
 pub use theory::{EvolutionBuilder, MismatchedEvolution, StateEvolution, Theory};

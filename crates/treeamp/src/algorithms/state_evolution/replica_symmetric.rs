@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::alike::paired_teachers;
 use super::conjugate::certain;
 use super::divergence::check_pair;
-use super::teacher::{requires, rule, weights};
+use super::teacher::{check_second_moments, requires, rule, weights};
 use super::theory::Theory;
 use super::{BayesOptimal, Conjugate, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
@@ -35,8 +35,10 @@ pub struct ReplicaSymmetric {
     edges: Vec<Vec<usize>>,
     /// The averages of factors that teacher and student share.
     optimal: BayesOptimal,
-    /// The moments that the student expects; a student with penalties expects none.
+    /// The moments that the student expects; one with penalties, or with laws that have no second moment, expects none.
     own: Option<Teacher>,
+    /// The student has no penalties.
+    is_law: bool,
 }
 
 impl Theory for ReplicaSymmetric {
@@ -60,7 +62,8 @@ impl ReplicaSymmetric {
     pub(super) fn new(teacher: &Tree, student: &Tree) -> Result<Self, RunError> {
         check_pair(teacher, student)?;
         let mut rules = student.factors().iter().filter_map(|f| f.factor.ensemble());
-        let own = if rules.all(EnsembleRule::is_law) {
+        let is_law = rules.all(EnsembleRule::is_law);
+        let own = if is_law && check_second_moments(student).is_ok() {
             Some(Teacher::new(student)?)
         } else {
             None
@@ -75,12 +78,13 @@ impl ReplicaSymmetric {
             variable_weights,
             edges: student.factors().iter().map(|f| f.edges.clone()).collect(),
             own,
+            is_law,
         })
     }
 
     /// The student has no penalties.
     pub(super) fn is_law(&self) -> bool {
-        self.own.is_some()
+        self.is_law
     }
 
     /// What a factor that teacher and student share sends where its fields are on the Nishimori line, $\hat m = \hat q$ and
@@ -153,6 +157,15 @@ impl Algorithm for ReplicaSymmetric {
             m_hat: precision,
             q_hat: precision,
             tau_hat: tau_hat(),
+        }
+    }
+
+    /// A precision that the student assumes: $\hat\tau$, with nothing seen of the teacher.
+    fn centred(&self, _: &SignalSpec, precision: f64) -> OverlapFields {
+        OverlapFields {
+            m_hat: 0.0,
+            q_hat: 0.0,
+            tau_hat: precision,
         }
     }
 

@@ -199,8 +199,9 @@ impl Teacher {
     /// Runs algorithm 3 on a tree.
     ///
     /// # Errors
-    /// A factor without an ensemble rule, or moments that are not reached.
+    /// A factor without an ensemble rule, a law without a second moment, or moments that are not reached.
     pub fn new(tree: &Tree) -> Result<Self, RunError> {
+        check_second_moments(tree)?;
         let options = Options {
             max_sweeps: 5000,
             tolerance: 1e-13,
@@ -242,6 +243,26 @@ impl Teacher {
             normalisation,
         })
     }
+}
+
+/// Whether a tree can be a teacher: the priors of a Bayesian network have finite second moments. In other trees a law may have one together with
+/// the other factors of its variable.
+///
+/// # Errors
+/// [`RunError::NoSecondMoment`], of the first prior that has none.
+pub fn check_second_moments(tree: &Tree) -> Result<(), RunError> {
+    if not_a_bayesian_network(tree).is_some() {
+        return Ok(());
+    }
+    let mut factors = tree.factors().iter();
+    let Some(node) = factors.find(|f| f.factor.start_precision().is_some()) else {
+        return Ok(());
+    };
+    Err(RunError::NoSecondMoment {
+        factor: node.name.clone(),
+        variable: tree.variable_at(node.edges[0]).name.clone(),
+        law: node.factor.summary(),
+    })
 }
 
 /// Why a tree is not a Bayesian network, where every variable has one source: one that two factors produce, or none. The law is

@@ -77,6 +77,12 @@ pub(super) fn averages(
         return Ok((overlaps, f64::INFINITY));
     }
     let at = Field::new(fields, tau0_hat, is_same(student, teacher))?;
+    let flat = student.prior(Tilt { a: at.a, b: 0.0 });
+    if at.a == 0.0 && flat.is_some_and(|t| !t.variance.is_finite()) {
+        return Err(FactorError::Improper(
+            "the student's law has no second moment, and no average at precision 0".to_owned(),
+        ));
+    }
     if let Some(own) = student.gaussian() {
         let closed = gaussian::prior(&at, own, &t0);
         return closed
