@@ -446,6 +446,16 @@ pub enum RunError {
         /// Why.
         why: String,
     },
+    /// An information that is negative, which none is: its averages have no digits left.
+    #[error(
+        "the information {of} comes out as {value:e} nats, below zero: its averages have no digits left, and no value is given"
+    )]
+    NegativeInformation {
+        /// Whose it is.
+        of: String,
+        /// What came out.
+        value: f64,
+    },
     /// A quantity without a limit as the variance of a variable vanishes, and others do not: a number would only tell where a
     /// run was stopped.
     #[error("{what} has no limit as the variance of `{variable}` vanishes: {why}")]

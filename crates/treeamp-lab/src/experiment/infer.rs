@@ -215,6 +215,7 @@ pub fn infer_on(
         truth,
         posterior,
         observed,
+        ..
     } = instance;
     let options = options.or_of(file);
     let mut engine = options.apply(ExpectationPropagation.on(&posterior)?);

@@ -61,6 +61,7 @@ pub fn minimise(
         truth,
         posterior,
         observed,
+        ..
     } = instance(file, setting, seed)?;
     let options = options.or_of(file);
     let engine = options.apply(MaximumAPosteriori.on(&posterior)?);

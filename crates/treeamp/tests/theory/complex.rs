@@ -2,6 +2,7 @@
 //! `tests/laws/complex.rs`, through the catalogue.
 
 use crate::common::{self, infer, oracle};
+use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::algorithms::state_evolution::phases::{
     Phase, Search, algorithmic_threshold, information_threshold, phase_report, weak_recovery,
 };
@@ -337,4 +338,80 @@ fn complex_matrices_on_real_signals_in_the_limit() {
     assert!((tree.variables()[1].spec.relative_size() - 1.6).abs() < 1e-12);
     let complex = source(CircularGaussian::new(1.0).unwrap().limit()) >> var("x");
     assert!((complex >> ensemble >> var("z")).build().is_err());
+}
+
+/// The information about `x` of a complex signal behind a matrix, by its own formula and as the entropy of the measurements less that of the noise.
+fn information_about(prior: impl Factor, output: impl Factor) -> f64 {
+    let chain = source(prior) >> var("x") >> LinearEnsemble::gaussian(0.8).unwrap() >> var("z");
+    let tree = (chain >> output >> var("y")).build().unwrap();
+    let tree = tree.expect("y").unwrap();
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    let information = evolution.information(&tree).unwrap();
+    let whole = information.mutual_information().unwrap();
+    let about = mutual_information(&tree, "x").unwrap().value;
+    // fixed points to 1e-9, entropies of two nested integrals to a few 1e-8
+    assert!((whole - about).abs() < 1e-6, "{whole} {about}");
+    about
+}
+
+/// A mixture of one component, and a sparse law without zeros, are the plain law; what all priors tell is what the entropies say.
+#[test]
+fn complex_signals_have_an_information() {
+    let noise = || GaussianNoise::new(0.05).unwrap();
+    let plain = information_about(CircularGaussian::new(1.3).unwrap().limit(), noise());
+    let one = CircularGaussianMixture::new(&[1.0], &[1.3]).unwrap();
+    let dense = CircularGaussBernoulli::new(1.0, 1.3).unwrap();
+    let same = [
+        information_about(one.limit(), noise()),
+        information_about(dense.limit(), noise()),
+    ];
+    for other in same {
+        assert!((other - plain).abs() < 1e-8, "{other} {plain}");
+    }
+    let two = CircularGaussianMixture::new(&[0.3, 0.7], &[2.0, 0.1]).unwrap();
+    let sparse = CircularGaussBernoulli::new(0.3, 1.3).unwrap();
+    for known in [
+        information_about(two.limit(), noise()),
+        information_about(sparse.limit(), noise()),
+        information_about(Qam::points(16).unwrap().limit(), noise()),
+    ] {
+        assert!(known > 0.1 && known < plain, "{known} {plain}");
+    }
+}
+
+/// The modulus behind noise, and behind noise after it: informations of a hidden length that no difference of large numbers can give.
+#[test]
+fn noisy_moduli_have_an_information() {
+    for noise in [0.01, 0.5] {
+        let output = OutputChannel::new("rician_modulus", RicianModulus::new(noise).unwrap());
+        let prior = CircularGaussian::new(1.0).unwrap();
+        let chain = source(prior.limit()) >> var("x") >> output >> var("y");
+        let tree = chain.build().unwrap().expect("y").unwrap();
+        let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+        let information = evolution.information(&tree).unwrap();
+        let whole = information.mutual_information().unwrap();
+        let about = mutual_information(&tree, "x").unwrap().value;
+        assert!((whole - about).abs() < 1e-6, "{whole} {about}");
+        // |x + n| is a Rayleigh length: its entropy, per real component of x, is known
+        let (variance, euler) = (1.0 + noise, 0.577_215_664_901_532_9);
+        let length = 1.0 + 0.5 * (variance / 2.0_f64).ln() + 0.5 * euler;
+        let entropy = 0.5 * length;
+        assert!(
+            (information.entropy - entropy).abs() < 1e-8,
+            "{} {entropy}",
+            information.entropy
+        );
+    }
+    let (modulus, noise) = (
+        treeamp::catalog::channels::Modulus,
+        GaussianNoise::new(0.3).unwrap(),
+    );
+    let chain = source(CircularGaussian::new(1.0).unwrap().limit()) >> var("x");
+    let chain = chain >> modulus >> var("u") >> noise >> var("y");
+    let tree = chain.build().unwrap().expect("y").unwrap();
+    let evolution = StateEvolution::new(&tree).unwrap().fixed_point().unwrap();
+    let information = evolution.information(&tree).unwrap();
+    let whole = information.mutual_information().unwrap();
+    let about = mutual_information(&tree, "x").unwrap().value;
+    assert!((whole - about).abs() < 1e-6, "{whole} {about}");
 }

@@ -38,7 +38,7 @@ impl Information {
     /// less that of their noise.
     ///
     /// # Errors
-    /// [`RunError::NotDefined`] for a noiseless continuous output.
+    /// [`RunError::NotDefined`] for a noiseless continuous output; [`RunError::NegativeInformation`] where averages have no digits left.
     pub fn mutual_information(&self) -> Result<f64, RunError> {
         let mut noise = 0.0;
         for (name, value) in &self.noise {
@@ -47,7 +47,9 @@ impl Information {
                 why: format!("`{name}` is a noiseless output"),
             })?;
         }
-        Ok(self.entropy - noise)
+        not_negative([self.entropy, -noise], || {
+            "between the hidden variables and the measurements".to_owned()
+        })
     }
 }
 
@@ -117,6 +119,22 @@ impl Fields<'_> {
     }
 }
 
+/// Accuracy of entropies, relative to the terms of a sum.
+const ROUNDING: f64 = 1e-6;
+
+/// The sum of the terms of an information, which is not negative.
+pub(super) fn not_negative<const N: usize>(
+    terms: [f64; N],
+    of: impl Fn() -> String,
+) -> Result<f64, RunError> {
+    let value: f64 = terms.iter().sum();
+    let scale = 1.0 + terms.iter().map(|t| t.abs()).sum::<f64>();
+    if value < -ROUNDING * scale {
+        return Err(RunError::NegativeInformation { of: of(), value });
+    }
+    Ok(value)
+}
+
 fn term(name: String, value: f64) -> Term {
     Term {
         name,
@@ -151,13 +169,18 @@ impl Evolution<BayesOptimal> {
         let mut factors = Vec::new();
         let mut noise = Vec::new();
         for (k, node) in tree.factors().iter().enumerate() {
-            factors.push(term(node.name.clone(), fields.factor(k, node)?));
+            let value = fields.factor(k, node)?;
+            factors.push(term(node.name.clone(), value));
+            let mut own_noise = Some(0.0);
             if node.inputs == node.edges.len() {
                 let inputs = node.edges.iter().map(|e| tree.edges()[*e].variable);
                 let tau = inputs.map(|v| self.teacher.tau0[v]).next();
                 let entropy = tau.and_then(|tau| node.factor.noise_entropy_at(tau));
-                let entropy = entropy.map(|e| fields.factor_weights[k] * e);
-                noise.push((node.name.clone(), entropy));
+                own_noise = entropy.map(|e| fields.factor_weights[k] * e);
+                noise.push((node.name.clone(), own_noise));
+            }
+            if let Some(noise) = own_noise {
+                not_negative([value, -noise], || format!("of factor `{}`", node.name))?;
             }
         }
         let variables = tree.variables().iter().map(|v| {
@@ -181,5 +204,21 @@ impl Evolution<BayesOptimal> {
             noise,
             entropy,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_negative;
+    use crate::error::RunError;
+
+    /// Rounding is kept as it is, and what is more than that is no information.
+    #[test]
+    fn negative_informations_are_refused() {
+        let of = || "of factor `f`".to_owned();
+        assert!(not_negative([1.0, -1.0 - 1e-9], of).is_ok());
+        let error = not_negative([1.0, -1.1], of).unwrap_err();
+        assert!(matches!(&error, RunError::NegativeInformation { value, .. } if *value < -0.09));
+        assert!(error.to_string().contains("factor `f`"), "{error}");
     }
 }

@@ -6,6 +6,7 @@
 
 use super::bayes_optimal::CERTAIN;
 use super::evolution::noiseless_output;
+use super::information::not_negative;
 use super::phases::FixedPoints;
 use super::teacher::not_a_bayesian_network;
 use super::theory::least_noise;
@@ -121,9 +122,11 @@ pub fn mutual_information_at(
     let alone = seen.without_observations(variable)?;
     let entropy =
         |tree: &Tree| Ok::<_, RunError>(Entropies::of(tree, variable, &names, points)?.0.least);
-    let given = entropy(&seen)? - entropy(&alone)?;
+    let (with, without) = (entropy(&seen)?, entropy(&alone)?);
+    let given = with - without;
+    let of = || format!("about `{variable}`");
     Ok(MutualInformation {
-        value: measured.least - given,
+        value: not_negative([measured.least, -with, without], of)?,
         start: measured.start,
         attained: measured.uninformed - given,
     })

@@ -75,6 +75,7 @@ pub(super) fn averages(
             end,
             log_z0: t0.log_z,
             tau0,
+            sharp: pair.sharp,
         };
         let at = Field {
             bayes,

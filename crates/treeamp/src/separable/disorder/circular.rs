@@ -139,6 +139,10 @@ impl Lengths<'_> {
             prior_at(self.pair.student, Tilt { a: at.a, b })
         };
         let mut values = point(t, t0.mean, t0.variance).weighted(weight, at.k);
+        if at.excess {
+            let excess = self.pair.student.prior_excess(Tilt { a: at.a, b });
+            values[POTENTIAL] = 0.5 * weight * excess.unwrap_or(f64::INFINITY);
+        }
         if self.faint {
             values[POTENTIAL] = 0.5 * weight * gain(t.log_z - self.log_z0);
         }
@@ -347,7 +351,11 @@ impl Pair<'_> {
             let r0 = (reach * turned.ratio).copysign(at.m_hat) + pull * b;
             let v0 = left + 0.5 * reach * reach * turned.spread;
             let t = own(b);
-            let values = point(t, r0, v0).weighted(weight, at.k);
+            let mut values = point(t, r0, v0).weighted(weight, at.k);
+            if at.excess {
+                let excess = self.student.likelihood_excess(y, Tilt { a: at.a, b });
+                values[POTENTIAL] = 0.5 * weight * excess.unwrap_or(f64::INFINITY);
+            }
             Sample {
                 values,
                 weight,

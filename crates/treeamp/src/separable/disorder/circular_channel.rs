@@ -6,7 +6,6 @@
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
 use super::breaks::Breaks;
-use super::line::SHARP;
 use super::{COUNT, Field, Point, floors};
 use super::{INNER, OUTER};
 use crate::math::quadrature::panels::{Effort, Sample, integrate};
@@ -26,6 +25,8 @@ pub(super) struct Pair<'a> {
     /// $A_0(\hat\tau_0, 0)$.
     pub log_z0: f64,
     pub tau0: [f64; 2],
+    /// The ends over whose tilts the excess is formed: the sharp ones, or those that are clear where the excess is averaged itself.
+    pub sharp: [bool; 2],
 }
 
 impl Pair<'_> {
@@ -42,13 +43,6 @@ impl Pair<'_> {
         }
     }
 
-    fn sharp(&self) -> [bool; 2] {
-        [Z, X].map(|i| {
-            let f = &self.at[i];
-            !f.is_silent() && f.m_hat * f.m_hat * self.tau0[i] > SHARP * f.q_hat
-        })
-    }
-
     /// $\ln$ of the measure of a field in `components` real dimensions, less the part of the tilt that is in the excess.
     fn log_measure(&self, end: usize, b: f64, sharp: bool, components: f64) -> f64 {
         let at = &self.at[end];
@@ -63,7 +57,7 @@ impl Pair<'_> {
     }
 
     fn sample(&self, bz: f64, bx: f64) -> [f64; COUNT] {
-        let sharp = self.sharp();
+        let sharp = self.sharp;
         let nothing = (TiltedPair::divergent(0.0, 0.0), f64::INFINITY);
         let stars = (self.star(Z, bz), self.star(X, bx));
         let (t0, excess) = if sharp[Z] || sharp[X] {
@@ -98,8 +92,9 @@ impl Pair<'_> {
             }
         };
         let ((r, v), (r0, v0)) = (of(&t), of(&t0));
+        let log_z = if self.at[Z].excess { excess } else { t.log_z };
         let point = Point {
-            log_z: 0.5 * t.log_z,
+            log_z: 0.5 * log_z,
             r,
             v,
             r0,

@@ -648,6 +648,15 @@ pub(super) fn entropic(
     }
     let field = Field::new(&at.fields[0], at.tau0_hat[0], true)?;
     entropy::of_line(field, tau0, log_gaussian(at.tau0_hat[0]), |field| {
+        if likelihood.symmetry() == Symmetry::Circular {
+            let plane = circular::Pair {
+                student: likelihood,
+                teacher: likelihood,
+                at: field.softened(tau0),
+                tau0,
+            };
+            return plane.output()?.checked(&field);
+        }
         on_line(likelihood, likelihood, field.softened(tau0), tau0)?.checked(&field)
     })
 }

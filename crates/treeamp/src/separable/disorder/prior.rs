@@ -2,7 +2,9 @@
 
 use super::line::{Law, Line};
 use super::rules::view_of;
-use super::{Field, POTENTIAL, Sums, circular, entropy, gaussian, is_same, recovered};
+use super::{
+    Field, POTENTIAL, Sums, circular, entropy, gaussian, is_same, per_component, recovered,
+};
 use crate::belief::Overlaps;
 use crate::error::FactorError;
 use crate::factor::{Averaged, Factor};
@@ -90,17 +92,28 @@ pub(super) fn averages(
             .ok_or_else(|| improper(&at));
     }
     if student.symmetry() == Symmetry::Circular {
-        let pair = circular::Pair {
-            student,
-            teacher,
-            at: at.softened(tau0),
-            tau0,
-        };
-        let sums = Sums(pair.prior(t0.log_z)).checked(&at)?;
+        let sums = over_lengths(student, teacher, at, &t0)?;
         return Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]));
     }
     let sums = with_line(student, teacher, at, |line| Sums(line.average()))?.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
+}
+
+/// The averages of circular complex priors.
+fn over_lengths(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+    at: Field,
+    t0: &Tilted,
+) -> Result<Sums, FactorError> {
+    let tau0 = t0.second_moment();
+    let pair = circular::Pair {
+        student,
+        teacher,
+        at: at.softened(tau0),
+        tau0,
+    };
+    Sums(pair.prior(t0.log_z)).checked(&at)
 }
 
 fn improper(at: &Field) -> FactorError {
@@ -114,7 +127,11 @@ pub(super) fn entropic(
     t0: &Tilted,
 ) -> Result<f64, FactorError> {
     let field = Field::new(&at.fields[0], at.tau0_hat[0], true)?;
-    entropy::of_line(field, t0.second_moment(), t0.log_z, |field| {
+    let (tau0, log_z0) = (t0.second_moment(), per_component(prior) * t0.log_z);
+    entropy::of_line(field, tau0, log_z0, |field| {
+        if prior.symmetry() == Symmetry::Circular {
+            return over_lengths(prior, prior, field, t0);
+        }
         with_line(prior, prior, field, |line| Sums(line.average()))?.checked(&field)
     })
 }

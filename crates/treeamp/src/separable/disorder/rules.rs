@@ -19,7 +19,7 @@ pub(super) fn view_of(teacher: &dyn Factor) -> Result<&dyn ScalarView, FactorErr
     })
 }
 
-/// $H$ as the difference of its definition: for the laws of complex elements.
+/// $H$ as the difference of its definition: for a modulus or a phase without noise.
 fn by_potential(
     rule: &impl EnsembleRule,
     teacher: &dyn Factor,
@@ -68,17 +68,14 @@ impl<E: Elem, P: ScalarPrior<E>> EnsembleRule for SeparablePrior<P, E> {
     /// $\frac12\ln(1 + \hat m s)$ for a Gaussian of variance $s$ (under $\hat\tau_0$).
     fn entropic_potential(
         &self,
-        teacher: &dyn Factor,
+        _: &dyn Factor,
         at: Averaged<'_>,
-        ports: &[(f64, f64)],
+        _: &[(f64, f64)],
     ) -> Result<f64, FactorError> {
         let view = view_of(self)?;
         let t0 = prior::teacher_at(view, at.tau0_hat[0])?;
         if self.law().as_gaussian().is_some() {
             return Ok(0.5 * (at.fields[0].m_hat * t0.variance).ln_1p());
-        }
-        if view.symmetry() != Symmetry::Line {
-            return by_potential(self, teacher, at, ports);
         }
         let within = |at: Averaged<'_>| prior::entropic(view, at, &t0);
         let d = self.unknown_dimension(at.tau0_hat, 0)?;
@@ -156,7 +153,9 @@ impl<E: Elem, L: ScalarLikelihood<E>> EnsembleRule for SeparableLikelihood<L, E>
         if view.gaussian().is_some() || view.components().is_some() {
             return likelihood::entropic(view, at, tau0);
         }
-        if view.symmetry() != Symmetry::Line {
+        // a modulus or a phase without noise has a closed form of its potential
+        let noisy = view.outputs().is_some_and(|outputs| outputs.has_noise());
+        if view.symmetry() != Symmetry::Line && !noisy {
             return by_potential(self, teacher, at, ports);
         }
         let within = |at: Averaged<'_>| likelihood::entropic(view, at, tau0);
@@ -220,13 +219,10 @@ impl<C: ScalarChannel> EnsembleRule for C {
 
     fn entropic_potential(
         &self,
-        teacher: &dyn Factor,
+        _: &dyn Factor,
         at: Averaged<'_>,
-        ports: &[(f64, f64)],
+        _: &[(f64, f64)],
     ) -> Result<f64, FactorError> {
-        if ScalarChannel::symmetry(self) != Symmetry::Line {
-            return by_potential(self, teacher, at, ports);
-        }
         let tau0 = channel_rule::second_moments(&channel_rule::teacher_at(self, at.tau0_hat)?);
         let within = |at: Averaged<'_>| channel_entropy::entropic(self, at);
         let dimension = |end| entropy::slope(at, &tau0, end, within);
