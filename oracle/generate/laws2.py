@@ -139,10 +139,18 @@ def gamma(a, b, shape, rate):
     return m0, r, mp.exp(m2 - m0) - r * r
 
 
-def logistic(a, b, y):
-    y = mpf(y)
+def logistic(a, b, y, flip_probability=0):
+    y, e = mpf(y), mpf(flip_probability)
     far = (abs(b) + 1) / a if a else mpf(200)
-    return concave(lambda z: -mp.log1p(mp.exp(-y * z)), lambda z: y / (1 + mp.exp(y * z)), a, b, -far, far, [(mpf(0), mpf(1))])
+    (piece,) = concave(lambda z: -mp.log1p(mp.exp(-y * z)), lambda z: y / (1 + mp.exp(y * z)), a, b, -far, far, [(mpf(0), mpf(1))])
+    if not e:
+        return [piece]
+
+    def value(z):
+        return mp.log(e + (1 - 2 * e) / (1 + mp.exp(-y * z)))
+
+    _, lo, hi, _, centers = piece
+    return [("interval", lo, hi, lambda z: value(z) - a * z * z / 2 + b * z, [*centers, (b / a, 1 / mp.sqrt(a))])]
 
 
 def probit(a, b, y, noise_variance, flip_probability):
@@ -290,6 +298,7 @@ OUTPUT_POINTS = [(0.5, -1.25), (2.0, 6.0), (1e3, 1e3), (1e12, 1e6), (1e-8, 1e4),
 #: Likelihoods with their outputs.
 OUTPUTS = [
     (logistic, {}, [{"y": 1.0}, {"y": -1.0}], []),
+    (logistic, {"flip_probability": 0.125}, [{"y": 1.0}, {"y": -1.0}], []),
     (probit, {"noise_variance": 0.25, "flip_probability": 0.0}, [{"y": 1.0}, {"y": -1.0}], []),
     (probit, {"noise_variance": 2.0, "flip_probability": 0.125}, [{"y": 1.0}], []),
     (poisson, {}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),

@@ -14,7 +14,7 @@ fn law(named: &Value) -> Box<dyn Factor> {
     match named[0].as_str().unwrap() {
         "gaussian" => Box::new(GaussianLikelihood::new(x[0]).unwrap().unspecified()),
         "student_t_noise" => Box::new(StudentTNoise::new(x[0], x[1]).unwrap().unspecified()),
-        "logistic" => Box::new(LogisticLikelihood.unspecified()),
+        "logistic" => Box::new(LogisticLikelihood::default().unspecified()),
         "probit" => Box::new(ProbitLikelihood::new(x[0], x[1]).unwrap().unspecified()),
         "poisson" => Box::new(PoissonLikelihood.unspecified()),
         "poisson_softplus" => Box::new(PoissonSoftplusLikelihood.unspecified()),

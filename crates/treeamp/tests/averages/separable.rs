@@ -83,7 +83,7 @@ fn likelihoods() -> Vec<Dyn> {
 fn random_outputs() -> Vec<Dyn> {
     let variances = HeteroscedasticNoise::new(&[0.1, 2.0, 0.1, 0.6]).unwrap();
     vec![
-        Box::new(LogisticLikelihood.unspecified()),
+        Box::new(LogisticLikelihood::default().unspecified()),
         Box::new(ProbitLikelihood::new(0.4, 0.1).unwrap().unspecified()),
         Box::new(PoissonLikelihood.unspecified()),
         Box::new(PoissonSoftplusLikelihood.unspecified()),

@@ -102,7 +102,10 @@ fn priors() {
 
 #[test]
 fn labels() {
-    output(true, |rng| (Ok(LogisticLikelihood), label(rng)));
+    output(true, |rng| (LogisticLikelihood::new(0.0), label(rng)));
+    output(false, |rng| {
+        (LogisticLikelihood::new(rng.random()), label(rng))
+    });
     output(true, |rng| {
         (ProbitLikelihood::new(size(rng, -6.0, 4.0), 0.0), label(rng))
     });

@@ -60,7 +60,9 @@ fn check_mode<L: ScalarLikelihood<Output = f64>>(law: &L, y: f64) {
 #[test]
 fn extreme_beliefs() {
     for y in [1.0, -1.0] {
-        check(&LogisticLikelihood, y, true);
+        check(&LogisticLikelihood::default(), y, true);
+        check(&LogisticLikelihood::new(0.2).unwrap(), y, false);
+        check(&LogisticLikelihood::new(0.9).unwrap(), y, false);
         check(&ProbitLikelihood::new(0.3, 0.0).unwrap(), y, true);
         check(&ProbitLikelihood::new(0.3, 0.2).unwrap(), y, false);
     }
@@ -86,7 +88,8 @@ fn extreme_beliefs() {
 #[test]
 fn modes_are_highest() {
     for y in [1.0, -1.0] {
-        check_mode(&LogisticLikelihood, y);
+        check_mode(&LogisticLikelihood::default(), y);
+        check_mode(&LogisticLikelihood::new(1.0).unwrap(), y);
     }
     for y in [0.0, 3.0, 2000.0] {
         check_mode(&PoissonLikelihood, y);
@@ -164,7 +167,7 @@ fn outputs_without_a_mode() {
 #[test]
 fn impossible_outputs_are_refused() {
     let text = |e: ModelError| e.to_string();
-    let label = LogisticLikelihood.observed([1.0, -1.0, 0.5]);
+    let label = LogisticLikelihood::default().observed([1.0, -1.0, 0.5]);
     assert_eq!(
         text(label.unwrap_err()),
         "logistic: parameter `y` must be +1 or -1, got 0.5 at index 2"

@@ -69,7 +69,7 @@ fn labels() -> Vec<f64> {
 
 #[test]
 fn logistic_and_counts() {
-    let law = LogisticLikelihood;
+    let law = LogisticLikelihood::default();
     check(OutputChannel::new("logistic", law), &labels(), &|y, z| {
         (-y * z).exp().ln_1p()
     });

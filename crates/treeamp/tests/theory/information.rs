@@ -476,7 +476,10 @@ fn of_one_layer(outputs: impl Factor) -> f64 {
 fn noisy_outputs_have_a_mutual_information() {
     // entropies at a known input: oracle/data/noise_entropies.json
     let two = 2.0_f64.ln();
-    let logistic = of_one_layer(OutputChannel::new("logistic", LogisticLikelihood));
+    let logistic = of_one_layer(OutputChannel::new(
+        "logistic",
+        LogisticLikelihood::default(),
+    ));
     assert!((logistic - (two - 0.585_598_560_526_74)).abs() < 1e-8);
     let law = ProbitLikelihood::new(0.4, 0.1).unwrap();
     let flipped = of_one_layer(OutputChannel::new("probit", law));

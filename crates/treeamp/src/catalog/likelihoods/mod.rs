@@ -86,7 +86,8 @@ macro_rules! for_each_likelihood {
             noiseless => $crate::catalog::likelihoods::GaussianLikelihood::new(0.0), [0.4, -2.0];
             sign => $crate::catalog::observed(&$crate::catalog::channels::PiecewiseLinear::sign()), [1.0, -1.0];
             hard_tanh => $crate::catalog::observed(&$crate::catalog::channels::PiecewiseLinear::hard_tanh()), [-1.0, 0.3, 1.0];
-            logistic($crate::catalog::likelihoods::LogisticLikelihood::MODULE) => Ok::<_, $crate::ModelError>($crate::catalog::likelihoods::LogisticLikelihood), [1.0, -1.0];
+            logistic($crate::catalog::likelihoods::LogisticLikelihood::MODULE) => Ok::<_, $crate::ModelError>($crate::catalog::likelihoods::LogisticLikelihood::default()), [1.0, -1.0];
+            flipped_logistic => $crate::catalog::likelihoods::LogisticLikelihood::new(0.1), [1.0, -1.0];
             probit($crate::catalog::likelihoods::ProbitLikelihood::MODULE) => $crate::catalog::likelihoods::ProbitLikelihood::new(0.4, 0.1), [1.0, -1.0];
             poisson($crate::catalog::likelihoods::PoissonLikelihood::MODULE) => Ok::<_, $crate::ModelError>($crate::catalog::likelihoods::PoissonLikelihood), [0.0, 3.0];
             poisson_softplus($crate::catalog::likelihoods::PoissonSoftplusLikelihood::MODULE) => Ok::<_, $crate::ModelError>($crate::catalog::likelihoods::PoissonSoftplusLikelihood), [0.0, 3.0];

@@ -9,6 +9,13 @@ use crate::scalar::{Landmark, Tilt, Tilted};
 /// $\hat m^2\tau_0/\hat q$ from which on the weight is formed from the excess of the teacher's law.
 pub(super) const SHARP: f64 = 1e3;
 
+/// $b^2/\hat q$ from which on the tails of a law take the same form: $A_0$ and $b^2/2\hat q$ have few digits left of their difference.
+const FAR: f64 = 1e6;
+/// Share of an average in a tail that is left out.
+const NO_TAIL: f64 = 1e-13;
+/// Distance, as a ratio, over which the power of a tail is measured.
+const OCTAVES: f64 = 1024.0;
+
 /// $\hat m^2\tau_0/\hat q$ below which the potential is a small difference.
 const FAINT: f64 = 0.1;
 /// Density, in units of the width of the disorder, beyond which there is nothing.
@@ -53,6 +60,31 @@ pub(super) fn gain(d: f64) -> f64 {
     }
 }
 
+/// What averages have beyond the end of the range, where a heavy tail is a power of $b$: the densities of a law with $\nu$ degrees of freedom fall as
+/// $b^{-\nu - 1}$, and averages that grow as $b^2$ are nearly all tail when $\nu$ is next to two. A tail that does not fall fast enough is infinite.
+fn add_tail<const N: usize>(
+    sums: &mut [f64; N],
+    end: f64,
+    mut values: impl FnMut(f64) -> [f64; N],
+) {
+    let here = values(end);
+    let counts = |x: f64, sum: f64| (x * end).abs() > NO_TAIL * sum.abs();
+    if !here.iter().zip(&*sums).any(|(x, sum)| counts(*x, *sum)) {
+        return;
+    }
+    let there = values(end * OCTAVES);
+    for ((sum, x), far) in sums.iter_mut().zip(here).zip(there) {
+        if counts(x, *sum) {
+            let excess = -(far / x).ln() / OCTAVES.ln() - 1.0;
+            *sum += if excess > 0.0 {
+                x * end.abs() / excess
+            } else {
+                f64::INFINITY
+            };
+        }
+    }
+}
+
 impl Line<'_> {
     /// $a_*, b_*$.
     fn star(&self, b: f64) -> Tilt {
@@ -62,6 +94,13 @@ impl Line<'_> {
     fn is_sharp(&self) -> bool {
         let at = &self.at;
         at.m_hat * (at.m_hat * self.tau0) > SHARP * at.q_hat
+    }
+
+    /// The weight at a field is formed from the excess of the teacher's law.
+    fn by_excess(&self, b: f64) -> bool {
+        let at = &self.at;
+        let far = self.whole && at.m_hat != 0.0 && (b / at.q_hat) * b > FAR;
+        self.is_sharp() || (far && self.star(b).a > 0.0)
     }
 
     /// The field says so little that $\bar A - A_0$ is a small difference of averages. It is then taken from
@@ -119,8 +158,8 @@ impl Line<'_> {
     }
 
     /// $p(b)$, and the moments unless it is zero.
-    fn visit(&self, b: f64, sharp: bool) -> (f64, Option<Point>) {
-        let (log_weight, teacher) = if sharp {
+    fn visit(&self, b: f64) -> (f64, Option<Point>) {
+        let (log_weight, teacher) = if self.by_excess(b) {
             (self.log_weight_sharp(b), None)
         } else {
             let t = (self.teacher.tilted)(self.star(b));
@@ -156,7 +195,7 @@ impl Line<'_> {
     }
 
     fn weight(&self, b: f64) -> f64 {
-        let log_weight = if self.is_sharp() {
+        let log_weight = if self.by_excess(b) {
             self.log_weight_sharp(b)
         } else {
             self.log_weight(b, (self.teacher.tilted)(self.star(b)).log_z)
@@ -198,11 +237,10 @@ impl Line<'_> {
             let mass = (t0.log_z - self.log_z0).exp();
             return self.point(0.0, Some(t0)).weighted(mass, at.k);
         }
-        let sharp = self.is_sharp();
         let faint = self.is_faint();
         let noise = at.q_hat / at.m_hat;
         let sample = &mut |b: f64| {
-            let (weight, Some(p)) = self.visit(b, sharp) else {
+            let (weight, Some(p)) = self.visit(b) else {
                 return Sample::plain([0.0; COUNT]);
             };
             // dr/db = v and dr0/db = v0 m̂/q̂
@@ -222,7 +260,13 @@ impl Line<'_> {
                 slope: [p.v, slope0],
             }
         };
-        let mut sums = integrate(sample, &self.breaks(), self.effort());
+        let breaks = self.breaks();
+        let mut sums = integrate(sample, &breaks, self.effort());
+        if self.whole {
+            for end in [breaks.first(), breaks.last()].into_iter().flatten() {
+                add_tail(&mut sums, *end, |b| sample(b).values);
+            }
+        }
         if self.even {
             sums = sums.map(|x| 2.0 * x);
         }
