@@ -229,23 +229,28 @@ fn integral(phi: &impl Concave, a: f64, b: f64) -> Option<(Top, Moments)> {
 
 /// $A$, $r$ and $v$.
 pub fn tilted(phi: &impl Concave, a: f64, b: f64) -> Tilted {
-    let Some((top, sums)) = integral(phi, a, b) else {
-        return Tilted::divergent(0.0);
-    };
-    Tilted {
-        log_z: or_overflow(phi.value(top.place) + height(a, b, top.place) + sums.mass.ln()),
-        mean: top.place + sums.mean,
-        variance: sums.variance,
-    }
+    tilted_with_excess(phi, a, b).0
 }
 
 /// $A - \tfrac{b^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$: the top is $\varphi'(z_*)/a$ away from $b/a$.
 pub fn excess(phi: &impl Concave, a: f64, b: f64) -> f64 {
+    tilted_with_excess(phi, a, b).1
+}
+
+/// Both from one integral.
+pub fn tilted_with_excess(phi: &impl Concave, a: f64, b: f64) -> (Tilted, f64) {
     let Some((top, sums)) = integral(phi, a, b) else {
-        return f64::INFINITY;
+        return (Tilted::divergent(0.0), f64::INFINITY);
+    };
+    let (value, log_mass) = (phi.value(top.place), sums.mass.ln());
+    let t = Tilted {
+        log_z: or_overflow(value + height(a, b, top.place) + log_mass),
+        mean: top.place + sums.mean,
+        variance: sums.variance,
     };
     let away = top.slope - top.rest;
-    phi.value(top.place) - 0.5 * away * (away / a) + 0.5 * a.ln() - HALF_LN_2PI + sums.mass.ln()
+    let excess = value - 0.5 * away * (away / a) + 0.5 * a.ln() - HALF_LN_2PI + log_mass;
+    (t, excess)
 }
 
 /// The top and its derivative in $b$; without one, some place and an infinite derivative.

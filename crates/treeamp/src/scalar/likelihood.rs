@@ -63,6 +63,11 @@ pub trait ScalarLikelihood<E: Elem = f64>:
         excess_by_difference(self.tilted(y, a, b).log_z, a, b)
     }
 
+    /// The tilted law together with its excess, where one integral gives both; `None` for all others.
+    fn tilted_with_excess(&self, _y: Self::Output, _a: f64, _b: E) -> Option<(Tilted<E>, f64)> {
+        None
+    }
+
     /// The mode $\mathrm{argmax}_z\{\ln p(y \mid z) - \tfrac12 a z^2 + b z\}$ and its derivative in $b$, where $\ln p(y \mid z)$ is concave
     /// in $z$; always or never `Some`. An infinite derivative says that there is none.
     fn mode(&self, _y: Self::Output, _a: f64, _b: E) -> Option<(E, f64)> {

@@ -196,6 +196,11 @@ pub trait ScalarView: Send + Sync {
         Some(excess_by_difference(t.log_z, z.a, z.b))
     }
 
+    /// A likelihood tilted at an output together with its excess, where one integral gives both; `None` for all others.
+    fn likelihood_with_excess(&self, _y: f64, _z: Tilt) -> Option<(Tilted, f64)> {
+        None
+    }
+
     /// A channel tilted at both ends; `None` for a prior or likelihood.
     fn channel(&self, _z: Tilt, _x: Tilt) -> Option<TiltedPair> {
         None

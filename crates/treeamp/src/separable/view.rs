@@ -67,6 +67,19 @@ impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
         Some(self.law().excess(y, z.a, E::from_real(z.b)))
     }
 
+    fn likelihood_with_excess(&self, y: f64, z: Tilt) -> Option<(Tilted, f64)> {
+        let y = L::Output::from_real(y);
+        let both = self.law().tilted_with_excess(y, z.a, E::from_real(z.b));
+        both.map(|(t, excess)| {
+            let t = Tilted {
+                log_z: t.log_z,
+                mean: t.mean.re(),
+                variance: t.variance,
+            };
+            (t, excess)
+        })
+    }
+
     fn outputs(&self) -> Option<OutputMeasure> {
         self.law().outputs()
     }

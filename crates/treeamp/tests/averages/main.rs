@@ -5,6 +5,7 @@ mod channels;
 #[path = "../common/mod.rs"]
 mod common;
 mod fixed_grids;
+mod heavy_tails;
 mod opaque;
 mod oracle;
 mod outputs;

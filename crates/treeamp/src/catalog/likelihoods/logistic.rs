@@ -116,9 +116,9 @@ impl ScalarLikelihood for LogisticLikelihood {
         if !(a > 0.0) {
             return Tilted::divergent(0.0);
         }
-        let t = log_concave::tilted(&label, a, b);
+        let (t, excess) = log_concave::tilted_with_excess(&label, a, b);
         // log-masses in units of that of the tilt, which has the moments b/a and 1/a
-        let own = (-2.0 * flipped).ln_1p() + log_concave::excess(&label, a, b);
+        let own = (-2.0 * flipped).ln_1p() + excess;
         let total = log_add_exp(flipped.ln(), own);
         let (plain, right) = ((flipped.ln() - total).exp(), (own - total).exp());
         let (centre, spread) = (b / a, 1.0 / a);

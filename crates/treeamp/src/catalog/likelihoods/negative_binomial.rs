@@ -141,6 +141,10 @@ impl ScalarLikelihood for NegativeBinomial {
         log_concave::excess(&self.at(y), a, b)
     }
 
+    fn tilted_with_excess(&self, y: f64, a: f64, b: f64) -> Option<(Tilted, f64)> {
+        Some(log_concave::tilted_with_excess(&self.at(y), a, b))
+    }
+
     fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
         Some(log_concave::mode(&self.at(y), a, b))
     }

@@ -176,6 +176,10 @@ impl ScalarLikelihood for PoissonSoftplusLikelihood {
         log_concave::excess(&Count(y), a, b)
     }
 
+    fn tilted_with_excess(&self, y: f64, a: f64, b: f64) -> Option<(Tilted, f64)> {
+        Some(log_concave::tilted_with_excess(&Count(y), a, b))
+    }
+
     fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
         Some(log_concave::mode(&Count(y), a, b))
     }

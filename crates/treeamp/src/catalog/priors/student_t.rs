@@ -89,7 +89,7 @@ impl StudentT {
             high: far + MARGIN,
             steep: true,
         };
-        let step = (0.75 / half.sqrt()).min(STEP);
+        let step = (0.6 / half.sqrt()).min(STEP);
         Some(integrate(weight, c, extent, step))
     }
 

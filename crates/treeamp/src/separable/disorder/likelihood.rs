@@ -112,6 +112,11 @@ impl Pair<'_> {
 
     /// The average over $b$ at an output, of mass $P(y)$ or $p(y)$.
     fn at_output(&self, y: f64) -> [f64; COUNT] {
+        self.with_line(y, |line| line.average())
+    }
+
+    /// Hands the line of an output to `f`.
+    fn with_line<T>(&self, y: f64, f: impl FnOnce(&Line<'_>) -> T) -> T {
         let (student, teacher) = (self.student, self.teacher);
         // the signal itself is a Gaussian component
         let mut marks0 = teacher.landmarks(Some(y));
@@ -122,11 +127,13 @@ impl Pair<'_> {
             teacher: Law {
                 tilted: &|z| Self::tilted(teacher, y, z),
                 excess: &|z| teacher.likelihood_excess(y, z).unwrap_or(f64::INFINITY),
+                both: &|z| teacher.likelihood_with_excess(y, z),
                 marks: &marks0,
             },
             student: Law {
                 tilted: &|z| Self::tilted(student, y, z),
                 excess: &|z| student.likelihood_excess(y, z).unwrap_or(f64::INFINITY),
+                both: &|z| student.likelihood_with_excess(y, z),
                 marks: &marks,
             },
             corners: Vec::new(),
@@ -135,7 +142,7 @@ impl Pair<'_> {
             whole: false,
             even: self.both(Parity::Even),
         };
-        line.average()
+        f(&line)
     }
 
     /// The student's point at an output and a field, the signal being known.
@@ -376,13 +383,14 @@ impl Pair<'_> {
     fn counts(&self) -> Result<[f64; COUNT], FactorError> {
         let mut sums = Sums::zero();
         for y in 0..FIRST_COUNTS {
-            sums.add(&self.count(f64::from(y))?);
+            let part = self.count(f64::from(y), &sums.0)?;
+            sums.add(&part);
         }
         let mut start = f64::from(FIRST_COUNTS);
         while start < LAST_COUNT {
             let mut block = Sums::zero();
             for (y, weight) in block_rule(start, start) {
-                block.add(&self.count(y)?.map(|x| weight * x));
+                block.add(&self.count(y, &sums.0)?.map(|x| weight * x));
             }
             sums.add(&block.0);
             if block.0[MASS].abs() < NO_COUNTS {
@@ -393,10 +401,23 @@ impl Pair<'_> {
         Ok(sums.0)
     }
 
-    /// The law is analytic in a count, which need not be an integer.
-    fn count(&self, y: f64) -> Result<[f64; COUNT], FactorError> {
+    /// The law is analytic in a count, which need not be an integer. Given it, the field is $\mathcal N(\hat m\mu, \hat q + \hat m^2 s)$ with the moments
+    /// $\mu, s$ of the signal, but for its form.
+    fn count(&self, y: f64, seen: &[f64; COUNT]) -> Result<[f64; COUNT], FactorError> {
         self.check(y.round())?;
-        Ok(self.at_output(y))
+        let at = &self.at;
+        let rest = Tilt {
+            a: at.tau0_hat,
+            b: 0.0,
+        };
+        let signal = Self::tilted(self.teacher, y, rest);
+        let width = at.q_hat.sqrt().hypot(at.m_hat * signal.variance.sqrt());
+        let smooth = |line: &Line<'_>| {
+            let quiet = at.is_silent() || !(width > 0.0);
+            let about_top = (!quiet).then(|| line.about_top((at.m_hat * signal.mean, width), seen));
+            about_top.flatten().unwrap_or_else(|| line.average())
+        };
+        Ok(self.with_line(y, smooth))
     }
 
     fn average(&self) -> Result<Sums, FactorError> {

@@ -1,7 +1,7 @@
 //! The average over one field: a prior, or a likelihood at one output.
 
 use super::breaks::Breaks;
-use super::{COUNT, Field, POTENTIAL, Point, V, V0, floors};
+use super::{COUNT, Field, MASS, POTENTIAL, Point, V, V0, floors};
 use super::{MISMATCHED, OUTER, SINGLE};
 use crate::math::quadrature::panels::{Effort, Monitor, Sample, integrate};
 use crate::scalar::{Landmark, Tilt, Tilted};
@@ -18,6 +18,13 @@ const OCTAVES: f64 = 1024.0;
 
 /// $\hat m^2\tau_0/\hat q$ below which the potential is a small difference.
 const FAINT: f64 = 0.1;
+/// Change of a trapezoidal sum, relative, whose square is left after it.
+const SETTLED: f64 = 1e-6;
+/// Halvings of its step, and points of the first one on either side.
+const HALVINGS: usize = 4;
+const POINTS: i32 = 60;
+/// Density, in units of that at the top, at which it ends.
+const NOTHING: f64 = 1e-17;
 /// Density, in units of the width of the disorder, beyond which there is nothing.
 const NEGLIGIBLE: f64 = 1e-30;
 
@@ -27,6 +34,8 @@ pub(super) struct Law<'a> {
     pub tilted: &'a dyn Fn(Tilt) -> Tilted,
     /// The excess of $A$ over that of the tilt.
     pub excess: &'a dyn Fn(Tilt) -> f64,
+    /// Both, where they are one integral.
+    pub both: &'a dyn Fn(Tilt) -> Option<(Tilted, f64)>,
     /// Where it lives and changes its form.
     pub marks: &'a [Landmark],
 }
@@ -85,6 +94,12 @@ fn add_tail<const N: usize>(
     }
 }
 
+fn add(sums: &mut [f64; COUNT], part: &[f64; COUNT]) {
+    for (sum, x) in sums.iter_mut().zip(part) {
+        *sum += x;
+    }
+}
+
 impl Line<'_> {
     /// $a_*, b_*$.
     fn star(&self, b: f64) -> Tilt {
@@ -111,7 +126,7 @@ impl Line<'_> {
     }
 
     /// $\ln p(b)$ from $X_0(a_*, b_*)$.
-    fn log_weight_sharp(&self, b: f64) -> f64 {
+    fn log_weight_sharp(&self, b: f64, excess: f64) -> f64 {
         let Field {
             m_hat,
             q_hat,
@@ -121,7 +136,7 @@ impl Line<'_> {
         // the square of m̂ may overflow
         let spread = 1.0 + tau0_hat * (q_hat / m_hat) / m_hat;
         let x = b / m_hat;
-        (self.teacher.excess)(self.star(b))
+        excess
             - 0.5 * tau0_hat * x * x / spread
             - 0.5 * spread.ln()
             - m_hat.abs().ln()
@@ -134,24 +149,31 @@ impl Line<'_> {
         log_z - 0.5 * (b / q) * b - 0.5 * (std::f64::consts::TAU * q).ln() - self.log_z0
     }
 
-    fn point(&self, b: f64, teacher: Option<Tilted>) -> Point {
-        let own = |b: f64| (self.student.tilted)(Tilt { a: self.at.a, b });
-        let (t, t0) = if self.at.bayes {
-            let t = teacher.unwrap_or_else(|| own(b));
-            (t, t)
+    /// The point at a field, from what is known of the teacher there already.
+    fn point(&self, b: f64, teacher: Option<Tilted>, excess0: Option<f64>) -> Point {
+        let tilt = Tilt { a: self.at.a, b };
+        let (own, own_excess) = if self.at.bayes {
+            let t = teacher.unwrap_or_else(|| (self.student.tilted)(tilt));
+            (t, excess0)
         } else {
-            let t0 = teacher.unwrap_or_else(|| (self.teacher.tilted)(self.star(b)));
-            (own(b), t0)
+            let both = self.at.excess.then(|| (self.student.both)(tilt)).flatten();
+            let t = both.map_or_else(|| (self.student.tilted)(tilt), |(t, _)| t);
+            (t, both.map(|(_, excess)| excess))
+        };
+        let t0 = if self.at.bayes {
+            own
+        } else {
+            teacher.unwrap_or_else(|| (self.teacher.tilted)(self.star(b)))
         };
         let log_z = if self.at.excess {
-            (self.student.excess)(Tilt { a: self.at.a, b })
+            own_excess.unwrap_or_else(|| (self.student.excess)(tilt))
         } else {
-            t.log_z
+            own.log_z
         };
         Point {
             log_z,
-            r: t.mean,
-            v: t.variance,
+            r: own.mean,
+            v: own.variance,
             r0: t0.mean,
             v0: t0.variance,
         }
@@ -159,15 +181,24 @@ impl Line<'_> {
 
     /// $p(b)$, and the moments unless it is zero.
     fn visit(&self, b: f64) -> (f64, Option<Point>) {
-        let (log_weight, teacher) = if self.by_excess(b) {
-            (self.log_weight_sharp(b), None)
-        } else {
-            let t = (self.teacher.tilted)(self.star(b));
-            (self.log_weight(b, t.log_z), Some(t))
+        let star = self.star(b);
+        let sharp = self.by_excess(b);
+        let both = (sharp || self.at.excess).then(|| (self.teacher.both)(star));
+        let (log_weight, teacher, excess) = match both.flatten() {
+            Some((t, excess)) if sharp => (self.log_weight_sharp(b, excess), Some(t), Some(excess)),
+            Some((t, excess)) => (self.log_weight(b, t.log_z), Some(t), Some(excess)),
+            None if sharp => {
+                let excess = (self.teacher.excess)(star);
+                (self.log_weight_sharp(b, excess), None, Some(excess))
+            }
+            None => {
+                let t = (self.teacher.tilted)(star);
+                (self.log_weight(b, t.log_z), Some(t), None)
+            }
         };
         let weight = log_weight.exp();
         if weight > 0.0 {
-            (weight, Some(self.point(b, teacher)))
+            (weight, Some(self.point(b, teacher, excess)))
         } else {
             (0.0, None)
         }
@@ -196,7 +227,7 @@ impl Line<'_> {
 
     fn weight(&self, b: f64) -> f64 {
         let log_weight = if self.by_excess(b) {
-            self.log_weight_sharp(b)
+            self.log_weight_sharp(b, (self.teacher.excess)(self.star(b)))
         } else {
             self.log_weight(b, (self.teacher.tilted)(self.star(b)).log_z)
         };
@@ -226,6 +257,80 @@ impl Line<'_> {
         }
     }
 
+    /// The nine quantities at a field, times its density.
+    fn sample(&self, b: f64, faint: bool) -> Sample<COUNT> {
+        let at = &self.at;
+        let (weight, Some(p)) = self.visit(b) else {
+            return Sample::plain([0.0; COUNT]);
+        };
+        // dr/db = v and dr0/db = v0 m̂/q̂
+        let (rise0, slope0) = if at.m_hat == 0.0 || at.bayes {
+            (0.0, 0.0)
+        } else {
+            (at.q_hat / at.m_hat * p.r0, p.v0)
+        };
+        let mut values = p.weighted(weight, at.k);
+        if faint {
+            values[POTENTIAL] = weight * gain(p.log_z - self.log_z0);
+        }
+        Sample {
+            values,
+            weight,
+            rise: [p.r, rise0],
+            slope: [p.v, slope0],
+        }
+    }
+
+    /// The nine averages of an analytic weight with one top, near a place and of a width, by the trapezoidal rule: its error is squared when the
+    /// step is halved. Averages that are next to nothing beside `seen` need no accuracy of their own. `None` where that is not reached.
+    pub fn about_top(
+        &self,
+        (place, width): (f64, f64),
+        seen: &[f64; COUNT],
+    ) -> Option<[f64; COUNT]> {
+        let values = |b: f64| self.sample(b, false).values;
+        let mut sums = values(place);
+        let (mut top, mut ends) = (sums[MASS], [0_i32; 2]);
+        for (end, side) in ends.iter_mut().zip([-1.0, 1.0]) {
+            loop {
+                *end += 1;
+                if *end > POINTS {
+                    return None;
+                }
+                let part = values((side * width).mul_add(f64::from(*end), place));
+                add(&mut sums, &part);
+                top = part[MASS].max(top);
+                if !(part[MASS] > NOTHING * top) {
+                    break;
+                }
+            }
+        }
+        let floor = floors(&self.at, self.tau0);
+        let (mut step, mut points) = (width, [-ends[0], ends[1]]);
+        for _ in 0..HALVINGS {
+            // the points between
+            let mut between = [0.0; COUNT];
+            for i in points[0]..points[1] {
+                let b = step.mul_add(f64::from(i) + 0.5, place);
+                add(&mut between, &values(b));
+            }
+            let changes = sums.iter().zip(&between);
+            let mut scales = sums.iter().zip(seen).zip(floor);
+            let settled = changes.into_iter().all(|(x, y)| {
+                let scale = scales.next().map_or(0.0, |((x, seen), floor)| {
+                    (step * x).abs() + seen.abs() + floor
+                });
+                step * (x - y).abs() <= SETTLED * scale
+            });
+            add(&mut sums, &between);
+            (step, points) = (0.5 * step, points.map(|n| 2 * n));
+            if settled {
+                return Some(sums.map(|x| step * x));
+            }
+        }
+        None
+    }
+
     /// The nine averages, of total mass $E[1]$.
     pub fn average(&self) -> [f64; COUNT] {
         let at = &self.at;
@@ -235,31 +340,10 @@ impl Line<'_> {
                 b: 0.0,
             });
             let mass = (t0.log_z - self.log_z0).exp();
-            return self.point(0.0, Some(t0)).weighted(mass, at.k);
+            return self.point(0.0, Some(t0), None).weighted(mass, at.k);
         }
         let faint = self.is_faint();
-        let noise = at.q_hat / at.m_hat;
-        let sample = &mut |b: f64| {
-            let (weight, Some(p)) = self.visit(b) else {
-                return Sample::plain([0.0; COUNT]);
-            };
-            // dr/db = v and dr0/db = v0 m̂/q̂
-            let (rise0, slope0) = if at.m_hat == 0.0 || at.bayes {
-                (0.0, 0.0)
-            } else {
-                (noise * p.r0, p.v0)
-            };
-            let mut values = p.weighted(weight, at.k);
-            if faint {
-                values[POTENTIAL] = weight * gain(p.log_z - self.log_z0);
-            }
-            Sample {
-                values,
-                weight,
-                rise: [p.r, rise0],
-                slope: [p.v, slope0],
-            }
-        };
+        let sample = &mut |b: f64| self.sample(b, faint);
         let breaks = self.breaks();
         let mut sums = integrate(sample, &breaks, self.effort());
         if self.whole {

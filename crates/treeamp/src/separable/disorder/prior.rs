@@ -44,11 +44,13 @@ fn with_line<T>(
         teacher: Law {
             tilted: &|x| teacher.prior(x).unwrap_or(nothing),
             excess: &|x| teacher.prior_excess(x).unwrap_or(f64::INFINITY),
+            both: &|_| None,
             marks: &marks0,
         },
         student: Law {
             tilted: &|x| student.prior(x).unwrap_or(nothing),
             excess: &|x| student.prior_excess(x).unwrap_or(f64::INFINITY),
+            both: &|_| None,
             marks: &marks,
         },
         corners: student.corners(at.a),
