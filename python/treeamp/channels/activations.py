@@ -231,17 +231,30 @@ class GaussianChannel(Channel):
 
 
 class LogisticChannel(Channel):
-    r"""Logistic labels, to be observed: :math:`p(x \mid z) = \frac1{1 + e^{-x z}},\quad x = \pm1`. Its output must be
-    observed.
+    r"""Logistic labels, to be observed: :math:`p(x \mid z) = \epsilon + \frac{1 - 2\epsilon}{1 + e^{-x z}},\quad x = \pm1`.
+    Its output must be observed.
+
+    Parameters
+    ----------
+    flip_probability : float
+        :math:`\epsilon`: probability of a flipped label; from 0 to 1.
 
     Notes
     -----
-    Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+    Labels are flipped with probability :math:`\epsilon`. Moments by quadrature to a relative accuracy of
+    :math:`10^{-8}` or better.
+
+    Examples
+    --------
+    >>> LogisticChannel()
+    LogisticChannel(flip_probability=0.0)
     """
 
-    _law = "logistic"
+    repr_parameters = ("flip_probability",)
+    _law, _native_parameters = "logistic", ("flip_probability",)
 
-    def __init__(self) -> None:
+    def __init__(self, flip_probability: float = 0) -> None:
+        self.flip_probability = number(flip_probability, "flip_probability")
         self._start()
 
 

@@ -354,12 +354,14 @@ class GaussianLikelihood(Likelihood):
 
 
 class LogisticLikelihood(Likelihood):
-    r"""Logistic labels, to be observed: :math:`p(y \mid z) = \frac1{1 + e^{-y z}},\quad y = \pm1`.
+    r"""Logistic labels, to be observed: :math:`p(y \mid z) = \epsilon + \frac{1 - 2\epsilon}{1 + e^{-y z}},\quad y = \pm1`.
 
     Parameters
     ----------
     y : array or None
         The observations; ``None`` for outputs that are observed and not told.
+    flip_probability : float
+        :math:`\epsilon`: probability of a flipped label; from 0 to 1.
     y_name : str
         A name for them.
     isotropic : bool
@@ -367,12 +369,20 @@ class LogisticLikelihood(Likelihood):
 
     Notes
     -----
-    Moments by quadrature to a relative accuracy of :math:`10^{-8}` or better.
+    Labels are flipped with probability :math:`\epsilon`. Moments by quadrature to a relative accuracy of
+    :math:`10^{-8}` or better.
+
+    Examples
+    --------
+    >>> LogisticLikelihood(y=None)
+    LogisticLikelihood(y_name='y', flip_probability=0.0)
     """
 
-    _law = "logistic"
+    repr_parameters = ("y_name", "flip_probability")
+    _law, _native_parameters = "logistic", ("flip_probability",)
 
-    def __init__(self, y: Any, y_name: str = "y", isotropic: bool = True) -> None:
+    def __init__(self, y: Any, flip_probability: float = 0, y_name: str = "y", isotropic: bool = True) -> None:
+        self.flip_probability = number(flip_probability, "flip_probability")
         self._start(y, y_name, isotropic)
 
 

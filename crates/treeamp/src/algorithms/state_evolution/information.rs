@@ -217,7 +217,9 @@ mod tests {
     fn negative_informations_are_refused() {
         let of = || "of factor `f`".to_owned();
         assert!(not_negative([1.0, -1.0 - 1e-9], of).is_ok());
-        let error = not_negative([1.0, -1.1], of).unwrap_err();
+        let Err(error) = not_negative([1.0, -1.1], of) else {
+            panic!("it is negative");
+        };
         assert!(matches!(&error, RunError::NegativeInformation { value, .. } if *value < -0.09));
         assert!(error.to_string().contains("factor `f`"), "{error}");
     }

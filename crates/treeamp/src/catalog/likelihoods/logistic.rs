@@ -39,7 +39,7 @@ impl LogisticLikelihood {
     }
 
     /// The label that is more likely than not to be right, and the probability that it is flipped.
-    fn likelier(&self, y: f64) -> (Label, f64) {
+    fn likelier(self, y: f64) -> (Label, f64) {
         let flipped = self.flip_probability;
         if flipped > 0.5 {
             (Label(-y), 1.0 - flipped)

@@ -111,6 +111,7 @@ impl Pair<'_> {
     }
 
     /// The average over $b$ at an output, of mass $P(y)$ or $p(y)$.
+    #[allow(clippy::redundant_closure_for_method_calls)] // the method alone has not every lifetime
     fn at_output(&self, y: f64) -> [f64; COUNT] {
         self.with_line(y, |line| line.average())
     }
