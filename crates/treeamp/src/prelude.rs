@@ -22,6 +22,7 @@ pub use crate::engine::{
     Progress, Report, SweepView, Termination, Verdict,
 };
 pub use crate::error::{FactorError, ModelError, RunError};
+pub use crate::factor::{Route, RouteReport};
 pub use crate::math::complex_matrix::ComplexMatrix;
 pub use crate::math::matrix::Matrix;
 pub use crate::math::spectrum::Spectrum;

@@ -178,6 +178,7 @@ impl Algorithm for ExpectationPropagation {
     type Marginal = Moments;
     const NAME: &'static str = "expectation propagation";
     const ON_DATA: bool = true;
+    const HAS_ROUTES: bool = true;
 
     fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
         factor
@@ -271,7 +272,8 @@ impl Algorithm for ExpectationPropagation {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
 
-    /// In this order: plain sweeps must not lead away from a variance that the residual hardly sees; no factor may contradict a signal that
+    /// In this order: plain sweeps must not lead away from a variance that the residual hardly sees; a channel by approximate message passing
+    /// must have the variances of its exact route; no factor may contradict a signal that
     /// is as good as known; the means beside a penalty must be optimal for it, where precisions have grown and nothing moves any more; and
     /// the evidence must have a limit where a variance vanishes, unless outputs without noise have an infinite density.
     fn certify(&self, probe: &mut Probe<'_, '_, Self>) -> Result<Verdict, RunError> {
@@ -280,6 +282,9 @@ impl Algorithm for ExpectationPropagation {
                 moving: true,
                 why: format!("{PLAIN} plain sweeps lead away from it"),
             });
+        }
+        if let Some((factor, why)) = probe.route_objection()? {
+            return Ok(Verdict::NotIid { factor, why });
         }
         if probe.is_known(CERTAIN)
             && let Some(found) = contradicts(probe.tree(), probe.marginals())

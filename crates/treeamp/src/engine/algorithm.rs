@@ -58,6 +58,8 @@ pub trait Algorithm: Sync + Clone {
 
     /// All variances vanishing is perfect recovery, and the end of a run.
     const RECOVERS: bool = true;
+    /// Linear channels may take approximate message passing ([`Route`](crate::factor::Route)) in its place.
+    const HAS_ROUTES: bool = false;
     /// Its fallback needs no good state to start from.
     const FALLS_BACK_FROM_ANYWHERE: bool = false;
 

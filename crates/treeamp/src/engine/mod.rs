@@ -15,6 +15,7 @@ mod probe;
 mod report;
 mod report_builder;
 mod restart;
+mod route;
 mod run;
 mod setup;
 mod start;

@@ -121,6 +121,8 @@ pub struct Options {
     /// points that have negative ones are not reached, and runs that are improper on their way to another are.
     /// Isotropic beliefs only.
     pub positive: bool,
+    /// Linear channels have exact messages, whatever [`Route`](crate::factor::Route) they were given.
+    pub exact: bool,
     /// A diverging run goes back to its last good state, at the memory of one message per edge that can
     /// change. Not said: where no variable has more than $2^{18}$ numbers.
     pub rollback: Option<bool>,
@@ -144,6 +146,7 @@ impl Default for Options {
             fallback: Fallback::Automatic,
             acceleration: true,
             positive: false,
+            exact: false,
             rollback: None,
             memory_limit: MEMORY_LIMIT,
         }

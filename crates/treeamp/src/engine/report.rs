@@ -3,6 +3,7 @@
 use super::{Algorithm, EdgeMessage, FallbackReport, Objective, Verdict};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
+use crate::factor::RouteReport;
 use crate::model::{Direction, Tree};
 
 /// How a run ended.
@@ -174,6 +175,8 @@ pub struct Report<A: Algorithm> {
     /// are those of the penalty itself; the variance next to it is that of the rounded one, and a sweep with sharp corners
     /// moves it.
     pub rounded: Vec<(String, f64)>,
+    /// The routes that linear channels took, where they were given a choice, and why.
+    pub routes: Vec<RouteReport>,
     /// The Bethe objective with its decomposition, or why it could not be computed.
     pub objective: Result<Objective, RunError>,
 }

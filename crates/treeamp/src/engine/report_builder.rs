@@ -110,6 +110,7 @@ impl<A: Algorithm> Engine<'_, A> {
             fallback,
             no_fallback,
             rounded,
+            routes: Vec::new(),
             objective,
         })
     }

@@ -17,11 +17,22 @@ impl<A: Algorithm> Engine<'_, A> {
     /// by the residual of a full step. A run without a tolerance was asked for its sweeps: it starts again where it diverges, and where 200
     /// of them or more have not come to rest, below 1e-6.
     ///
+    /// Where linear channels take approximate message passing ([`Route`](crate::factor::Route)), a run that does not settle, or whose end the
+    /// exact route would not confirm, is made again by that one, and observers see sweeps from 1 on again ([`Report::routes`]).
+    ///
     /// # Errors
     /// An option out of range, or a factor that fails for good. Divergence is not an error: the
     /// report says so and holds the last good state.
     pub fn run(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
         self.options.check()?;
+        self.by_route(observer)
+    }
+
+    /// A run, and another one with adaptive damping where the first does not settle.
+    pub(super) fn run_with_restart(
+        &self,
+        observer: &mut impl Observer<A>,
+    ) -> Result<Report<A>, RunError> {
         let first = self.attempt(observer)?;
         if !self.should_restart(&first) {
             return Ok(first);

@@ -106,6 +106,13 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         self
     }
 
+    /// Whether linear channels have exact messages whatever route they were given (no).
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.options.exact = exact;
+        self
+    }
+
     /// Whether a diverging run goes back to its last good state (yes, unless a variable has more than
     /// $2^{18}$ numbers). Without a way back it saves the memory of one message per edge, and reports
     /// the state it ended in.

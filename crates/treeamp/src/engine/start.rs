@@ -83,7 +83,10 @@ impl<A: Algorithm> Engine<'_, A> {
             first: true,
             workspaces: self.tree.workspaces(),
             // sweeps that are given are made as they are
-            attempt: Attempt { sharp: !adapts },
+            attempt: Attempt {
+                sharp: !adapts,
+                iid: A::HAS_ROUTES && !self.options.exact,
+            },
             damping,
             thinned: watched.iter().map(few).collect(),
             steps: vec![0.0; n],

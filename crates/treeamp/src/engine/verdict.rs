@@ -27,6 +27,13 @@ pub enum Verdict {
         /// What was seen.
         why: String,
     },
+    /// A linear channel took the route for independent entries, and its matrix has others: the exact route rests elsewhere.
+    NotIid {
+        /// The channel.
+        factor: String,
+        /// What was seen.
+        why: String,
+    },
     /// The energy falls without bound: there is no minimiser.
     Unbounded {
         /// The factor whose energy falls.
@@ -48,7 +55,7 @@ impl Verdict {
         matches!(self, Self::Settled | Self::ExactRecovery)
     }
 
-    /// One word for it: `settled`, `exact_recovery`, `contradicted`, `collapsed`, `not_stationary`, `unbounded`, `infeasible`.
+    /// One word for it: `settled`, `exact_recovery`, `contradicted`, `collapsed`, `not_stationary`, `not_iid`, `unbounded`, `infeasible`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -57,6 +64,7 @@ impl Verdict {
             Self::Contradicted(_) => "contradicted",
             Self::Collapsed { .. } => "collapsed",
             Self::NotStationary { .. } => "not_stationary",
+            Self::NotIid { .. } => "not_iid",
             Self::Unbounded { .. } => "unbounded",
             Self::Infeasible { .. } => "infeasible",
         }
@@ -67,6 +75,7 @@ impl Verdict {
     pub fn factor(&self) -> Option<&str> {
         match self {
             Self::Contradicted(Contradiction { factor, .. })
+            | Self::NotIid { factor, .. }
             | Self::Unbounded { factor, .. }
             | Self::Infeasible { factor } => Some(factor),
             _ => None,
@@ -92,6 +101,7 @@ impl Verdict {
             Self::Settled | Self::ExactRecovery => None,
             Self::Contradicted(_) => Some(not_reached("a signal that every factor allows")),
             Self::NotStationary { .. } => Some(not_reached("a fixed point")),
+            Self::NotIid { .. } => Some(not_reached("the fixed point of the exact route")),
             Self::Collapsed { variable, why } => Some(RunError::WithoutLimit {
                 what: "the objective".to_owned(),
                 variable: variable.clone(),
@@ -122,6 +132,9 @@ impl std::fmt::Display for Verdict {
             ),
             Self::NotStationary { why, .. } => {
                 write!(f, "at rest, but not at a fixed point: {why}")
+            }
+            Self::NotIid { factor, why } => {
+                write!(f, "at rest, but not where the exact route of factor `{factor}` is: {why}")
             }
             Self::Unbounded { factor, variable } => write!(
                 f,

@@ -12,6 +12,8 @@ use crate::error::FactorError;
 pub struct Attempt {
     /// Penalties among laws keep their corners: their curvature jumps, and is not smoothed.
     pub sharp: bool,
+    /// Linear channels may take approximate message passing ([`Route`](super::Route)); otherwise their messages are exact.
+    pub iid: bool,
 }
 
 /// Everything a factor computes from.
@@ -104,6 +106,20 @@ impl Workspace {
                 "expected a workspace that the factor made itself ({expected}), got another"
             ))
         })
+    }
+
+    /// What it holds, made first where it is of another type.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get): never.
+    pub fn get_or_make<T: Any + Clone + Send>(
+        &mut self,
+        make: impl FnOnce() -> T,
+    ) -> Result<&mut T, FactorError> {
+        if self.peek::<T>().is_none() {
+            *self = Self::new(make());
+        }
+        self.get()
     }
 
     /// What it holds, to look at; `None` if it is of another type.

@@ -5,6 +5,7 @@ mod ensemble;
 mod gaussian_average;
 mod incoming;
 mod proximal;
+mod route;
 mod rules;
 mod site;
 
@@ -21,6 +22,7 @@ pub use proximal::ProximalRule;
 pub(crate) use proximal::{
     FEASIBLE, cold_excess, gaussian_proximal_rule, log_value, quadratic_energy,
 };
+pub use route::{Route, RouteChoice, RouteReport};
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
 pub use site::Site;
 pub(crate) use site::{posterior, proximal};
@@ -184,6 +186,12 @@ pub trait Factor: Any + Debug + Send + Sync {
     /// When that work fails.
     fn prepare(&self) -> Result<(), FactorError> {
         Ok(())
+    }
+
+    /// The route that it takes between the signals at its ports, and why; `None` of a factor without a choice, or one that was
+    /// given none.
+    fn route(&self, _ports: &[SignalSpec]) -> Option<RouteChoice> {
+        None
     }
 
     /// What the factor becomes when its only output is observed: its likelihood, or `None` when it

@@ -43,6 +43,16 @@ pub trait PosteriorRule: Send + Sync {
         None
     }
 
+    /// Why the messages of an approximate route ([`Factor::route`](super::Factor::route)) are not those of the exact one at a state at
+    /// rest; `None` where nothing speaks against them.
+    ///
+    /// # Errors
+    /// When the factor cannot compute it.
+    fn route_objection(&self, context: &mut Context<'_>) -> Result<Option<String>, FactorError> {
+        let _ = context;
+        Ok(None)
+    }
+
     /// Its moments are a mode and its curvature: that of a penalty.
     fn is_laplace(&self) -> bool {
         false

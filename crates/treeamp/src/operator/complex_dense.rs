@@ -141,6 +141,15 @@ impl LinearOperator for ComplexDense {
         Some((0..2 * self.w.cols()).map(|j| column(j / 2)).collect())
     }
 
+    fn row_norms(&self) -> Option<Vec<f64>> {
+        let mut norms = vec![0.0; 2 * self.w.rows()];
+        for j in 0..self.w.cols() {
+            let entries = norms.iter_mut().enumerate();
+            entries.for_each(|(i, norm)| *norm += self.w.get(i / 2, j).norm_sqr());
+        }
+        Some(norms)
+    }
+
     fn heuristic(&self) -> Option<&'static str> {
         None
     }

@@ -121,6 +121,15 @@ impl LinearOperator for Dense {
         Some((0..self.w.cols()).map(column).collect())
     }
 
+    fn row_norms(&self) -> Option<Vec<f64>> {
+        let mut norms = vec![0.0; self.w.rows()];
+        for j in 0..self.w.cols() {
+            let entries = norms.iter_mut().enumerate();
+            entries.for_each(|(i, norm)| *norm += self.w.get(i, j).powi(2));
+        }
+        Some(norms)
+    }
+
     fn heuristic(&self) -> Option<&'static str> {
         None
     }

@@ -111,6 +111,11 @@ pub trait LinearOperator: Debug + Send + Sync + 'static {
         None
     }
 
+    /// The squared norms of the rows where they are cheap: the diagonal of $W W^T$.
+    fn row_norms(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// The spectrum of $W^T W$ where it is known without a singular system.
     fn known_spectrum(&self) -> Option<Spectrum> {
         None

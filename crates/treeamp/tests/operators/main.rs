@@ -5,6 +5,7 @@ mod catalogue;
 #[path = "../common/mod.rs"]
 mod common;
 mod errors;
+mod iid;
 mod large;
 mod runs;
 mod shapes;

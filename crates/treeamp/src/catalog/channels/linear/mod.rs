@@ -17,10 +17,18 @@
 //!
 //! None of them subtracts numbers that are nearly equal, so they hold for precisions of 1e12, and
 //! have limits when $x$ is pinned (a noiseless observation).
+//!
+//! A matrix whose entries are independent needs none of this: on that [`Route`] the channel is
+//! approximate message passing (file `iid.rs`), if expectation propagation runs and the tests of `choice.rs` and
+//! `certificate.rs` allow it.
 
 mod average;
+mod bidiagonal;
+mod certificate;
+mod choice;
 mod ensemble;
 mod extrinsic;
+mod iid;
 mod iterative;
 mod ladder;
 mod messages;
@@ -35,7 +43,9 @@ use std::sync::{Arc, OnceLock};
 use faer::{Mat, MatRef};
 use rand::Rng;
 
+use self::bidiagonal::Bidiagonal;
 pub use self::ensemble::LinearEnsemble;
+use self::iid::IidWork;
 use self::iterative::Solve;
 use self::ladder::Iterative;
 pub use self::ladder::IterativeOptions;
@@ -43,11 +53,11 @@ use self::structured::{Structured, has_column_rank};
 use self::work::{IterativeWork, ModesWork};
 use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::catalog::arguments::MatrixArgument;
-use crate::catalog::module::{Module, Parameter, ParameterKind, Signals};
+use crate::catalog::module::{Module, Parameter, ParameterKind, Preset, Signals};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
-    Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
-    Workspace, each_supported, gaussian_proximal_rule,
+    Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule, Route,
+    RouteChoice, Workspace, each_supported, gaussian_proximal_rule,
 };
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
@@ -72,6 +82,11 @@ struct Inner {
     /// The same operator, if it is a dense matrix.
     dense: Option<Arc<Dense>>,
     options: IterativeOptions,
+    /// The route that was asked for, the one that is taken, and what both rest on.
+    route: Route,
+    choice: OnceLock<RouteChoice>,
+    square_norm: OnceLock<Result<f64, FactorError>>,
+    bidiagonal: OnceLock<Bidiagonal>,
     iterative: OnceLock<Result<Iterative, FactorError>>,
     spectrum: OnceLock<Option<Spectrum>>,
     /// The operator as a matrix, for beliefs that are not isotropic.
@@ -91,11 +106,8 @@ impl Linear {
     pub fn new(w: Matrix) -> Result<Self, ModelError> {
         let dense = Arc::new(Dense::new(w));
         let operator: Arc<dyn LinearOperator> = Arc::clone(&dense) as _;
-        Ok(Self::built(
-            operator,
-            Some(dense),
-            IterativeOptions::default(),
-        ))
+        let options = IterativeOptions::default();
+        Ok(Self::built(operator, Some(dense), options, Route::Exact))
     }
 
     /// The channel $x = W z$ of an operator.
@@ -107,19 +119,24 @@ impl Linear {
     /// The channel of an operator that others hold too.
     #[must_use]
     pub fn shared(operator: Arc<dyn LinearOperator>) -> Self {
-        Self::built(operator, None, IterativeOptions::default())
+        Self::built(operator, None, IterativeOptions::default(), Route::Exact)
     }
 
     fn built(
         operator: Arc<dyn LinearOperator>,
         dense: Option<Arc<Dense>>,
         options: IterativeOptions,
+        route: Route,
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 operator,
                 dense,
                 options,
+                route,
+                choice: OnceLock::new(),
+                square_norm: OnceLock::new(),
+                bidiagonal: OnceLock::new(),
                 iterative: OnceLock::new(),
                 spectrum: OnceLock::new(),
                 matrix: OnceLock::new(),
@@ -136,7 +153,27 @@ impl Linear {
     pub fn iterative(&self, options: IterativeOptions) -> Result<Self, ModelError> {
         options.check()?;
         let operator = Arc::clone(&self.inner.operator);
-        Ok(Self::built(operator, self.inner.dense.clone(), options))
+        let dense = self.inner.dense.clone();
+        Ok(Self::built(operator, dense, options, self.inner.route))
+    }
+
+    /// The same channel, asked to take a route. It shares the matrix and its decomposition.
+    ///
+    /// ```
+    /// use treeamp::prelude::*;
+    /// let w = Matrix::from_fn(2, 4, |i, j| if (i + j) % 3 == 0 { 1.0 } else { -1.0 })?;
+    /// let channel = Linear::new(w)?.by(Route::Iid);
+    /// # Ok::<(), ModelError>(())
+    /// ```
+    #[must_use]
+    pub fn by(&self, route: Route) -> Self {
+        let Inner {
+            operator,
+            dense,
+            options,
+            ..
+        } = &*self.inner;
+        Self::built(Arc::clone(operator), dense.clone(), *options, route)
     }
 
     /// The dot test, once, on everything but a matrix: an operator of one's own may have a wrong adjoint.
@@ -248,20 +285,33 @@ impl Linear {
         summary: "a matrix",
         formula: "x = W z",
         tex: r"x = W z",
-        parameters: &[Parameter::required(
-            "matrix",
-            ParameterKind::Matrix,
-            "W: a data file, or an ensemble with alpha rows per column",
-        )
-        .called("W")],
+        parameters: &[
+            Parameter::required(
+                "matrix",
+                ParameterKind::Matrix,
+                "W: a data file, or an ensemble with alpha rows per column",
+            )
+            .called("W"),
+            Parameter::required(
+                "route",
+                ParameterKind::Choice(Route::WORDS),
+                "how expectation propagation goes through it: by exact messages, or for independent entries by approximate message \
+                 passing",
+            )
+            .or(Preset::Word("exact")),
+        ],
         signals: Signals::Any,
-        constructor: |a| match a.matrix("matrix")? {
-            MatrixArgument::Real(w) => a.channel(Self::new(w.clone())?),
-            MatrixArgument::Complex(w) if a.is_complex() => {
-                a.channel(Self::of(ComplexDense::new(w.clone())))
-            }
-            MatrixArgument::Complex(w) => a.channel(Self::of(ComplexOnReal::new(w.clone())?)),
-            MatrixArgument::Limit(ensemble) => a.channel(ensemble.clone()),
+        constructor: |a| {
+            let channel = match a.matrix("matrix")? {
+                MatrixArgument::Real(w) => Self::new(w.clone())?,
+                MatrixArgument::Complex(w) if a.is_complex() => {
+                    Self::of(ComplexDense::new(w.clone()))
+                }
+                MatrixArgument::Complex(w) => Self::of(ComplexOnReal::new(w.clone())?),
+                // theory: the spectrum is that of the ensemble, whatever the route
+                MatrixArgument::Limit(ensemble) => return a.channel(ensemble.clone()),
+            };
+            a.channel(channel.by(a.word("route")?.parse()?))
         },
         ..Module::CHANNEL
     };
@@ -301,6 +351,9 @@ impl Factor for Linear {
 
     /// No blocks: noise, biases, sums, duplicates and reshapes pass them on.
     fn structures(&self) -> &'static [Structure] {
+        if self.inner.route == Route::IidOnly {
+            return &[Structure::Isotropic, Structure::Diagonal];
+        }
         &[Structure::Isotropic, Structure::Diagonal, Structure::Full]
     }
 
@@ -339,6 +392,10 @@ impl Factor for Linear {
     }
 
     fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
+        if self.route(ports).is_some_and(|choice| choice.iid) {
+            let columns = self.columns(ports[Z].len());
+            return Workspace::new(IidWork::new(self.operator(), columns));
+        }
         if ports.iter().any(|p| p.structure != Structure::Isotropic) {
             return Workspace::none();
         }
@@ -353,7 +410,8 @@ impl Factor for Linear {
 
     /// The operator as a matrix, its product with a covariance, and a few square matrices.
     fn dense_len(&self, ports: &[SignalSpec]) -> usize {
-        if ports.iter().all(|p| p.structure == Structure::Isotropic) {
+        let iid = self.route(ports).is_some_and(|choice| choice.iid);
+        if iid || ports.iter().all(|p| p.structure == Structure::Isotropic) {
             return 0;
         }
         let (n, m) = (ports[Z].len(), ports[X].len());
@@ -388,8 +446,19 @@ impl Factor for Linear {
         self.operator().heuristic()
     }
 
+    fn route(&self, ports: &[SignalSpec]) -> Option<RouteChoice> {
+        (self.inner.route != Route::Exact).then(|| self.chosen_for(ports))
+    }
+
     fn prepare(&self) -> Result<(), FactorError> {
         self.tested()?;
+        let choice = self.chosen();
+        if choice.iid {
+            return self.square_norm().map(|_| ());
+        }
+        if choice.only {
+            return Err(FactorError::Unsupported(choice.why.clone()));
+        }
         match self.operator().singular_system()? {
             Some(_) => Ok(()),
             None => self.known().map(|_| ()),

@@ -3,6 +3,7 @@
 
 use std::f64::consts::TAU;
 
+use super::iid::Iid;
 use super::messages::{solve, to_input, to_output};
 use super::resolvent::Resolvent;
 use super::work::{IterativeWork, ModesWork};
@@ -34,6 +35,37 @@ impl Linear {
             strong: ax * mean_lambda > az,
         }
     }
+
+    /// The memory of a channel with a singular system, on inputs of so many real numbers.
+    fn modes_work<'w>(
+        &self,
+        system: &dyn SingularSystem,
+        inputs: usize,
+        workspace: &'w mut Workspace,
+    ) -> Result<&'w mut ModesWork, FactorError> {
+        let columns = self.columns(inputs);
+        workspace.get_or_make(|| ModesWork::new(self.operator(), system, columns))
+    }
+
+    /// That of a channel without one.
+    fn iterative_work<'w>(
+        &self,
+        workspace: &'w mut Workspace,
+    ) -> Result<&'w mut IterativeWork, FactorError> {
+        workspace.get_or_make(|| IterativeWork::new(self.operator()))
+    }
+
+    /// Room for one application of the operator.
+    fn scratch<'w>(
+        &self,
+        inputs: usize,
+        workspace: &'w mut Workspace,
+    ) -> Result<&'w mut [f64], FactorError> {
+        match self.operator().singular_system()? {
+            Some(system) => Ok(self.modes_work(system, inputs, workspace)?.scratch()),
+            None => Ok(&mut self.iterative_work(workspace)?.scratch),
+        }
+    }
 }
 
 impl PosteriorRule for Linear {
@@ -43,6 +75,9 @@ impl PosteriorRule for Linear {
         target: usize,
         out: &mut Gaussian,
     ) -> Result<(), FactorError> {
+        if self.takes_iid(context) {
+            return Iid::new(self, context)?.message(target, out);
+        }
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
         if let Some(dense) = self.structured(z, x) {
@@ -51,7 +86,7 @@ impl PosteriorRule for Linear {
         if z.is_pinned() {
             out.set_flat();
             if target == X {
-                let scratch = scratch(context.workspace)?;
+                let scratch = self.scratch(z.len(), context.workspace)?;
                 self.operator().apply(&z.linear, &mut out.linear, scratch);
                 out.precision.set_scalar(f64::INFINITY);
             }
@@ -63,7 +98,7 @@ impl PosteriorRule for Linear {
                 out.set_flat();
                 return Ok(());
             }
-            let solve = self.iterate(z, x, context.workspace.get()?)?;
+            let solve = self.iterate(z, x, self.iterative_work(context.workspace)?)?;
             return if target == Z {
                 solve.input_message(out)
             } else {
@@ -78,7 +113,7 @@ impl PosteriorRule for Linear {
         if !r.is_proper() {
             return Err(r.improper());
         }
-        let work = context.workspace.get::<ModesWork>()?;
+        let work = self.modes_work(system, z.len(), context.workspace)?;
         let work = work.refresh(system, [z, x], Some(target));
         match target {
             Z if r.ax == f64::INFINITY && r.sees_input() => {
@@ -97,6 +132,10 @@ impl PosteriorRule for Linear {
     fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if self.takes_iid(context) {
+            let own = z.own_potential() + x.own_potential();
+            return Ok(Iid::new(self, context)?.excess()? + own);
+        }
         if let Some(dense) = self.structured(z, x) {
             return Ok(dense.excess()? + z.own_potential() + x.own_potential());
         }
@@ -106,7 +145,7 @@ impl PosteriorRule for Linear {
                 let own = z.own_potential() + x.own_potential();
                 Ok(self.excess(context)? + own)
             } else {
-                self.iterate(z, x, context.workspace.get()?)?
+                self.iterate(z, x, self.iterative_work(context.workspace)?)?
                     .log_partition()
             };
         };
@@ -115,7 +154,7 @@ impl PosteriorRule for Linear {
             let own = z.own_potential() + x.own_potential();
             return Ok(self.excess(context)? + own);
         }
-        let work = context.workspace.get::<ModesWork>()?;
+        let work = self.modes_work(system, z.len(), context.workspace)?;
         let work = work.refresh(system, [z, x], None);
         let to_w = if r.strong { r.ax } else { 1.0 };
         let fit = r.sum_modes(&work, &|s, bz, bx| (bz + s * bx).powi(2) * r.w(s) / to_w);
@@ -133,6 +172,9 @@ impl PosteriorRule for Linear {
 
     /// That of an estimated log-determinant.
     fn log_partition_error(&self, context: &mut Context<'_>) -> f64 {
+        if self.takes_iid(context) {
+            return 0.0;
+        }
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
         let direct = !matches!(self.operator().singular_system(), Ok(None));
@@ -140,7 +182,7 @@ impl PosteriorRule for Linear {
             return 0.0;
         }
         let (az, ax) = (z.precision.scalar(), x.precision.scalar());
-        let Ok(work) = context.workspace.get::<IterativeWork>() else {
+        let Ok(work) = self.iterative_work(context.workspace) else {
             return f64::NAN;
         };
         self.known().map_or(f64::NAN, |known| {
@@ -148,7 +190,18 @@ impl PosteriorRule for Linear {
         })
     }
 
+    fn route_objection(&self, context: &mut Context<'_>) -> Result<Option<String>, FactorError> {
+        if self.takes_iid(context) {
+            self.objection(context)
+        } else {
+            Ok(None)
+        }
+    }
+
     fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
+        if self.takes_iid(context) {
+            return Iid::new(self, context)?.excess();
+        }
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
         if let Some(dense) = self.structured(z, x) {
@@ -172,7 +225,7 @@ impl PosteriorRule for Linear {
         if !r.is_proper() || (x.is_pinned() && !r.reaches_output()) {
             return Ok(f64::INFINITY);
         }
-        let work = context.workspace.get::<ModesWork>()?;
+        let work = self.modes_work(system, z.len(), context.workspace)?;
         let mut work = work.refresh(system, [z, x], None);
         let scratch = std::mem::take(&mut work.scratch);
         Ok(r.excess(&work, || {
@@ -186,12 +239,4 @@ impl PosteriorRule for Linear {
 
 fn square_gap(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum()
-}
-
-/// Room for one application of the operator.
-fn scratch(workspace: &mut Workspace) -> Result<&mut [f64], FactorError> {
-    if workspace.peek::<IterativeWork>().is_some() {
-        return Ok(&mut workspace.get::<IterativeWork>()?.scratch);
-    }
-    Ok(workspace.get::<ModesWork>()?.scratch())
 }
