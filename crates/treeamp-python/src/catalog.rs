@@ -180,8 +180,13 @@ pub fn piecewise(name: &str, regions: Vec<(f64, f64, f64, f64)>) -> PyResult<PyF
 
 /// $x = W z$.
 #[pyfunction]
-pub fn linear(w: PyReadonlyArray2<'_, f64>) -> PyResult<PyFactor> {
-    checked(Linear::new(matrix(&w, "W")?))
+pub fn linear(w: PyReadonlyArray2<'_, f64>, route: &str) -> PyResult<PyFactor> {
+    let route = self::route(route)?;
+    checked(Linear::new(matrix(&w, "W")?).map(|channel| channel.by(route)))
+}
+
+fn route(word: &str) -> PyResult<Route> {
+    word.parse().map_err(|e| model_error(&e))
 }
 
 /// $x_n = \sum_m h_m z_{n-m}$, circular, the origin of the kernel at index 0 of every axis.
@@ -217,7 +222,9 @@ pub fn complex_linear(
     re: PyReadonlyArray2<'_, f64>,
     im: PyReadonlyArray2<'_, f64>,
     unitary: bool,
+    route: &str,
 ) -> PyResult<PyFactor> {
+    let route = self::route(route)?;
     let name = if unitary { "U" } else { "W" };
     let w = ComplexMatrix::from_parts(&matrix(&re, name)?, &matrix(&im, name)?);
     let w = w.map_err(|e| model_error(&e))?;
@@ -225,7 +232,7 @@ pub fn complex_linear(
         let unitary = Unitary::new(w);
         Linear::of(unitary.map_err(|e| model_error_of(&e, &[("matrix", "U")]))?)
     } else {
-        Linear::of(ComplexDense::new(w))
+        Linear::of(ComplexDense::new(w)).by(route)
     };
     Ok(PyFactor::complex(channel, &[true, true]))
 }

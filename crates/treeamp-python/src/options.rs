@@ -74,6 +74,7 @@ impl RunOptions<'_> {
             fallback: self.fallback()?,
             acceleration: self.acceleration,
             positive: self.positive,
+            exact: default.exact,
             perfect: self.perfect.unwrap_or(default.perfect),
             gap: self.gap,
             rollback: self.rollback,

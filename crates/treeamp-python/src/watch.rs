@@ -396,7 +396,7 @@ pub fn reported_objective<'py, A: Algorithm>(
 }
 
 /// How a run settled or did not: how a first one ended that started again, what took over from the sweeps, why nothing could, which
-/// corners were rounded, where it diverged, whether the signal was recovered.
+/// corners were rounded, which routes linear channels took, where it diverged, whether the signal was recovered.
 pub fn settling<'py, A: Algorithm>(
     py: Python<'py>,
     report: &Report<A>,
@@ -425,6 +425,11 @@ pub fn settling<'py, A: Algorithm>(
         data.set_item("no_fallback", reason.to_string())?;
     }
     data.set_item("rounded", report.rounded.clone())?;
+    let routes = report.routes.iter();
+    let routes: Vec<_> = routes
+        .map(|r| (&r.factor, r.route.word(), &r.why))
+        .collect();
+    data.set_item("routes", routes)?;
     data.set_item("divergence", divergence(py, &report.termination)?)?;
     data.set_item("verdict", verdict(py, &report.termination)?)?;
     let perfect = Termination::Converged {

@@ -20,7 +20,8 @@ pub use crate::engine::{Algorithm, Marginal};
 pub use crate::error::ShapeError;
 pub use crate::factor::{
     Arity, Attempt, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, Incoming,
-    PosteriorRule, ProximalRule, RouteChoice, Site, Workspace, downcast, message_from_moments, same,
+    PosteriorRule, ProximalRule, RouteChoice, Site, Workspace, downcast, message_from_moments,
+    same,
 };
 pub use crate::operator::{LinearOperator, SingularSystem};
 pub use crate::scalar::{

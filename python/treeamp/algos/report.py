@@ -40,7 +40,7 @@ class Report:
     ----------
     termination : str
         ``"converged"``, ``"sweep_limit"``, ``"fallback_limit"``, ``"diverging"`` or ``"stopped"``; of a run that came to rest at a state
-        that is no answer ``"contradicted"``, ``"collapsed"``, ``"not_stationary"``, ``"unbounded"`` or ``"infeasible"``.
+        that is no answer ``"contradicted"``, ``"collapsed"``, ``"not_stationary"``, ``"not_iid"``, ``"unbounded"`` or ``"infeasible"``.
     message : str
         The same as a sentence, with the place and the reason of a divergence.
     sweeps : int
@@ -64,6 +64,8 @@ class Report:
         Why nothing could take over, where something was to.
     rounded : dict
         Penalties whose corners were rounded so that the run could settle, and by how much, relative to their input.
+    routes : dict
+        The route that every linear channel with a choice took, ``"exact"`` or ``"iid"``, and why, by factor.
     messages : list
         Messages from factors to variables, ``(factor, variable, precision, linear)``.
     """
@@ -164,7 +166,7 @@ class Report:
     @property
     def verdict(self) -> dict[str, Any] | None:
         """What the state is at which the run came to rest, None where it did not: ``kind`` (``settled``, ``exact_recovery``, or why it is no
-        answer: ``contradicted``, ``collapsed``, ``not_stationary``, ``unbounded``, ``infeasible``), the ``factor`` and the ``variable`` that
+        answer: ``contradicted``, ``collapsed``, ``not_stationary``, ``not_iid``, ``unbounded``, ``infeasible``), the ``factor`` and the ``variable`` that
         it names, and the ``reason`` as a sentence."""
         return self._settling.get("verdict")
 
@@ -176,6 +178,10 @@ class Report:
     @property
     def rounded(self) -> dict[str, float]:
         return dict(self._settling.get("rounded", []))
+
+    @property
+    def routes(self) -> dict[str, tuple[str, str]]:
+        return {factor: (route, why) for factor, route, why in self._settling.get("routes", [])}
 
     @cached_property
     def sweeps(self) -> int:

@@ -35,6 +35,8 @@ class ComplexLinearChannel(Channel):
         Kept for scripts that give it; it changes nothing.
     name : str
         A name for drawings.
+    route : str
+        ``"exact"``, ``"iid"``, ``"iid_only"`` or ``"auto"``, as of :class:`LinearChannel`.
 
     Examples
     --------
@@ -47,15 +49,16 @@ class ComplexLinearChannel(Channel):
     repr_parameters = ("W", "name")
     _complex = (True, True)
 
-    def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W") -> None:
+    def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W", route: str = "exact") -> None:
         self.W = complex_matrix(W, "W")
         self.precompute_svd = bool(precompute_svd)
         self.name = str(name)
+        self.route = str(route)
         self.Nx, self.Nz = self.W.shape
         self._start()
 
     def _make(self) -> _lib.Factor:
-        return _lib.complex_linear(np.ascontiguousarray(self.W.real), np.ascontiguousarray(self.W.imag), False)
+        return _lib.complex_linear(np.ascontiguousarray(self.W.real), np.ascontiguousarray(self.W.imag), False, self.route)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if len(shape) < 2 or shape[:2] != (2, self.Nz):
@@ -83,7 +86,7 @@ class UnitaryChannel(Channel):
         self._start()
 
     def _make(self) -> _lib.Factor:
-        return _lib.complex_linear(np.ascontiguousarray(self.U.real), np.ascontiguousarray(self.U.imag), True)
+        return _lib.complex_linear(np.ascontiguousarray(self.U.real), np.ascontiguousarray(self.U.imag), True, "exact")
 
 
 class ModulusChannel(Channel):

@@ -38,6 +38,12 @@ class LinearChannel(Channel):
         Kept for scripts that give it; it changes nothing, and variances are right for any rank.
     name : str
         A name for drawings.
+    route : str
+        How expectation propagation goes through it. ``"exact"``: by a decomposition. ``"iid"``: by approximate message passing, which needs
+        two products a sweep and no decomposition, for a matrix whose entries are independent; a matrix that is not of that kind, and a run
+        that does not end where the exact route does, are run by the exact route. ``"iid_only"``: never by that one. ``"auto"``: as ``"iid"``
+        where the matrix is large and tests of its entries and of its spectrum allow it. ``report.routes`` says which was taken, and why.
+        The two differ by finite sizes (about one nat of evidence): compare models by one route.
 
     Notes
     -----
@@ -55,17 +61,22 @@ class LinearChannel(Channel):
     repr_parameters = ("W", "name")
     _law = "linear"
 
-    def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W") -> None:
+    def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W", route: str = "exact") -> None:
         self.W = W if _is_operator(W) else owned(matrix(W, "W"))
         self.precompute_svd = bool(precompute_svd)
         self.name = str(name)
+        self.route = str(route)
+        if _is_operator(W) and self.route != "exact":
+            raise ModelError(
+                f"LinearChannel: `route` must be 'exact' for a sparse matrix or a linear operator, got {self.route!r}"
+            )
         self.Nx, self.Nz = self.W.shape
         self.alpha = self.Nx / self.Nz if self.Nz else float("nan")
         self._start()
 
     def _make(self) -> _lib.Factor:
         if not _is_operator(self.W):
-            return _lib.linear(self.W)
+            return _lib.linear(self.W, self.route)
         if np.dtype(self.W.dtype).kind == "c":
             raise ModelError("LinearChannel: `W` must be real, got a complex operator")
         adjoint = self.W.rmatvec if hasattr(self.W, "rmatvec") else self.W.T.dot

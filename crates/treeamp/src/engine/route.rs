@@ -55,7 +55,9 @@ impl<A: Algorithm> Engine<'_, A> {
             // a run without a tolerance was asked for its sweeps
             Termination::SweepLimit if self.options.tolerance == 0.0 => None,
             Termination::Rejected(Verdict::NotIid { why, .. }) => Some(why.clone()),
-            other => Some(format!("approximate message passing did not settle: {other}")),
+            other => Some(format!(
+                "approximate message passing did not settle: {other}"
+            )),
         }
     }
 

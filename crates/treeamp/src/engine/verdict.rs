@@ -134,7 +134,10 @@ impl std::fmt::Display for Verdict {
                 write!(f, "at rest, but not at a fixed point: {why}")
             }
             Self::NotIid { factor, why } => {
-                write!(f, "at rest, but not where the exact route of factor `{factor}` is: {why}")
+                write!(
+                    f,
+                    "at rest, but not where the exact route of factor `{factor}` is: {why}"
+                )
             }
             Self::Unbounded { factor, variable } => write!(
                 f,

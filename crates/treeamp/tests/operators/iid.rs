@@ -57,7 +57,11 @@ fn mean_square(x: &[f64], y: &[f64]) -> f64 {
 fn assert_iid(report: &Posterior) {
     assert!(report.termination.is_converged(), "{}", report.termination);
     let taken: Vec<Route> = report.routes.iter().map(|r| r.route).collect();
-    assert!(!taken.is_empty() && taken.iter().all(|r| *r == Route::Iid), "{:?}", report.routes);
+    assert!(
+        !taken.is_empty() && taken.iter().all(|r| *r == Route::Iid),
+        "{:?}",
+        report.routes
+    );
 }
 
 /// Both routes of a tree agree: means to a fraction of the scale, variances relatively, evidences in nats.
@@ -71,7 +75,10 @@ fn assert_alike(exact: &Tree, iid: &Tree, (means, variances, nats): (f64, f64, f
         let apart = (mean_square(r, s) / scale).sqrt();
         assert!(apart < means, "means of `{name}`: {apart:.1e}");
         let ratio = iid.variance(name).unwrap() / exact.variance(name).unwrap();
-        assert!((ratio - 1.0).abs() < variances, "variances of `{name}`: {ratio}");
+        assert!(
+            (ratio - 1.0).abs() < variances,
+            "variances of `{name}`: {ratio}"
+        );
     }
     let gap = exact.log_evidence().unwrap() - iid.log_evidence().unwrap();
     assert!(gap.abs() < nats, "evidences: {gap}");
@@ -108,7 +115,10 @@ fn objective_at(tree: &Tree, edges: &[(String, String, Gaussian)]) -> f64 {
 fn the_bethe_sum_is_stationary_at_the_fixed_point_alone() -> Outcome {
     let w = gaussian(150, 300, &mut ChaCha8Rng::seed_from_u64(7));
     let (tree, _) = regression(w, 0.01, Route::IidOnly, 7);
-    let engine = ExpectationPropagation.on(&tree)?.tolerance(1e-11).max_sweeps(1000);
+    let engine = ExpectationPropagation
+        .on(&tree)?
+        .tolerance(1e-11)
+        .max_sweeps(1000);
     let report = engine.run(&mut ())?;
     assert_iid(&report);
     let settled: Vec<(String, String, Gaussian)> = report
@@ -157,14 +167,23 @@ fn damping_and_few_sweeps_are_as_on_the_exact_route() -> Outcome {
     let w = gaussian(300, 600, &mut ChaCha8Rng::seed_from_u64(3));
     let (tree, _) = regression(w, 0.01, Route::IidOnly, 3);
     let plain = run(&tree)?;
-    let damped = ExpectationPropagation.on(&tree)?.damping(0.3).run(&mut ())?;
+    let damped = ExpectationPropagation
+        .on(&tree)?
+        .damping(0.3)
+        .run(&mut ())?;
     assert_iid(&damped);
     assert!(mean_square(plain.mean("x")?, damped.mean("x")?).sqrt() < 1e-5);
-    let few = ExpectationPropagation.on(&tree)?.max_sweeps(5).tolerance(0.0);
+    let few = ExpectationPropagation
+        .on(&tree)?
+        .max_sweeps(5)
+        .tolerance(0.0);
     let few = few.run(&mut ())?;
     assert_eq!((few.sweeps, few.routes[0].route), (5, Route::Iid));
     // one more sweep from the end stays there
-    let warm = ExpectationPropagation.on(&tree)?.warm_start(&plain).run(&mut ())?;
+    let warm = ExpectationPropagation
+        .on(&tree)?
+        .warm_start(&plain)
+        .run(&mut ())?;
     assert!(warm.sweeps < 5, "{}", warm.sweeps);
     Ok(())
 }
@@ -185,7 +204,8 @@ fn a_classifier_two_layers_and_columns() -> Outcome {
     let w = Linear::new(Matrix::new(gaussian(1500, 800, rng))?)?;
     let classifier = |route: Route| -> Result<Tree, ModelError> {
         let prior = source(GaussianPrior::new(0.0, 1.0)?.iid(800));
-        (prior >> var("x") >> w.by(route) >> var("z") >> PiecewiseLinear::sign() >> var("y")).build()
+        (prior >> var("x") >> w.by(route) >> var("z") >> PiecewiseLinear::sign() >> var("y"))
+            .build()
     };
     let y = classifier(Route::Exact)?.sample(1)?;
     let y = y.get("y")?.to_vec();
@@ -197,8 +217,17 @@ fn a_classifier_two_layers_and_columns() -> Outcome {
     let second = Linear::new(Matrix::new(second)?)?;
     let layers = |route: Route| -> Result<Tree, ModelError> {
         let prior = source(GaussianPrior::new(0.0, 1.0)?.iid(600));
-        let hidden = prior >> var("x") >> named("A", first.by(route)) >> var("u") >> PiecewiseLinear::leaky_relu(0.5)? >> var("v");
-        let model = hidden >> named("B", second.by(route)) >> var("z") >> GaussianNoise::new(0.01)? >> var("y");
+        let hidden = prior
+            >> var("x")
+            >> named("A", first.by(route))
+            >> var("u")
+            >> PiecewiseLinear::leaky_relu(0.5)?
+            >> var("v");
+        let model = hidden
+            >> named("B", second.by(route))
+            >> var("z")
+            >> GaussianNoise::new(0.01)?
+            >> var("y");
         model.build()
     };
     let y = layers(Route::Exact)?.sample(2)?.get("y")?.to_vec();
@@ -209,7 +238,8 @@ fn a_classifier_two_layers_and_columns() -> Outcome {
     let w = Linear::new(Matrix::new(gaussian(300, 600, rng))?)?;
     let columns = |route: Route| -> Result<Tree, ModelError> {
         let prior = source(GaussBernoulli::new(0.1, 0.0, 1.0)?.shaped([600, 3]));
-        (prior >> var("x") >> w.by(route) >> var("z") >> GaussianNoise::new(0.01)? >> var("y")).build()
+        (prior >> var("x") >> w.by(route) >> var("z") >> GaussianNoise::new(0.01)? >> var("y"))
+            .build()
     };
     let y = columns(Route::Exact)?.sample(3)?.get("y")?.to_vec();
     let tree = |route| columns(route).and_then(|t| t.condition("y", &y));
@@ -225,7 +255,8 @@ fn complex_signals_and_diagonal_beliefs() -> Outcome {
     let w = Linear::of(ComplexDense::new(w));
     let complex = |route: Route| -> Result<Tree, ModelError> {
         let prior = source(CircularGaussBernoulli::new(0.1, 1.0)?.iid(600));
-        (prior >> var("x") >> w.by(route) >> var("z") >> GaussianNoise::new(0.01)? >> var("y")).build()
+        (prior >> var("x") >> w.by(route) >> var("z") >> GaussianNoise::new(0.01)? >> var("y"))
+            .build()
     };
     let y = complex(Route::Exact)?.sample(3)?.get("y")?.to_vec();
     let tree = |route| complex(route).and_then(|t| t.condition("y", &y));
@@ -271,7 +302,8 @@ fn others(rows: usize, cols: usize) -> Vec<(&'static str, Mat<f64>)> {
     let mut correlated = gaussian(rows, cols, rng);
     for j in 1..cols {
         for i in 0..rows {
-            correlated[(i, j)] = 0.5 * correlated[(i, j - 1)] + 0.75_f64.sqrt() * correlated[(i, j)];
+            correlated[(i, j)] =
+                0.5 * correlated[(i, j - 1)] + 0.75_f64.sqrt() * correlated[(i, j)];
         }
     }
     let mut unequal = gaussian(rows, cols, rng);
@@ -304,12 +336,20 @@ fn other_matrices_take_the_exact_route_and_say_so() -> Outcome {
         let exact = run(&exact)?;
         for route in [Route::Iid, Route::Auto] {
             let report = run(&regression(w.clone(), 0.01, route, 0).0)?;
-            assert!(report.termination.is_converged(), "{name}: {}", report.termination);
+            assert!(
+                report.termination.is_converged(),
+                "{name}: {}",
+                report.termination
+            );
             let [taken] = &report.routes[..] else {
                 panic!("{name}: {:?}", report.routes)
             };
             assert_eq!(taken.route, Route::Exact, "{name}, {route}");
-            assert!(taken.why.contains("independent"), "{name}, {route}: {}", taken.why);
+            assert!(
+                taken.why.contains("independent"),
+                "{name}, {route}: {}",
+                taken.why
+            );
             let error = |r: &Posterior| mean_square(r.mean("x").unwrap(), &x);
             let decibels = 10.0 * (error(&report) / error(&exact)).log10();
             assert!(decibels.abs() < 0.1, "{name}, {route}: {decibels} dB");
@@ -329,14 +369,24 @@ fn other_matrices_take_the_exact_route_and_say_so() -> Outcome {
 #[test]
 fn damped_messages_that_rest_elsewhere_are_rejected() -> Outcome {
     let all = others(300, 600);
-    let (_, w) = all.into_iter().find(|(name, _)| *name == "correlated columns").unwrap();
+    let (_, w) = all
+        .into_iter()
+        .find(|(name, _)| *name == "correlated columns")
+        .unwrap();
     let (exact, _) = regression(w.clone(), 0.01, Route::Exact, 0);
     let (tree, _) = regression(w, 0.01, Route::IidOnly, 0);
-    let damped = ExpectationPropagation.on(&tree)?.damping(0.5).max_sweeps(500).run(&mut ())?;
+    let damped = ExpectationPropagation
+        .on(&tree)?
+        .damping(0.5)
+        .max_sweeps(500)
+        .run(&mut ())?;
     let Termination::Rejected(verdict) = &damped.termination else {
         panic!("{}", damped.termination)
     };
-    assert_eq!((verdict.kind(), verdict.factor()), ("not_iid", Some("linear")));
+    assert_eq!(
+        (verdict.kind(), verdict.factor()),
+        ("not_iid", Some("linear"))
+    );
     assert!(damped.log_evidence().is_err());
     // and would have been a wrong answer
     let ratio = damped.variance("x")? / run(&exact)?.variance("x")?;
@@ -355,7 +405,13 @@ fn independent_entries_are_seldom_refused() -> Outcome {
             0 => w,
             1 => Mat::from_fn(300, 600, |i, j| w[(i, j)].signum()),
             // four fifths zeros
-            _ => Mat::from_fn(300, 600, |i, j| if (w[(i, j)] * 1e4).fract().abs() < 0.2 { w[(i, j)] } else { 0.0 }),
+            _ => Mat::from_fn(300, 600, |i, j| {
+                if (w[(i, j)] * 1e4).fract().abs() < 0.2 {
+                    w[(i, j)]
+                } else {
+                    0.0
+                }
+            }),
         };
         let choice = Linear::new(Matrix::new(w)?)?.by(Route::Auto).route(&ports);
         refused += usize::from(!choice.is_some_and(|c| c.iid));
@@ -370,7 +426,11 @@ fn small_or_structured_is_exact_by_itself() -> Outcome {
     let (tree, _) = regression(gaussian(50, 100, rng), 0.01, Route::Auto, 0);
     let report = run(&tree)?;
     assert_eq!(report.routes[0].route, Route::Exact);
-    assert!(report.routes[0].why.contains("decomposed"), "{}", report.routes[0].why);
+    assert!(
+        report.routes[0].why.contains("decomposed"),
+        "{}",
+        report.routes[0].why
+    );
     let large = Linear::new(Matrix::new(gaussian(300, 600, rng))?)?;
     let spec = |n: usize| SignalSpec::real([n]);
     let ports = [spec(600), spec(300)];
@@ -379,7 +439,10 @@ fn small_or_structured_is_exact_by_itself() -> Outcome {
     // an option of the run stands above what was declared
     let (tree, _) = regression(gaussian(300, 600, rng), 0.01, Route::IidOnly, 0);
     let asked = ExpectationPropagation.on(&tree)?.exact(true).run(&mut ())?;
-    assert_eq!((asked.routes[0].route, asked.routes[0].why.as_str()), (Route::Exact, "asked for"));
+    assert_eq!(
+        (asked.routes[0].route, asked.routes[0].why.as_str()),
+        (Route::Exact, "asked for")
+    );
     Ok(())
 }
 
@@ -392,29 +455,49 @@ fn what_the_route_does_not_take() -> Outcome {
         let model = prior >> var("x").full() >> w.by(route) >> var("z") >> GaussianNoise::new(0.1)?;
         (model >> var("y")).build()?.condition("y", &[0.5; 40])
     };
-    let error = ExpectationPropagation.on(&full(Route::IidOnly)?).unwrap_err();
+    let error = ExpectationPropagation
+        .on(&full(Route::IidOnly)?)
+        .unwrap_err();
     assert!(error.to_string().contains("isotropic, diagonal"), "{error}");
     let report = run(&full(Route::Iid)?)?;
     assert_eq!(report.routes[0].route, Route::Exact);
-    assert!(report.routes[0].why.contains("full"), "{}", report.routes[0].why);
+    assert!(
+        report.routes[0].why.contains("full"),
+        "{}",
+        report.routes[0].why
+    );
 
     // an operator that does not know its norms
     let line = SignalSpec::real([30]);
     let copy = |z: &[f64], out: &mut [f64]| out.copy_from_slice(z);
     let free = Linear::of(MatrixFree::new("copy", &line, &line, copy, copy)?);
     let error = free.by(Route::IidOnly).prepare().unwrap_err();
-    assert!(error.to_string().contains("norms of the columns"), "{error}");
-    assert!(!free.by(Route::Iid).route(&[line.clone(), line]).unwrap().iid);
+    assert!(
+        error.to_string().contains("norms of the columns"),
+        "{error}"
+    );
+    assert!(
+        !free
+            .by(Route::Iid)
+            .route(&[line.clone(), line])
+            .unwrap()
+            .iid
+    );
 
     let zero = Linear::new(Matrix::from_fn(3, 4, |_, _| 0.0)?)?;
     assert!(zero.by(Route::IidOnly).prepare().is_err());
     let error = "fast".parse::<Route>().unwrap_err().to_string();
-    assert!(error.contains("exact, iid, iid_only, auto") && error.contains("fast"), "{error}");
+    assert!(
+        error.contains("exact, iid, iid_only, auto") && error.contains("fast"),
+        "{error}"
+    );
 
     // a mode is found by exact messages, whatever was declared
     let model = source(L1::new(0.1)?.iid(60)) >> var("x") >> w.by(Route::Iid) >> var("z");
     let model = (model >> GaussianNoise::new(0.1)? >> var("y")).build()?;
-    let report = MaximumAPosteriori.on(&model.condition("y", &[0.5; 40])?)?.run(&mut ())?;
+    let report = MaximumAPosteriori
+        .on(&model.condition("y", &[0.5; 40])?)?
+        .run(&mut ())?;
     assert_eq!(report.routes[0].route, Route::Exact);
     Ok(())
 }

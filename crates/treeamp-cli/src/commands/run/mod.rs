@@ -239,6 +239,11 @@ impl Run {
                 })),
             })),
             "no_fallback": report.no_fallback.as_ref().map(ToString::to_string),
+            "routes": report.routes.iter().map(|r| json!({
+                "factor": r.factor,
+                "route": r.route.word(),
+                "why": r.why,
+            })).collect::<Vec<_>>(),
             "rounded": report.rounded.iter().map(|(factor, width)| json!({
                 "factor": factor,
                 "width": number(*width),
@@ -335,6 +340,12 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
     }
     if let Some(reason) = &report.no_fallback {
         lines.push(("no fallback", reason.to_string()));
+    }
+    for r in &report.routes {
+        lines.push((
+            "route",
+            format!("{} through `{}`: {}", r.route, r.factor, r.why),
+        ));
     }
     for (factor, width) in &report.rounded {
         let text = format!(

@@ -39,12 +39,18 @@ impl Bidiagonal {
         let probes = if takes_columns(operator) { PROBES } else { 1 };
         let columns = |signal: &SignalSpec| Columns {
             count: probes,
-            unit: if signal.element == Element::Complex { 2 } else { 1 },
+            unit: if signal.element == Element::Complex {
+                2
+            } else {
+                1
+            },
         };
         let (inputs, outputs) = (columns(operator.input()), columns(operator.output()));
         let rng = &mut ChaCha8Rng::seed_from_u64(SEED);
         let mut scratch = vec![0.0; operator.scratch_len(probes)];
-        let mut v: Vec<f64> = (0..probes * n).map(|_| StandardNormal.sample(rng)).collect();
+        let mut v: Vec<f64> = (0..probes * n)
+            .map(|_| StandardNormal.sample(rng))
+            .collect();
         inputs.normalise(&mut v);
         let (mut u, mut u_next) = (vec![0.0; probes * m], vec![0.0; probes * m]);
         let mut v_next = vec![0.0; probes * n];

@@ -11,7 +11,10 @@ const REFUSED: f64 = 3.0;
 
 impl Linear {
     /// Why the variances at this state are not those of the exact route.
-    pub(super) fn objection(&self, context: &mut Context<'_>) -> Result<Option<String>, FactorError> {
+    pub(super) fn objection(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Result<Option<String>, FactorError> {
         let state = Iid::new(self, context)?.state()?;
         let Some((precisions, v)) = state else {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! Which route a linear channel takes: what its entries and its spectrum say.
 
-use super::bidiagonal::Bidiagonal;
 use super::Linear;
+use super::bidiagonal::Bidiagonal;
 use crate::belief::{SignalSpec, Structure};
 use crate::error::FactorError;
 use crate::factor::{Context, Route, RouteChoice};
@@ -28,7 +28,10 @@ impl Linear {
                 (_, Some(why)) => (false, why),
                 (Route::Auto, None) => match self.spectrum_objects() {
                     Some(why) => (false, why),
-                    None => (true, "entries and spectrum are those of independent entries".to_owned()),
+                    None => (
+                        true,
+                        "entries and spectrum are those of independent entries".to_owned(),
+                    ),
                 },
                 (_, None) => (true, "declared".to_owned()),
             };
@@ -100,7 +103,9 @@ impl Linear {
             return Some("the operator has a structure".to_owned());
         }
         if self.inner.route == Route::Auto && m.max(n) < SMALL {
-            return Some(format!("a matrix of fewer than {SMALL} rows and columns is decomposed"));
+            return Some(format!(
+                "a matrix of fewer than {SMALL} rows and columns is decomposed"
+            ));
         }
         let mean_square = match self.mean_square() {
             Ok(s) if s > 0.0 => s,
@@ -138,7 +143,11 @@ impl Linear {
             Ok(spectrum) => spectrum,
             Err(error) => return Some(error.to_string()),
         };
-        let sides = self.operator().input().len().min(self.operator().output().len());
+        let sides = self
+            .operator()
+            .input()
+            .len()
+            .min(self.operator().output().len());
         let (edge, largest) = ((sides as f64).powf(-2.0 / 3.0), spectrum.largest());
         if !(largest < 1.0 + EDGE * edge) {
             return Some(format!(

@@ -267,7 +267,11 @@ impl<'a> Iid<'a> {
         slope /= self.x.len() as f64;
         // slope = a/(1 + a V)
         let rest = 1.0 - slope * variance;
-        let a_x = if rest > 0.0 { slope / rest } else { f64::INFINITY };
+        let a_x = if rest > 0.0 {
+            slope / rest
+        } else {
+            f64::INFINITY
+        };
         let a_z = 1.0 / v - self.per_input * slope;
         Ok(Some(([a_z, a_x], v)))
     }

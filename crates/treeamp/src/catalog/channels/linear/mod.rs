@@ -323,7 +323,11 @@ impl Factor for Linear {
     }
 
     fn summary(&self) -> String {
-        self.operator().summary()
+        let operator = self.operator().summary();
+        match self.inner.route {
+            Route::Exact => operator,
+            route => format!("{operator}, route {route}"),
+        }
     }
 
     /// State evolution knows a linear channel by its spectrum.
