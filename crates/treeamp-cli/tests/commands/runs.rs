@@ -172,6 +172,60 @@ fn damping_and_fallback_have_names() {
     }
 }
 
+/// A file asks for a route, and the run says which one was taken, and why.
+#[test]
+fn a_run_says_which_route_it_took() {
+    let folder = Folder::new("route");
+    let plain = fs::read_to_string(models().join("sparse_regression.toml")).expect("the model");
+    let json = |matrix: &str, route: &str| -> serde_json::Value {
+        let linear = format!("kind = \"linear\"\nroute = \"{route}\"");
+        let file = plain.replace("kind = \"linear\"", &linear);
+        let file = file.replace(
+            "ensemble = \"gaussian\"",
+            &format!("ensemble = \"{matrix}\""),
+        );
+        let file = folder.file("m.toml", &file);
+        let told = works(&["run", text(&file), "--set", "n=600", "--json"]);
+        serde_json::from_str(&told).expect("JSON")
+    };
+    let taken = |json: &serde_json::Value| json["routes"][0]["route"].clone();
+    for route in ["iid", "iid_only", "auto"] {
+        let json = json("gaussian", route);
+        assert_eq!(taken(&json), "iid", "{route}: {json}");
+        assert_eq!(json["routes"][0]["factor"], "linear");
+    }
+    assert_eq!(json("gaussian", "exact")["routes"], serde_json::json!([]));
+    for route in ["iid", "auto"] {
+        let json = json("orthogonal", route);
+        assert_eq!(taken(&json), "exact", "{route}: {json}");
+        let why = json["routes"][0]["why"].as_str().expect("a reason");
+        assert!(why.contains("independent entries"), "{route}: {why}");
+        assert_eq!(json["converged"], true);
+    }
+    let file = folder.file(
+        "m.toml",
+        &plain.replace("kind = \"linear\"", "kind = \"linear\"\nroute = \"iid\""),
+    );
+    let table = works(&["run", text(&file), "--set", "n=600"]);
+    assert!(table.contains("iid through `linear`: declared"), "{table}");
+    let only = plain.replace(
+        "kind = \"linear\"",
+        "kind = \"linear\"\nroute = \"iid_only\"",
+    );
+    let only = only.replace("\"gaussian\"", "\"orthogonal\"");
+    let file = folder.file("m.toml", &only);
+    let output = treeamp(&["run", text(&file), "--set", "n=600"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("exact route of factor `linear`"), "{told}");
+    let file = folder.file(
+        "m.toml",
+        &plain.replace("kind = \"linear\"", "kind = \"linear\"\nroute = \"fast\""),
+    );
+    let told = fails(2, &["run", text(&file)]);
+    assert!(told.contains("fast") && told.contains("iid_only"), "{told}");
+}
+
 /// Errors do not exceed the second moments, and an information is not negative, or there is a reason.
 fn predictions_make_sense(file: &Path) {
     let json = works(&["predict", text(file), "--json"]);

@@ -41,7 +41,7 @@ impl<A: Algorithm> Engine<'_, A> {
             ..self.options.clone()
         };
         let mut report = self.with(options).run_with_restart(observer)?;
-        report.routes = told(choices, reason);
+        report.routes = told(choices, reason.as_deref());
         Ok(report)
     }
 
@@ -84,10 +84,10 @@ impl<A: Algorithm> Engine<'_, A> {
 }
 
 /// What a report says of the routes; `exact` is why all took the exact one.
-fn told(choices: Vec<(String, RouteChoice)>, exact: Option<String>) -> Vec<RouteReport> {
+fn told(choices: Vec<(String, RouteChoice)>, exact: Option<&str>) -> Vec<RouteReport> {
     let each = choices.into_iter().map(|(factor, choice)| {
-        let (route, why) = match &exact {
-            Some(why) if choice.iid => (Route::Exact, why.clone()),
+        let (route, why) = match exact {
+            Some(why) if choice.iid => (Route::Exact, why.to_owned()),
             None if choice.iid => (Route::Iid, choice.why),
             _ => (Route::Exact, choice.why),
         };

@@ -163,13 +163,13 @@ impl<'a> Iid<'a> {
             return Ok(());
         }
         if target == Z {
-            self.to_input(out)
+            self.input_message(out)
         } else {
-            self.to_output(v, out)
+            self.output_message(v, out)
         }
     }
 
-    fn to_output(&mut self, v: f64, out: &mut Gaussian) -> Result<(), FactorError> {
+    fn output_message(&mut self, v: f64, out: &mut Gaussian) -> Result<(), FactorError> {
         let variance = self.per_output * v;
         let IidWork { input, scratch, .. } = &mut *self.work;
         self.operator.apply(input, &mut out.linear, scratch);
@@ -185,7 +185,7 @@ impl<'a> Iid<'a> {
         Ok(())
     }
 
-    fn to_input(&mut self, out: &mut Gaussian) -> Result<(), FactorError> {
+    fn input_message(&mut self, out: &mut Gaussian) -> Result<(), FactorError> {
         let mut sum = 0.0;
         let pairs = components(self.x).zip(components(self.sent_x));
         for (g, (message, sent)) in self.work.output.iter_mut().zip(pairs) {

@@ -1,0 +1,66 @@
+"""Routes through a linear channel: exact messages, or approximate message passing for independent entries."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import treeamp as ta
+from treeamp.channels import ComplexLinearChannel, LinearChannel
+
+
+def regression(W, route):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=W.shape[1]) * (rng.random(W.shape[1]) < 0.1)
+    y = W @ x + 0.1 * rng.normal(size=W.shape[0])
+    return (
+        ta.GaussBernoulliPrior(size=W.shape[1], rho=0.1)
+        @ ta.V("x")
+        @ LinearChannel(W, route=route)
+        @ ta.V("z")
+        @ ta.GaussianLikelihood(y, 0.01)
+    ).to_model()
+
+
+def gaussian(rows, cols):
+    return np.random.default_rng(0).normal(size=(rows, cols)) / np.sqrt(cols)
+
+
+def test_both_routes_agree_and_say_so():
+    W = gaussian(500, 1000)
+    exact = ta.ExpectationPropagation(regression(W, "exact")).iterate(max_iter=200)
+    assert exact.routes == {}
+    for route in ("iid", "iid_only", "auto"):
+        report = ta.ExpectationPropagation(regression(W, route)).iterate(max_iter=200)
+        assert report.converged
+        [(taken, why)] = report.routes.values()
+        assert taken == "iid" and why
+        assert np.sqrt(np.mean((report.mean("x") - exact.mean("x")) ** 2)) < 2e-4
+        assert abs(report.log_evidence() - exact.log_evidence()) < 1
+        assert pickle.loads(pickle.dumps(report)).routes == report.routes
+
+
+def test_other_matrices_take_the_exact_route():
+    W = np.linalg.qr(gaussian(600, 300))[0].T
+    exact = ta.ExpectationPropagation(regression(W, "exact")).iterate(max_iter=200)
+    for route in ("iid", "auto"):
+        report = ta.ExpectationPropagation(regression(W, route)).iterate(max_iter=200)
+        [(taken, why)] = report.routes.values()
+        assert taken == "exact" and "independent entries" in why
+        assert np.array_equal(report.mean("x"), exact.mean("x"))
+    report = ta.ExpectationPropagation(regression(W, "iid_only")).iterate(max_iter=200)
+    assert report.termination == "not_iid" and not report.converged
+    assert report.verdict["kind"] == "not_iid" and "exact route" in report.message
+
+
+def test_bad_routes():
+    W = gaussian(3, 4)
+    with pytest.raises(ta.ModelError, match="exact, iid, iid_only, auto.*fast"):
+        LinearChannel(W, route="fast")
+    with pytest.raises(ta.ModelError, match="fast"):
+        ComplexLinearChannel(W + 1j * W, route="fast")
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ta.ModelError, match="must be 'exact'"):
+        LinearChannel(scipy_sparse.csr_matrix(W), route="iid")
