@@ -39,6 +39,9 @@ def test_both_routes_agree_and_say_so():
         assert taken == "iid" and why
         assert np.sqrt(np.mean((report.mean("x") - exact.mean("x")) ** 2)) < 2e-4
         assert abs(report.log_evidence() - exact.log_evidence()) < 1
+        asked = ta.ExpectationPropagation(regression(W, route)).iterate(max_iter=200, exact=True)
+        assert list(asked.routes.values()) == [("exact", "asked for")]
+        assert np.array_equal(asked.mean("x"), exact.mean("x"))
         assert pickle.loads(pickle.dumps(report)).routes == report.routes
 
 

@@ -50,6 +50,8 @@ pub struct RunOptions<'py> {
     #[pyo3(item)]
     positive: bool,
     #[pyo3(item)]
+    exact: bool,
+    #[pyo3(item)]
     perfect: Option<f64>,
     #[pyo3(item)]
     gap: Option<f64>,
@@ -74,7 +76,7 @@ impl RunOptions<'_> {
             fallback: self.fallback()?,
             acceleration: self.acceleration,
             positive: self.positive,
-            exact: default.exact,
+            exact: self.exact,
             perfect: self.perfect.unwrap_or(default.perfect),
             gap: self.gap,
             rollback: self.rollback,

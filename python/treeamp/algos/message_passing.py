@@ -91,6 +91,7 @@ class MessagePassing(ReprMixin):
         gap: float | None = None,
         rollback: bool | None = None,
         memory_limit: int | None = None,
+        exact: bool = False,
     ) -> Report:
         """Runs at most ``max_iter`` sweeps.
 
@@ -139,6 +140,8 @@ class MessagePassing(ReprMixin):
             no variable has more than 2**18 numbers.
         memory_limit : int, optional
             The most bytes that beliefs which are not isotropic may take, 2 GiB by default.
+        exact : bool
+            Whether linear channels have exact messages, whatever their ``route``.
 
         Returns
         -------
@@ -160,7 +163,7 @@ class MessagePassing(ReprMixin):
         if tol is None:
             tol = 0.0 if callback is not None else self.default_tol
         options = self._options(limit, tol, damping, steps, fallback)
-        options |= {"acceleration": bool(acceleration), "positive": bool(positive)}
+        options |= {"acceleration": bool(acceleration), "positive": bool(positive), "exact": bool(exact)}
         options["perfect"] = None if perfect is None else number(perfect, "perfect")
         options["gap"] = None if gap is None else number(gap, "gap")
         options["rollback"] = None if rollback is None else bool(rollback)
@@ -242,6 +245,7 @@ class MessagePassing(ReprMixin):
             "fallback": fallback,
             "acceleration": True,
             "positive": False,
+            "exact": False,
             "perfect": None,
             "gap": None,
             "rollback": None,

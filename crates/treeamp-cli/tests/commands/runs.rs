@@ -208,6 +208,11 @@ fn a_run_says_which_route_it_took() {
     );
     let table = works(&["run", text(&file), "--set", "n=600"]);
     assert!(table.contains("iid through `linear`: declared"), "{table}");
+    let table = works(&["run", text(&file), "--set", "n=600", "--exact"]);
+    assert!(
+        table.contains("exact through `linear`: asked for"),
+        "{table}"
+    );
     let only = plain.replace(
         "kind = \"linear\"",
         "kind = \"linear\"\nroute = \"iid_only\"",

@@ -29,6 +29,8 @@ pub struct RunOptions {
     pub restarts: Option<usize>,
     /// The most bytes that beliefs which are not isotropic may take.
     pub memory_limit: Option<u64>,
+    /// Linear channels have exact messages, whatever route they were given.
+    pub exact: bool,
 }
 
 impl RunOptions {
@@ -52,6 +54,7 @@ impl RunOptions {
             memory_limit: self
                 .memory_limit
                 .or(file.run_option("memory_limit").map(|x| count(x) as u64)),
+            exact: self.exact,
         }
     }
 
@@ -81,6 +84,7 @@ impl RunOptions {
             ("start-noise", self.start_noise.map(|x| json!(x))),
             ("restarts", self.restarts.map(|n| json!(n))),
             ("memory-limit", self.memory_limit.map(|n| json!(n))),
+            ("exact", self.exact.then_some(json!(true))),
         ];
         let given = all
             .into_iter()
@@ -108,7 +112,7 @@ impl RunOptions {
         if let Some(fallback) = self.fallback {
             engine = engine.fallback(fallback);
         }
-        engine
+        engine.exact(self.exact)
     }
 }
 

@@ -32,6 +32,10 @@ impl<A: Algorithm> Engine<'_, A> {
             let reason = self.leaves(&report, &choices);
             if reason.is_none() {
                 report.routes = told(choices, None);
+                if !matches!(report.termination, Termination::Converged { .. }) {
+                    let taken = report.routes.iter_mut().filter(|r| r.route == Route::Iid);
+                    taken.for_each(|r| r.why += "; its end was not compared with the exact route");
+                }
                 return Ok(report);
             }
             reason

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{LinearOperator, Modes, SingularSystem};
+use super::{LinearOperator, Modes, SingularSystem, dot};
 use crate::belief::{Element, SignalSpec};
 use crate::error::FactorError;
 use crate::math::decomposition::Decomposition;
@@ -117,15 +117,15 @@ impl LinearOperator for Dense {
     }
 
     fn gram_diagonal(&self) -> Option<Vec<f64>> {
-        let column = |j: usize| (0..self.w.rows()).map(|i| self.w.get(i, j).powi(2)).sum();
+        let column = |j: usize| dot(self.w.column(j), self.w.column(j));
         Some((0..self.w.cols()).map(column).collect())
     }
 
     fn row_norms(&self) -> Option<Vec<f64>> {
         let mut norms = vec![0.0; self.w.rows()];
         for j in 0..self.w.cols() {
-            let entries = norms.iter_mut().enumerate();
-            entries.for_each(|(i, norm)| *norm += self.w.get(i, j).powi(2));
+            let entries = norms.iter_mut().zip(self.w.column(j));
+            entries.for_each(|(norm, w)| *norm += w * w);
         }
         Some(norms)
     }

@@ -49,6 +49,9 @@ pub struct How {
     /// The most bytes that beliefs which are not isotropic may take, as 4e9; by default 2 GiB
     #[arg(long, value_name = "BYTES", value_parser = parse::bytes, allow_negative_numbers = true)]
     memory_limit: Option<u64>,
+    /// Exact messages through linear channels, whatever route the file gives them
+    #[arg(long)]
+    exact: bool,
 }
 
 impl How {
@@ -66,6 +69,7 @@ impl How {
             start_noise: self.start_noise,
             restarts: self.restarts,
             memory_limit: self.memory_limit,
+            exact: self.exact,
         }
     }
 }

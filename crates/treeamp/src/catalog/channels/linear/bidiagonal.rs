@@ -2,7 +2,7 @@
 //! $W v_k = \alpha_k u_k + \beta_{k-1} u_{k-1}$, $W^T u_k = \alpha_k v_k + \beta_k v_{k+1}$.
 //!
 //! For independent entries of variance $s$ the coefficients are independent, $\alpha_k^2 \sim s\chi^2_{M-k+1}$ and
-//! $\beta_k^2 \sim s\chi^2_{N-k}$, whatever the matrix: ten products tell ten numbers that are known beforehand. (Exact for Gaussian
+//! $\beta_k^2 \sim s\chi^2_{N-k}$, whatever the matrix: ten products tell ten numbers whose laws are known beforehand. (Exact for Gaussian
 //! entries, and to leading order for others.)
 
 use faer::Mat;
@@ -10,12 +10,12 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::belief::{Element, SignalSpec};
-use crate::operator::LinearOperator;
+use super::Linear;
+use crate::operator::dot;
 
 /// Steps, of two products each.
 const STEPS: usize = 5;
-/// Random vectors, side by side where the operator takes several columns.
+/// Random vectors. Side by side through a dense matrix they cost little more than one, elsewhere as many products.
 const PROBES: usize = 4;
 /// Any number would do; the test must say the same every time.
 const SEED: u64 = 0x6969_6400;
@@ -33,38 +33,28 @@ pub(super) struct Bidiagonal {
 }
 
 impl Bidiagonal {
-    /// Of an operator whose entries have this mean square.
-    pub fn new(operator: &dyn LinearOperator, mean_square: f64) -> Self {
+    /// Of a channel whose entries have this mean square.
+    pub fn new(channel: &Linear, mean_square: f64) -> Self {
+        let operator = channel.operator();
         let (m, n) = (operator.output().len(), operator.input().len());
-        let probes = if takes_columns(operator) { PROBES } else { 1 };
-        let columns = |signal: &SignalSpec| Columns {
-            count: probes,
-            unit: if signal.element == Element::Complex {
-                2
-            } else {
-                1
-            },
-        };
-        let (inputs, outputs) = (columns(operator.input()), columns(operator.output()));
         let rng = &mut ChaCha8Rng::seed_from_u64(SEED);
-        let mut scratch = vec![0.0; operator.scratch_len(probes)];
-        let mut v: Vec<f64> = (0..probes * n)
+        let mut v: Vec<f64> = (0..PROBES * n)
             .map(|_| StandardNormal.sample(rng))
             .collect();
-        inputs.normalise(&mut v);
-        let (mut u, mut u_next) = (vec![0.0; probes * m], vec![0.0; probes * m]);
-        let mut v_next = vec![0.0; probes * n];
-        let mut beta = vec![0.0; probes];
+        normalise(&mut v);
+        let (mut u, mut u_next) = (vec![0.0; PROBES * m], vec![0.0; PROBES * m]);
+        let mut v_next = vec![0.0; PROBES * n];
+        let mut beta = vec![0.0; PROBES];
         let mut steps = Vec::with_capacity(STEPS);
         let squares = |x: &[f64]| x.iter().map(|x| x * x / mean_square).collect();
         for _ in 0..STEPS.min(m).min(n) {
-            operator.apply(&v, &mut u_next, &mut scratch);
-            outputs.subtract(&mut u_next, &beta, &u);
-            let alpha = outputs.normalise(&mut u_next);
+            channel.apply_to_each(&v, &mut u_next);
+            subtract(&mut u_next, &beta, &u);
+            let alpha = normalise(&mut u_next);
             std::mem::swap(&mut u, &mut u_next);
-            operator.adjoint(&u, &mut v_next, &mut scratch);
-            inputs.subtract(&mut v_next, &alpha, &v);
-            beta = inputs.normalise(&mut v_next);
+            channel.adjoint_of_each(&u, &mut v_next);
+            subtract(&mut v_next, &alpha, &v);
+            beta = normalise(&mut v_next);
             std::mem::swap(&mut v, &mut v_next);
             steps.push([squares(&alpha), squares(&beta)]);
         }
@@ -73,7 +63,7 @@ impl Bidiagonal {
             rows: m as f64,
             cols: n as f64,
             mean_square,
-            probes,
+            probes: PROBES,
         }
     }
 
@@ -136,40 +126,50 @@ impl Bidiagonal {
     }
 }
 
-/// It takes several columns at once.
-fn takes_columns(operator: &dyn LinearOperator) -> bool {
-    let mut columns = operator.input().clone();
-    columns.shape.push(2);
-    operator.output_for(&columns).is_ok()
-}
-
-/// Signals side by side, component by component, real or complex.
-#[derive(Clone, Copy)]
-struct Columns {
-    count: usize,
-    /// Real numbers per component.
-    unit: usize,
-}
-
-impl Columns {
-    /// `x -= by y`, column by column.
-    fn subtract(self, x: &mut [f64], by: &[f64], y: &[f64]) {
-        for (i, (x, y)) in x.iter_mut().zip(y).enumerate() {
-            *x -= by[i / self.unit % self.count] * y;
+impl Linear {
+    /// `out = W z` for vectors laid end to end.
+    fn apply_to_each(&self, z: &[f64], out: &mut [f64]) {
+        if let Some(w) = self.matrix() {
+            return w.apply_to_each(z, out);
         }
+        let operator = self.operator();
+        let mut scratch = vec![0.0; operator.scratch_len(1)];
+        let pairs = z.chunks_exact(operator.input().len());
+        let pairs = pairs.zip(out.chunks_exact_mut(operator.output().len()));
+        pairs.for_each(|(z, out)| operator.apply(z, out, &mut scratch));
     }
 
-    /// Divides columns by their norms, which it returns; a zero stays.
-    fn normalise(self, x: &mut [f64]) -> Vec<f64> {
-        let mut norms = vec![0.0; self.count];
-        for (i, x) in x.iter().enumerate() {
-            norms[i / self.unit % self.count] += x * x;
+    /// `out = W^T x` for vectors laid end to end.
+    fn adjoint_of_each(&self, x: &[f64], out: &mut [f64]) {
+        if let Some(w) = self.matrix() {
+            return w.apply_transpose_to_each(x, out);
         }
-        norms.iter_mut().for_each(|norm| *norm = norm.sqrt());
-        for (i, x) in x.iter_mut().enumerate() {
-            let norm = norms[i / self.unit % self.count];
-            *x = if norm > 0.0 { *x / norm } else { 0.0 };
-        }
-        norms
+        let operator = self.operator();
+        let mut scratch = vec![0.0; operator.scratch_len(1)];
+        let pairs = x.chunks_exact(operator.output().len());
+        let pairs = pairs.zip(out.chunks_exact_mut(operator.input().len()));
+        pairs.for_each(|(x, out)| operator.adjoint(x, out, &mut scratch));
     }
+}
+
+/// `x -= by y`, vector by vector.
+fn subtract(x: &mut [f64], by: &[f64], y: &[f64]) {
+    let len = x.len() / by.len();
+    let vectors = x.chunks_exact_mut(len).zip(y.chunks_exact(len)).zip(by);
+    for ((x, y), by) in vectors {
+        x.iter_mut().zip(y).for_each(|(x, y)| *x -= by * y);
+    }
+}
+
+/// Divides every vector by its norm, and returns the norms; a zero stays.
+fn normalise(x: &mut [f64]) -> Vec<f64> {
+    let len = x.len() / PROBES;
+    let each = x.chunks_exact_mut(len).map(|x| {
+        let norm = dot(x, x).sqrt();
+        if norm > 0.0 {
+            x.iter_mut().for_each(|x| *x /= norm);
+        }
+        norm
+    });
+    each.collect()
 }
