@@ -194,6 +194,7 @@ METHODS = {
     "Engine.damping": f"{ITERATE}(damping)",
     "Engine.initial": f"{ITERATE}(initializer)",
     "Engine.acceleration": f"{ITERATE}(acceleration)",
+    "Engine.exact": f"{ITERATE}(exact)",
     "Engine.rollback": f"{ITERATE}(rollback)",
     "Engine.memory_limit": f"{ITERATE}(memory_limit)",
     "Engine.fallback": f"{ITERATE}(fallback)",
