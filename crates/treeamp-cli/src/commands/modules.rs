@@ -49,6 +49,7 @@ impl Modules {
             }
         };
         if let (Some(path), Some(module)) = (&self.picture, chosen.first()) {
+            super::plot::check_ending(path)?;
             let saved = super::picture::picture(module)?.save(path);
             return saved.map_err(|e| Failure::writing(path, &e));
         }

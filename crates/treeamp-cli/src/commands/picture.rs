@@ -31,6 +31,64 @@ fn title(module: &Module) -> String {
     format!("{}: {formula}", module.name)
 }
 
+/// The density of a prior along these places and its own landmarks, with vertical edges where its support ends.
+fn density(
+    law: &dyn ScalarView,
+    places: impl Iterator<Item = f64>,
+    deviation: f64,
+) -> Vec<(f64, f64)> {
+    let (low, high) = law.support();
+    let inside = |x: f64| {
+        // at an end, from within
+        let within = 1e-9 * deviation;
+        law.density(x.max(low + within).min(high - within))
+    };
+    let mut places: Vec<f64> = places.collect();
+    let (first, last) = (places[0], places[places.len() - 1]);
+    let marks = law.landmarks(None).into_iter().map(|mark| mark.place);
+    places.extend(marks.filter(|x| *x > first && *x < last));
+    places.extend([low, high].into_iter().filter(|x| *x > first && *x < last));
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let mut points = Vec::new();
+    for x in places {
+        let height = inside(x).filter(|p| p.is_finite());
+        if x <= low || x > high {
+            points.push((x, 0.0));
+        }
+        if x >= low && x <= high {
+            points.extend(height.map(|p| (x, p)));
+        }
+        if x >= high && points.last().is_some_and(|(_, p)| *p > 0.0) {
+            points.push((x, 0.0));
+        }
+    }
+    points
+}
+
+/// A prior itself: its density, and its point masses as stems.
+fn law_itself(law: &dyn ScalarView, places: impl Iterator<Item = f64>, deviation: f64) -> Panel {
+    let curve = density(law, places, deviation);
+    let masses = law.point_masses().into_iter().filter(|(_, p)| *p > 0.0);
+    let masses: Vec<(f64, f64)> = masses.collect();
+    let is_continuous = curve.iter().any(|(_, p)| *p > 0.0);
+    let (title, axis) = match (is_continuous, masses.is_empty()) {
+        (true, true) => ("density", "p(x)"),
+        (true, false) => ("density and point masses", "p(x), mass"),
+        _ => ("point masses", "mass"),
+    };
+    let mut panel = Panel::new(title, Axis::linear("x"), Axis::linear(axis));
+    if is_continuous {
+        let name = if masses.is_empty() { "" } else { "density" };
+        panel = panel.series(Series::line(name, curve));
+    }
+    if !masses.is_empty() {
+        let name = if is_continuous { "mass" } else { "" };
+        panel = panel.series(Series::stems(name, masses));
+    }
+    panel
+}
+
 /// The density and the shrinkage curve of a prior with its defaults; of a penalty, its shrinkage alone.
 pub fn picture(module: &Module) -> Result<Figure, Failure> {
     let refused = || {
@@ -47,18 +105,8 @@ pub fn picture(module: &Module) -> Result<Figure, Failure> {
         })
     };
     let mut figure = Figure::new(title(module));
-    // seen through noise of the width of a pixel: point masses are narrow peaks
-    let pixel = (2.0 * REACH * deviation / f64::from(POINTS)).powi(-2);
-    let density = |x: f64| {
-        let tilt = Tilt {
-            a: pixel,
-            b: pixel * x,
-        };
-        Some((x, law.prior_excess(tilt)?.exp()))
-    };
     if module.role == treeamp::catalog::Role::Prior {
-        let panel = Panel::new("density", Axis::linear("x"), Axis::linear("p(x)"));
-        figure = figure.panel(panel.series(Series::line("", places().filter_map(density))));
+        figure = figure.panel(law_itself(law, places(), deviation));
     }
     let mut panel = Panel::new(
         "shrinkage",
@@ -79,7 +127,44 @@ mod tests {
     use treeamp::catalog::{Module, Role, modules};
     use treeamp_lab::figure::missing_letter;
 
-    use super::title;
+    use treeamp::prelude::{GaussBernoulli, IidLaw, Uniform};
+
+    use super::{density, title};
+
+    /// A uniform law has vertical edges and a flat top; point masses are not part of the density.
+    #[test]
+    fn densities_are_drawn_as_they_are() {
+        let places = || (0..=40).map(|i| 0.1 * f64::from(i) - 2.0);
+        let uniform = Uniform::new(-0.95, 1.05).map(|law| law.iid(1));
+        let curve = density(&uniform.expect("in order"), places(), 0.5);
+        let heights: Vec<f64> = curve.iter().map(|(_, p)| *p).collect();
+        assert!(
+            heights
+                .iter()
+                .all(|p| p.abs() < 1e-12 || (p - 0.5).abs() < 1e-12),
+            "{heights:?}"
+        );
+        for edge in [-0.95, 1.05] {
+            let at_edge: Vec<f64> = curve
+                .iter()
+                .filter(|(x, _)| (x - edge).abs() < 1e-12)
+                .map(|(_, p)| *p)
+                .collect();
+            assert_eq!(at_edge.len(), 2, "{at_edge:?}");
+            assert!((at_edge[0] - at_edge[1]).abs() > 0.4, "{at_edge:?}");
+        }
+        let sparse = GaussBernoulli::new(0.5, 0.0, 1.0)
+            .map(|law| law.iid(1))
+            .expect("a law");
+        let top = density(&sparse, places(), 0.7)
+            .iter()
+            .map(|(_, p)| *p)
+            .fold(0.0, f64::max);
+        assert!(
+            (top - 0.5 / std::f64::consts::TAU.sqrt()).abs() < 1e-12,
+            "{top}"
+        );
+    }
 
     #[test]
     fn titles_have_letters() {

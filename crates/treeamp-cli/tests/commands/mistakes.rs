@@ -64,6 +64,11 @@ fn mistakes_are_named() {
         ),
         (
             2,
+            vec!["modules", "laplace", "--picture", "never.pdf"],
+            "never.pdf: expected a name that ends in .svg or .png",
+        ),
+        (
+            2,
             vec!["predict", model, "--signal", "q"],
             "there is no variable `q`",
         ),

@@ -185,6 +185,21 @@ pub trait ScalarView: Send + Sync {
         Some(excess_by_difference(t.log_z, x.a, x.b))
     }
 
+    /// The density of a prior at a place, without its point masses; `None` for a likelihood or channel.
+    fn density(&self, _x: f64) -> Option<f64> {
+        None
+    }
+
+    /// The point masses of a prior, as pairs of place and probability.
+    fn point_masses(&self) -> Vec<(f64, f64)> {
+        Vec::new()
+    }
+
+    /// The closed support of a prior.
+    fn support(&self) -> (f64, f64) {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    }
+
     /// A likelihood tilted at an output; `None` for a prior or channel.
     fn likelihood(&self, _y: f64, _z: Tilt) -> Option<Tilted> {
         None

@@ -24,6 +24,19 @@ impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
         Some(self.law().excess(x.a, E::from_real(x.b)))
     }
 
+    fn density(&self, x: f64) -> Option<f64> {
+        Some(self.law().log_density(E::from_real(x)).exp())
+    }
+
+    fn point_masses(&self) -> Vec<(f64, f64)> {
+        let atoms = self.law().atoms().into_iter();
+        atoms.map(|(x, p)| (x.re(), p)).collect()
+    }
+
+    fn support(&self) -> (f64, f64) {
+        self.law().support()
+    }
+
     fn landmarks(&self, _: Option<f64>) -> Vec<Landmark> {
         let law = self.law();
         let mut marks = law.landmarks();

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use crate::common::Common;
 use crate::exit::Failure;
 
-pub use target::Target;
+pub use target::{Target, check_ending};
 
 /// Draw a table of a sweep, a run, or what theory says, as SVG or PNG.
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! Where a picture goes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -10,6 +10,19 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::{print, refuse_existing};
 use crate::text::pairs;
+
+/// Refuses names of pictures of another kind than .svg and .png.
+pub fn check_ending(path: &Path) -> Result<(), Failure> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+    if matches!(extension.as_deref(), Some("svg" | "png")) {
+        return Ok(());
+    }
+    let text = format!(
+        "{}: expected a name that ends in .svg or .png",
+        path.display()
+    );
+    Err(Failure::Usage(text))
+}
 
 /// The file of a picture.
 #[derive(Debug, Args)]
@@ -25,17 +38,7 @@ pub struct Target {
 impl Target {
     /// A name of a known kind, that is free.
     pub fn check(&self) -> Result<(), Failure> {
-        let extension = self
-            .output
-            .extension()
-            .map(|e| e.to_string_lossy().to_lowercase());
-        if !matches!(extension.as_deref(), Some("svg" | "png")) {
-            let text = format!(
-                "{}: expected a name that ends in .svg or .png",
-                self.output.display()
-            );
-            return Err(Failure::Usage(text));
-        }
+        check_ending(&self.output)?;
         refuse_existing(&self.output, self.force)
     }
 
