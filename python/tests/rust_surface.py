@@ -257,6 +257,7 @@ RUST_ONLY = {
     "Theory": "what a theory of one's own implements",
     "ReplicaSymmetric": "an algorithm of the engine, behind StateEvolution(teacher=..., student=...)",
     "TeacherMoments": "an algorithm of the engine, behind Report.teacher_moments",
+    "check_second_moments": "StateEvolution refuses such a teacher by itself",
     "SecondMoment": "its messages",
     "Conjugate": "messages of BayesOptimal; Report.messages has their numbers",
     "Engine.new": "a Python algorithm is made for its model",
