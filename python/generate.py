@@ -167,7 +167,8 @@ class Law:
                 body.append(f"self.{name}, self._given_as = one_of({written(p['default'])}, {name}={name}, {other}={other})")
                 continue
             reader = "count" if p["kind"] == "count" else "number"
-            value = f'owned(array({name}, "{name}"))' if name in self.lists else f'{reader}({name}, "{name}")'
+            given = f"() if {name} is None else {name}" if p["default"] == [] else name
+            value = f'owned(array({given}, "{name}"))' if name in self.lists else f'{reader}({name}, "{name}")'
             body.append(f"self.{name} = {value}")
         body += [f"self.{name} = {value}" for name, value in self.sets.items()]
         start = {"Prior": "size, isotropic", "Likelihood": "y, y_name, isotropic", "Channel": ""}[self.kind]
@@ -208,7 +209,9 @@ def shown_value(parameter: dict[str, Any]) -> str:
 
 
 def written(default: Any) -> str:
-    """A default as the signature has it."""
+    """A default as the signature has it; a list that may be left out is ``None``."""
+    if default == []:
+        return "None"
     return repr(tuple(default) if isinstance(default, list) else default)
 
 

@@ -550,3 +550,80 @@ fn no_text_is_trusted() {
     assert!(built > rounds / 10, "{built} of {rounds} could be built");
     assert!(drawn > rounds / 10, "{drawn} of {rounds} could be drawn");
 }
+
+/// An error names the parameter that was written, not one whose name its own ends in.
+#[test]
+fn parameters_are_named_as_they_are_written() {
+    let file = |kind: &str, wrong: &str| {
+        let text = format!(
+            "[[factor]]\nkind = \"gaussian\"\nsize = 3\noutput = \"x\"\n\n\
+             [[factor]]\nkind = \"{kind}\"\n{wrong}\ninput = \"x\"\noutput = \"y\"\n\n[observe]\ny = \"sample\"\n"
+        );
+        let file = ModelFile::parse("wrong.toml", &text).expect("it is right");
+        let setting = Setting::default();
+        let made = file.tree(&setting, Scale::Finite { seed: 0 });
+        made.expect_err("it is wrong").to_string()
+    };
+    for (kind, wrong, name) in [
+        (
+            "outlier_noise",
+            "outlier_variance = -1.0",
+            "outlier_variance",
+        ),
+        ("outlier_noise", "variance = -1.0", "variance"),
+        ("probit", "noise_variance = -1.0", "noise_variance"),
+        ("quantile", "quantile = 0.0", "quantile"),
+        ("quantile", "quantile = 1.0", "quantile"),
+        ("logistic", "flip_probability = 1.5", "flip_probability"),
+    ] {
+        let said = file(kind, wrong);
+        let named = format!("`factor.{kind}.{name}`: `{name}` must be");
+        assert!(
+            said.starts_with("wrong.toml:8: ") && said.contains(&named),
+            "{said}"
+        );
+    }
+}
+
+/// Values alone make an alphabet, and means and variances a mixture: the weights are equal.
+#[test]
+fn weights_that_are_not_given_are_equal() {
+    let law = |kind: &str, lists: &str| {
+        let text = format!("[[factor]]\nkind = \"{kind}\"\nsize = 3\n{lists}\noutput = \"x\"\n");
+        let file = ModelFile::parse("equal.toml", &text).expect("it is right");
+        let tree = file
+            .tree(&Setting::default(), Scale::Finite { seed: 0 })
+            .expect("it is right");
+        tree.factors()[0].factor.clone()
+    };
+    let third = "weights = [0.3333333333333333, 0.3333333333333333, 0.3333333333333334]";
+    for (kind, lists) in [
+        ("finite_alphabet", "values = [-1.0, 0.5, 2.0]"),
+        (
+            "gaussian_mixture",
+            "means = [-1.0, 0.5, 2.0]\nvariances = [1.0, 0.1, 2.0]",
+        ),
+        (
+            "nonnegative_gaussian_mixture",
+            "means = [-1.0, 0.5, 2.0]\nvariances = [1.0, 0.1, 2.0]",
+        ),
+        ("circular_gaussian_mixture", "variances = [1.0, 0.1, 2.0]"),
+    ] {
+        let (bare, given) = (law(kind, lists), law(kind, &format!("{lists}\n{third}")));
+        let tilt = treeamp::scalar::Tilt { a: 0.7, b: 0.4 };
+        let moments = |f: &dyn treeamp::extend::Factor| {
+            f.scalar()
+                .expect("it is right")
+                .prior(tilt)
+                .expect("it is right")
+        };
+        let (x, y) = (moments(&*bare), moments(&*given));
+        for (x, y) in [
+            (x.log_z, y.log_z),
+            (x.mean, y.mean),
+            (x.variance, y.variance),
+        ] {
+            assert!((x - y).abs() < 1e-12, "{kind}: {x} {y}");
+        }
+    }
+}

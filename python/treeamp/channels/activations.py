@@ -620,7 +620,7 @@ class QuantileChannel(Channel):
     strength : float
         :math:`s`: what the loss is multiplied by; positive.
     quantile : float
-        :math:`q`: the quantile; from 0 to 1.
+        :math:`q`: the quantile; between 0 and 1, without these.
 
     Notes
     -----

@@ -834,7 +834,7 @@ class QuantileLikelihood(Likelihood):
     strength : float
         :math:`s`: what the loss is multiplied by; positive.
     quantile : float
-        :math:`q`: the quantile; from 0 to 1.
+        :math:`q`: the quantile; between 0 and 1, without these.
     y_name : str
         A name for them.
     isotropic : bool

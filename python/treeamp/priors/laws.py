@@ -146,7 +146,7 @@ class GaussianMixturePrior(Prior):
     size : int, tuple or None
         Number of components or shape; ``None`` for the limit of large sizes.
     probs : array
-        :math:`p_k`: the weights; positive, of sum 1.
+        :math:`p_k`: the weights; none for equal ones; positive, of sum 1.
     means : array
         :math:`m_k`: one mean per weight.
     vars : array
@@ -164,12 +164,12 @@ class GaussianMixturePrior(Prior):
     _law, _native_parameters = "gaussian_mixture", ("probs", "means", "vars")
 
     def __init__(
-        self, size: Any, probs: Any = (0.5, 0.5), means: Any = (-1, 1), vars: Any = (1, 1), isotropic: bool = True
+        self, size: Any, probs: Any = None, means: Any = (-1, 1), vars: Any = (1, 1), isotropic: bool = True
     ) -> None:
-        self.probs = owned(array(probs, "probs"))
+        self.probs = owned(array(() if probs is None else probs, "probs"))
         self.means = owned(array(means, "means"))
         self.vars = owned(array(vars, "vars"))
-        self.K = self.probs.size
+        self.K = self.means.size
         self._start(size, isotropic)
 
 
@@ -338,7 +338,7 @@ class FiniteAlphabetPrior(Prior):
     values : array
         :math:`x_k`: the values, all different.
     weights : array
-        :math:`w_k`: one weight per value; positive, of sum 1.
+        :math:`w_k`: one weight per value; none for equal ones; positive, of sum 1.
     isotropic : bool
         One variance for all components; each its own otherwise, in modules asked alone and in models.
 
@@ -349,15 +349,15 @@ class FiniteAlphabetPrior(Prior):
     Examples
     --------
     >>> FiniteAlphabetPrior(size=3)
-    FiniteAlphabetPrior(size=3, values=<array (2,)>, weights=<array (2,)>)
+    FiniteAlphabetPrior(size=3, values=<array (2,)>, weights=<array (0,)>)
     """
 
     repr_parameters = ("size", "values", "weights")
     _law, _native_parameters = "finite_alphabet", ("values", "weights")
 
-    def __init__(self, size: Any, values: Any = (-1, 1), weights: Any = (0.5, 0.5), isotropic: bool = True) -> None:
+    def __init__(self, size: Any, values: Any = (-1, 1), weights: Any = None, isotropic: bool = True) -> None:
         self.values = owned(array(values, "values"))
-        self.weights = owned(array(weights, "weights"))
+        self.weights = owned(array(() if weights is None else weights, "weights"))
         self._start(size, isotropic)
 
 
@@ -404,7 +404,7 @@ class NonnegativeGaussianMixturePrior(Prior):
     size : int, tuple or None
         Number of components or shape; ``None`` for the limit of large sizes.
     weights : array
-        :math:`w_k`: the weights; positive, of sum 1.
+        :math:`w_k`: the weights; none for equal ones; positive, of sum 1.
     means : array
         :math:`m_k`: one mean per weight, of the Gaussian that is cut.
     variances : array
@@ -415,16 +415,16 @@ class NonnegativeGaussianMixturePrior(Prior):
     Examples
     --------
     >>> NonnegativeGaussianMixturePrior(size=3)
-    NonnegativeGaussianMixturePrior(size=3, weights=<array (2,)>, means=<array (2,)>, variances=<array (2,)>)
+    NonnegativeGaussianMixturePrior(size=3, weights=<array (0,)>, means=<array (2,)>, variances=<array (2,)>)
     """
 
     repr_parameters = ("size", "weights", "means", "variances")
     _law, _native_parameters = "nonnegative_gaussian_mixture", ("weights", "means", "variances")
 
     def __init__(
-        self, size: Any, weights: Any = (0.5, 0.5), means: Any = (0, 2), variances: Any = (1, 1), isotropic: bool = True
+        self, size: Any, weights: Any = None, means: Any = (0, 2), variances: Any = (1, 1), isotropic: bool = True
     ) -> None:
-        self.weights = owned(array(weights, "weights"))
+        self.weights = owned(array(() if weights is None else weights, "weights"))
         self.means = owned(array(means, "means"))
         self.variances = owned(array(variances, "variances"))
         self._start(size, isotropic)
@@ -670,7 +670,7 @@ class CircularGaussianMixturePrior(ComplexPrior):
     size : tuple or None
         Shape, the parts on its first axis: ``(2, ...)``; ``None`` for the limit of large sizes.
     weights : array
-        :math:`w`: weights of the components; positive, of sum 1.
+        :math:`w`: weights of the components; none for equal ones; positive, of sum 1.
     variances : array
         :math:`v`: variances per real component; positive.
     isotropic : bool
@@ -679,14 +679,14 @@ class CircularGaussianMixturePrior(ComplexPrior):
     Examples
     --------
     >>> CircularGaussianMixturePrior(size=(2, 3))
-    CircularGaussianMixturePrior(size=(2, 3), weights=<array (2,)>, variances=<array (2,)>)
+    CircularGaussianMixturePrior(size=(2, 3), weights=<array (0,)>, variances=<array (2,)>)
     """
 
     repr_parameters = ("size", "weights", "variances")
     _law, _native_parameters = "circular_gaussian_mixture", ("weights", "variances")
 
-    def __init__(self, size: Any, weights: Any = (0.5, 0.5), variances: Any = (0.1, 1), isotropic: bool = True) -> None:
-        self.weights = owned(array(weights, "weights"))
+    def __init__(self, size: Any, weights: Any = None, variances: Any = (0.1, 1), isotropic: bool = True) -> None:
+        self.weights = owned(array(() if weights is None else weights, "weights"))
         self.variances = owned(array(variances, "variances"))
         self._start(size, isotropic)
 
@@ -734,7 +734,7 @@ class ComplexAlphabetPrior(ComplexPrior):
     imaginary : array
         :math:`x''_k`: imaginary parts, one per real part.
     weights : array
-        :math:`w_k`: one weight per value; positive, of sum 1.
+        :math:`w_k`: one weight per value; none for equal ones; positive, of sum 1.
     isotropic : bool
         Kept for scripts that give it.
 
@@ -746,18 +746,18 @@ class ComplexAlphabetPrior(ComplexPrior):
     Examples
     --------
     >>> ComplexAlphabetPrior(size=(2, 3))
-    ComplexAlphabetPrior(size=(2, 3), real=<array (4,)>, imaginary=<array (4,)>, weights=<array (4,)>)
+    ComplexAlphabetPrior(size=(2, 3), real=<array (4,)>, imaginary=<array (4,)>, weights=<array (0,)>)
     """
 
     repr_parameters = ("size", "real", "imaginary", "weights")
     _law, _native_parameters = "complex_alphabet", ("real", "imaginary", "weights")
 
     def __init__(
-        self, size: Any, real: Any = (1, 0, -1, 0), imaginary: Any = (0, 1, 0, -1), weights: Any = (0.25, 0.25, 0.25, 0.25), isotropic: bool = True
+        self, size: Any, real: Any = (1, 0, -1, 0), imaginary: Any = (0, 1, 0, -1), weights: Any = None, isotropic: bool = True
     ) -> None:
         self.real = owned(array(real, "real"))
         self.imaginary = owned(array(imaginary, "imaginary"))
-        self.weights = owned(array(weights, "weights"))
+        self.weights = owned(array(() if weights is None else weights, "weights"))
         self._start(size, isotropic)
 
 

@@ -212,7 +212,8 @@ impl ModelFile {
                 ..
             }) if own.iter().any(|p| names(name, p.name)) => {
                 // the library calls the variance of noise by a longer name than the file
-                let key = own.iter().find(|p| names(name, p.name));
+                let exact = own.iter().find(|p| p.name == name);
+                let key = exact.or_else(|| own.iter().find(|p| names(name, p.name)));
                 let key = key.map_or(name, |p| p.name);
                 at(key, format!("`{key}` must be {expected}, got {got}"))
             }

@@ -125,6 +125,8 @@ pub enum Domain {
     NotNegative,
     /// From 0 to 1.
     Unit,
+    /// Between 0 and 1, without these.
+    InsideUnit,
     /// Positive, of sum 1.
     Probabilities,
     /// Of a matrix: $R^T R = 1$.
@@ -142,6 +144,7 @@ impl Domain {
             Self::Positive => x > 0.0 && x.is_finite(),
             Self::NotNegative => x >= 0.0 && x.is_finite(),
             Self::Unit => (0.0..=1.0).contains(&x),
+            Self::InsideUnit => x > 0.0 && x < 1.0,
             Self::Probabilities => x > 0.0 && x <= 1.0,
         }
     }
@@ -156,6 +159,7 @@ impl fmt::Display for Domain {
             Self::Positive => "positive",
             Self::NotNegative => "not negative",
             Self::Unit => "from 0 to 1",
+            Self::InsideUnit => "between 0 and 1, without these",
             Self::Probabilities => "positive, of sum 1",
             Self::Orthogonal => "orthogonal",
         })

@@ -122,7 +122,7 @@ fn parameters_out_of_range_are_named() {
         "uniform: parameter `low` must be below high = 1, got 2",
         "uniform: parameter `high` must be finite, of size at most 1e150, got inf",
         "finite_alphabet: parameter `values` must be distinct, got 1 twice",
-        "finite_alphabet: parameter `values` must be at least one, and as many as weights, got 1 values, 2 weights",
+        "finite_alphabet: parameter `weights` must be as many as values, or none, got 1 values, 2 weights",
         "spike_laplace: parameter `rho` must be in [0, 1], got 1.5",
         "spike_student_t: parameter `df` must be positive and finite, got 0",
         "logistic_prior: parameter `scale` must be positive and finite, got -1",
@@ -131,10 +131,10 @@ fn parameters_out_of_range_are_named() {
         "qam: parameter `order` must be a power of 4 from 4 to 65536, got 8",
         "complex_alphabet: parameter `real` must be distinct values, got 1+2i again at index 1",
         "complex_alphabet: parameter `imaginary` must be finite, got NaN at index 1",
-        "complex_alphabet: parameter `real` must be at least one, and as many as imaginary and weights, got 2 real, 1 imaginary, 1 weights",
+        "complex_alphabet: parameter `real` must be at least one, and as many as imaginary, got 2 real, 1 imaginary, 1 weights",
         "complex_alphabet: parameter `weights` must be positive with sum one, got -0.5 at index 1",
         "finite_alphabet: parameter `weights` must be positive with sum one, got a sum of 1.1",
-        "nonnegative_gaussian_mixture: parameter `variances` must be positive and finite, got 0",
+        "nonnegative_gaussian_mixture: parameter `variances` must be positive and finite, got 0 at index 0",
     ];
     let got: Vec<String> = refusals.iter().map(ToString::to_string).collect();
     assert_eq!(got, expected);

@@ -55,7 +55,7 @@ fn what_cannot_be_is_named() {
     );
     assert_eq!(
         named(Quantile::new(1.0, 1.2).map(|_| ())),
-        "quantile: parameter `quantile` must be in [0, 1], got 1.2"
+        "quantile: parameter `quantile` must be between 0 and 1, without these, got 1.2"
     );
     let model = source(Quadratic::new(1.0, 0.0).unwrap().iid(3))
         >> var("z")

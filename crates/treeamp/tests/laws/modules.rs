@@ -125,6 +125,7 @@ fn drawn(domain: Domain, rng: &mut dyn Rng) -> f64 {
             2 => 10f64.powf(rng.random_range(-300.0..0.0)),
             _ => rng.random::<f64>(),
         },
+        Domain::InsideUnit => rng.random_range(1e-9..1.0),
         _ if rng.random::<bool>() => -size,
         _ => size,
     }
@@ -252,4 +253,39 @@ fn no_finite_input_gives_nan() {
         }
     }
     assert!(values > 12 * points.len(), "{values}");
+}
+
+/// Lists without weights have equal ones, and a number that is not allowed is named with its index.
+#[test]
+fn lists_of_mixtures_and_alphabets() {
+    use treeamp::prelude::*;
+    let half = [0.5, 0.5];
+    let values = [-1.0, 2.0];
+    let same = [
+        FiniteAlphabet::new(&values, &[]) == FiniteAlphabet::new(&values, &half),
+        GaussianMixture::new(&[], &values, &half) == GaussianMixture::new(&half, &values, &half),
+        NonnegativeGaussianMixture::new(&[], &values, &half)
+            == NonnegativeGaussianMixture::new(&half, &values, &half),
+        CircularGaussianMixture::new(&[], &half) == CircularGaussianMixture::new(&half, &half),
+        ComplexAlphabet::new(&values, &half, &[]) == ComplexAlphabet::new(&values, &half, &half),
+    ];
+    assert_eq!(same, [true; 5]);
+    let wrong = [1.0, f64::NAN];
+    let refusals = [
+        FiniteAlphabet::new(&wrong, &[]).map(drop),
+        GaussianMixture::new(&[], &wrong, &half).map(drop),
+        GaussianMixture::new(&[], &half, &wrong).map(drop),
+        NonnegativeGaussianMixture::new(&[], &wrong, &half).map(drop),
+        NonnegativeGaussianMixture::new(&[], &half, &[1.0, 0.0]).map(drop),
+        CircularGaussianMixture::new(&[], &[1.0, -1.0]).map(drop),
+        ComplexAlphabet::new(&half, &wrong, &[]).map(drop),
+    ];
+    for said in refusals.map(|r| r.unwrap_err().to_string()) {
+        assert!(said.contains("at index 1"), "{said}");
+    }
+    assert!(FiniteAlphabet::new(&[], &[]).is_err() && GaussianMixture::new(&[], &[], &[]).is_err());
+    for q in [0.0, 1.0, -0.1, f64::NAN] {
+        let said = Quantile::new(1.0, q).unwrap_err().to_string();
+        assert!(said.contains("`quantile`"), "{said}");
+    }
 }

@@ -23,11 +23,13 @@ impl Quantile {
     /// The loss of this quantile, times a strength.
     ///
     /// # Errors
-    /// Unless the strength is positive and finite, and the quantile from 0 to 1.
+    /// Unless the strength is positive and finite, and the quantile between 0 and 1, without these.
     pub fn new(strength: f64, quantile: f64) -> Result<Self, ModelError> {
         let strength = check_positive(Self::NAME, "strength", strength)?;
-        if !(0.0..=1.0).contains(&quantile) {
-            return Err(parameter(Self::NAME, "quantile", "in [0, 1]", quantile));
+        // at either end the loss falls without bound on one side
+        if !(quantile > 0.0 && quantile < 1.0) {
+            let expected = "between 0 and 1, without these";
+            return Err(parameter(Self::NAME, "quantile", expected, quantile));
         }
         Ok(Self { strength, quantile })
     }
@@ -41,7 +43,7 @@ impl Quantile {
         notes: r"At its mode only: quantile regression; $q = \tfrac12$ is half the absolute deviation.",
         parameters: &[
             STRENGTH,
-            number("quantile", 0.5, Domain::Unit, "the quantile").called("q"),
+            number("quantile", 0.5, Domain::InsideUnit, "the quantile").called("q"),
         ],
         constructor: |a| a.loss(Self::new(a.number("strength")?, a.number("quantile")?)?),
         ..Module::LOSS

@@ -26,6 +26,9 @@ impl BoxConstraint {
     /// # Errors
     /// Unless `lower < upper`.
     pub fn new(lower: f64, upper: f64) -> Result<Self, ModelError> {
+        if upper.is_nan() {
+            return Err(parameter(Self::NAME, "upper", "a number", upper));
+        }
         if !(lower < upper) {
             let expected = format!("below upper = {upper}");
             return Err(parameter(Self::NAME, "lower", expected, lower));

@@ -17,7 +17,7 @@ use num_complex::Complex;
 use rand::Rng;
 
 use super::circular_gaussian::{log_density, normal};
-use super::weights::normalised;
+use super::weights::{are_as_many, check_each, normalised};
 use crate::catalog::gaussian_tilt::{gain, log_one_plus};
 use crate::catalog::module::{Domain, Module, SIZE, Signals, numbers};
 use crate::error::{ModelError, parameter};
@@ -32,27 +32,23 @@ pub struct CircularGaussianMixture {
 }
 
 impl CircularGaussianMixture {
-    /// Circular normals of these variances per real component, with these weights.
+    /// Circular normals of these variances per real component, with these weights; none for equal ones.
     ///
     /// # Errors
     /// Unless there are as many weights as variances, and at least one; weights are positive and of sum one, variances positive and
     /// finite.
     pub fn new(weights: &[f64], variances: &[f64]) -> Result<Self, ModelError> {
-        if weights.is_empty() || weights.len() != variances.len() {
+        let n = variances.len();
+        if !are_as_many(weights, n) {
             let expected = "at least one, and as many as variances";
-            let got = format!("{} weights, {} variances", weights.len(), variances.len());
+            let got = format!("{} weights, {n} variances", weights.len());
             return Err(parameter(Self::NAME, "weights", expected, got));
         }
-        let weights = normalised(Self::NAME, weights)?;
-        if let Some(i) = variances.iter().position(|v| !(*v > 0.0 && v.is_finite())) {
-            let got = format!("{} at index {i}", variances[i]);
-            return Err(parameter(
-                Self::NAME,
-                "variances",
-                "positive and finite",
-                got,
-            ));
-        }
+        let weights = normalised(Self::NAME, weights, n)?;
+        let expected = "positive and finite";
+        check_each(Self::NAME, "variances", expected, variances, |v| {
+            v > 0.0 && v.is_finite()
+        })?;
         let parts = weights.into_iter().zip(variances);
         let parts = parts.map(|(w, v)| (w, w.ln(), *v));
         Ok(Self {
@@ -70,9 +66,9 @@ impl CircularGaussianMixture {
             SIZE,
             numbers(
                 "weights",
-                &[0.5, 0.5],
+                &[],
                 Domain::Probabilities,
-                "weights of the components",
+                "weights of the components; none for equal ones",
             )
             .called("w")
             .learned(),

@@ -14,7 +14,7 @@
 use num_complex::Complex;
 use rand::Rng;
 
-use super::weights::normalised;
+use super::weights::{are_as_many, check_each, normalised};
 use crate::catalog::module::{Domain, Module, SIZE, Signals, numbers};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump, draw};
@@ -27,24 +27,25 @@ pub struct ComplexAlphabet {
 }
 
 impl ComplexAlphabet {
-    /// The law on these values, given by their two parts, with one weight each.
+    /// The law on these values, given by their two parts, with one weight each; without weights all are equally likely.
     ///
     /// # Errors
-    /// Unless the three slices have one non-zero length, values are finite and distinct, and weights positive with sum one (to
+    /// Unless the three slices (but for no weights) have one non-zero length, values are finite and distinct, and weights positive with sum one (to
     /// $10^{-9}$; they are then normalised).
     pub fn new(real: &[f64], imaginary: &[f64], weights: &[f64]) -> Result<Self, ModelError> {
         let n = real.len();
-        if n == 0 || imaginary.len() != n || weights.len() != n {
+        if imaginary.len() != n || !are_as_many(weights, n) {
             let (m, w) = (imaginary.len(), weights.len());
             let got = format!("{n} real, {m} imaginary, {w} weights");
-            let expected = "at least one, and as many as imaginary and weights";
-            return Err(parameter(Self::NAME, "real", expected, got));
+            let (name, expected) = if n == 0 || m != n {
+                ("real", "at least one, and as many as imaginary")
+            } else {
+                ("weights", "as many as real, or none")
+            };
+            return Err(parameter(Self::NAME, name, expected, got));
         }
         for (name, parts) in [("real", real), ("imaginary", imaginary)] {
-            if let Some(k) = parts.iter().position(|x| !x.is_finite()) {
-                let got = format!("{} at index {k}", parts[k]);
-                return Err(parameter(Self::NAME, name, "finite", got));
-            }
+            check_each(Self::NAME, name, "finite", parts, f64::is_finite)?;
         }
         let values = real
             .iter()
@@ -55,7 +56,7 @@ impl ComplexAlphabet {
             let got = format!("{} again at index {k}", values[k]);
             return Err(parameter(Self::NAME, "real", "distinct values", got));
         }
-        let weights = normalised(Self::NAME, weights)?;
+        let weights = normalised(Self::NAME, weights, n)?;
         let letters = values.into_iter().zip(weights).collect();
         Ok(Self { letters })
     }
@@ -93,9 +94,9 @@ impl ComplexAlphabet {
             .called("x''_k"),
             numbers(
                 "weights",
-                &[0.25, 0.25, 0.25, 0.25],
+                &[],
                 Domain::Probabilities,
-                "one weight per value",
+                "one weight per value; none for equal ones",
             )
             .called("w_k")
             .learned(),

@@ -12,7 +12,7 @@
 
 use rand::Rng;
 
-use super::weights::normalised;
+use super::weights::{are_as_many, check_each, normalised};
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump, draw};
@@ -26,22 +26,24 @@ pub struct FiniteAlphabet {
 }
 
 impl FiniteAlphabet {
-    /// The law on `values` with one weight each.
+    /// The law on `values` with one weight each; without weights all are equally likely.
     ///
     /// # Errors
-    /// Unless there are as many values as weights, one or more, values are finite and distinct, and weights positive with sum one
+    /// Unless there are as many values as weights (or none of these), one or more, values are finite and distinct, and weights positive with sum one
     /// (to $10^{-9}$; they are then normalised).
     pub fn new(values: &[f64], weights: &[f64]) -> Result<Self, ModelError> {
         let n = values.len();
-        if n == 0 || weights.len() != n {
+        if !are_as_many(weights, n) {
             let got = format!("{n} values, {} weights", weights.len());
-            let expected = "at least one, and as many as weights";
-            return Err(parameter(Self::NAME, "values", expected, got));
+            let (name, expected) = if n == 0 {
+                ("values", "at least one")
+            } else {
+                ("weights", "as many as values, or none")
+            };
+            return Err(parameter(Self::NAME, name, expected, got));
         }
-        if let Some(x) = values.iter().find(|x| !x.is_finite()) {
-            return Err(parameter(Self::NAME, "values", "finite", x));
-        }
-        let scaled = normalised(Self::NAME, weights)?;
+        check_each(Self::NAME, "values", "finite", values, f64::is_finite)?;
+        let scaled = normalised(Self::NAME, weights, n)?;
         let mut letters: Vec<(f64, f64)> = values.iter().copied().zip(scaled).collect();
         letters.sort_by(|x, y| x.0.total_cmp(&y.0));
         if let Some(pair) = letters.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
@@ -78,9 +80,9 @@ impl FiniteAlphabet {
             .called("x_k"),
             numbers(
                 "weights",
-                &[0.5, 0.5],
+                &[],
                 Domain::Probabilities,
-                "one weight per value",
+                "one weight per value; none for equal ones",
             )
             .called("w_k")
             .learned(),

@@ -14,7 +14,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::weights::normalised;
+use super::weights::{are_as_many, check_each, normalised};
 use crate::catalog::gaussian_tilt::{gain, log_normal_density};
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
@@ -38,38 +38,29 @@ pub struct GaussianMixture {
 }
 
 impl GaussianMixture {
-    /// A mixture of as many components as there are weights; a variance of zero is a point mass.
+    /// A mixture of as many components as there are means; a variance of zero is a point mass, and no weights are equal ones.
     ///
     /// # Errors
-    /// Unless the three slices have one non-zero length, weights are positive with sum one (to
+    /// Unless the three slices (but for no weights) have one non-zero length, weights are positive with sum one (to
     /// $10^{-9}$; they are then normalised), means finite, variances non-negative and finite.
     pub fn new(weights: &[f64], means: &[f64], variances: &[f64]) -> Result<Self, ModelError> {
-        let n = weights.len();
-        if n == 0 || means.len() != n || variances.len() != n {
-            let got = format!(
-                "{n} weights, {} means, {} variances",
-                means.len(),
-                variances.len()
-            );
-            return Err(parameter(
-                Self::NAME,
-                "weights",
-                "at least one, and as many as means and variances",
-                got,
-            ));
+        let n = means.len();
+        if !are_as_many(weights, n) || variances.len() != n {
+            let (w, v) = (weights.len(), variances.len());
+            let got = format!("{w} weights, {n} means, {v} variances");
+            let (name, expected) = if n > 0 && v == n {
+                ("weights", "as many as means and variances, or none")
+            } else {
+                ("variances", "at least one, and as many as means")
+            };
+            return Err(parameter(Self::NAME, name, expected, got));
         }
-        let weights = normalised(Self::NAME, weights)?;
-        if let Some(mean) = means.iter().find(|m| !m.is_finite()) {
-            return Err(parameter(Self::NAME, "means", "finite", mean));
-        }
-        if let Some(v) = variances.iter().find(|v| !(**v >= 0.0 && v.is_finite())) {
-            return Err(parameter(
-                Self::NAME,
-                "variances",
-                "non-negative and finite",
-                v,
-            ));
-        }
+        let weights = normalised(Self::NAME, weights, n)?;
+        check_each(Self::NAME, "means", "finite", means, f64::is_finite)?;
+        let expected = "non-negative and finite";
+        check_each(Self::NAME, "variances", expected, variances, |v| {
+            v >= 0.0 && v.is_finite()
+        })?;
         let components = (0..n)
             .map(|k| Component {
                 weight: weights[k],
@@ -90,9 +81,14 @@ impl GaussianMixture {
         tex: r"p(x) = \sum_k p_k\,N(x; m_k, \sigma_k^2)",
         parameters: &[
             SIZE,
-            numbers("weights", &[0.5, 0.5], Domain::Probabilities, "the weights")
-                .called("p_k")
-                .learned(),
+            numbers(
+                "weights",
+                &[],
+                Domain::Probabilities,
+                "the weights; none for equal ones",
+            )
+            .called("p_k")
+            .learned(),
             numbers("means", &[-1.0, 1.0], Domain::Real, "one mean per weight")
                 .called("m_k")
                 .learned(),

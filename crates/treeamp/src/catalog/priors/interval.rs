@@ -36,6 +36,9 @@ impl Interval {
     /// # Errors
     /// Unless `lower < upper`, the mean is finite and the variance positive and finite.
     pub fn new(lower: f64, upper: f64, mean: f64, variance: f64) -> Result<Self, ModelError> {
+        if upper.is_nan() {
+            return Err(parameter(Self::NAME, "upper", "a number", upper));
+        }
         if !(lower < upper) {
             let expected = format!("below upper = {upper}");
             return Err(parameter(Self::NAME, "lower", expected, lower));

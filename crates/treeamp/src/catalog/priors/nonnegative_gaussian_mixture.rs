@@ -14,7 +14,7 @@
 use rand::Rng;
 
 use super::Interval;
-use super::weights::normalised;
+use super::weights::{are_as_many, check_each, normalised};
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, draw};
@@ -29,26 +29,29 @@ pub struct NonnegativeGaussianMixture {
 }
 
 impl NonnegativeGaussianMixture {
-    /// A mixture of as many components as there are weights.
+    /// A mixture of as many components as there are means; no weights are equal ones.
     ///
     /// # Errors
-    /// Unless the three slices have one non-zero length, weights are positive with sum one (to $10^{-9}$; they are then normalised),
+    /// Unless the three slices (but for no weights) have one non-zero length, weights are positive with sum one (to $10^{-9}$; they are then normalised),
     /// means finite, variances positive and finite.
     pub fn new(weights: &[f64], means: &[f64], variances: &[f64]) -> Result<Self, ModelError> {
-        let n = weights.len();
-        if n == 0 || means.len() != n || variances.len() != n {
-            let (m, v) = (means.len(), variances.len());
-            let got = format!("{n} weights, {m} means, {v} variances");
-            let expected = "at least one, and as many as means and variances";
-            return Err(parameter(Self::NAME, "weights", expected, got));
+        let n = means.len();
+        if !are_as_many(weights, n) || variances.len() != n {
+            let (w, v) = (weights.len(), variances.len());
+            let got = format!("{w} weights, {n} means, {v} variances");
+            let (name, expected) = if n > 0 && v == n {
+                ("weights", "as many as means and variances, or none")
+            } else {
+                ("variances", "at least one, and as many as means")
+            };
+            return Err(parameter(Self::NAME, name, expected, got));
         }
-        let weights = normalised(Self::NAME, weights)?;
-        if let Some(m) = means.iter().find(|m| !m.is_finite()) {
-            return Err(parameter(Self::NAME, "means", "finite", m));
-        }
-        if let Some(v) = variances.iter().find(|v| !(**v > 0.0 && v.is_finite())) {
-            return Err(parameter(Self::NAME, "variances", "positive and finite", v));
-        }
+        let weights = normalised(Self::NAME, weights, n)?;
+        check_each(Self::NAME, "means", "finite", means, f64::is_finite)?;
+        let expected = "positive and finite";
+        check_each(Self::NAME, "variances", expected, variances, |v| {
+            v > 0.0 && v.is_finite()
+        })?;
         let law = |m: f64, v: f64| {
             let refused = |_| parameter(Self::NAME, "variances", "smaller", v);
             Interval::new(0.0, f64::INFINITY, m, v).map_err(refused)
@@ -80,9 +83,14 @@ impl NonnegativeGaussianMixture {
         tex: r"p(x) = \sum_k w_k\,\frac{N(x; m_k, \sigma_k^2)}{\Phi(m_k/\sigma_k)}\ \text{on}\ x \ge 0",
         parameters: &[
             SIZE,
-            numbers("weights", &[0.5, 0.5], Domain::Probabilities, "the weights")
-                .called("w_k")
-                .learned(),
+            numbers(
+                "weights",
+                &[],
+                Domain::Probabilities,
+                "the weights; none for equal ones",
+            )
+            .called("w_k")
+            .learned(),
             numbers(
                 "means",
                 &[0.0, 2.0],

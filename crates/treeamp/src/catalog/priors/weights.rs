@@ -1,12 +1,15 @@
-//! Weights of mixtures and alphabets: positive, of sum one.
+//! Lists of numbers of mixtures and alphabets: weights that are positive and of sum one, and numbers of a range.
 
 use crate::error::{ModelError, parameter};
 
-/// The weights divided by their sum.
+/// The weights of `n` components, divided by their sum; equal ones where none are given.
 ///
 /// # Errors
 /// Unless all are positive, and their sum is one to $10^{-9}$.
-pub(super) fn normalised(module: &str, weights: &[f64]) -> Result<Vec<f64>, ModelError> {
+pub(super) fn normalised(module: &str, weights: &[f64], n: usize) -> Result<Vec<f64>, ModelError> {
+    if weights.is_empty() {
+        return Ok(vec![1.0 / n as f64; n]);
+    }
     let refused = |got: String| parameter(module, "weights", "positive with sum one", got);
     if let Some(k) = weights.iter().position(|w| !(*w > 0.0)) {
         return Err(refused(format!("{} at index {k}", weights[k])));
@@ -16,4 +19,29 @@ pub(super) fn normalised(module: &str, weights: &[f64]) -> Result<Vec<f64>, Mode
         return Err(refused(format!("a sum of {total}")));
     }
     Ok(weights.iter().map(|w| w / total).collect())
+}
+
+/// A weight for each of `n` components, or none at all.
+pub(super) fn are_as_many(weights: &[f64], n: usize) -> bool {
+    n > 0 && (weights.is_empty() || weights.len() == n)
+}
+
+/// Refuses the first number of a list that is not allowed.
+///
+/// # Errors
+/// The number, with its index.
+pub(super) fn check_each(
+    module: &str,
+    name: &'static str,
+    expected: &str,
+    values: &[f64],
+    allowed: impl Fn(f64) -> bool,
+) -> Result<(), ModelError> {
+    match values.iter().position(|x| !allowed(*x)) {
+        None => Ok(()),
+        Some(k) => {
+            let got = format!("{} at index {k}", values[k]);
+            Err(parameter(module, name, expected, got))
+        }
+    }
 }

@@ -1,0 +1,65 @@
+"""Laws of priors and outputs in Python: what is written is what is named, and what may be left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import treeamp as ta
+
+
+@pytest.mark.parametrize(
+    ("bare", "given"),
+    [
+        (ta.FiniteAlphabetPrior(3, values=[-1.0, 0.5]), ta.FiniteAlphabetPrior(3, values=[-1.0, 0.5], weights=[0.5, 0.5])),
+        (ta.GaussianMixturePrior(3, means=[-1, 2], vars=[1, 2]), ta.GaussianMixturePrior(3, probs=[0.5, 0.5], means=[-1, 2], vars=[1, 2])),
+        (ta.FiniteAlphabetPrior(3, values=[0.0, 1.0, 2.0], weights=None), ta.FiniteAlphabetPrior(3, values=[0.0, 1.0, 2.0], weights=[])),
+    ],
+)
+def test_weights_that_are_not_given_are_equal(bare: ta.Prior, given: ta.Prior) -> None:
+    assert bare.second_moment() == pytest.approx(given.second_moment(), rel=1e-14)
+    assert bare.scalar_forward_mean(0.7, 0.4) == pytest.approx(given.scalar_forward_mean(0.7, 0.4), rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("law", "arguments", "named"),
+    [
+        (ta.OutlierNoiseLikelihood, {"outlier_variance": -1.0}, "outlier_variance"),
+        (ta.OutlierNoiseLikelihood, {"variance": -1.0}, "variance"),
+        (ta.QuantileLikelihood, {"quantile": 1.0}, "quantile"),
+        (ta.QuantileLikelihood, {"quantile": 0.0}, "quantile"),
+        (ta.LogisticLikelihood, {"flip_probability": 1.5}, "flip_probability"),
+        (ta.ProbitLikelihood, {"noise_variance": -1.0}, "noise_variance"),
+    ],
+)
+def test_errors_name_the_parameter_that_was_written(law: type, arguments: dict[str, float], named: str) -> None:
+    with pytest.raises(ValueError, match=rf"`{named}` must be"):
+        law(np.ones(3), **arguments)
+
+
+def test_the_first_label_that_is_none_is_named() -> None:
+    with pytest.raises(ValueError, match=r"0\.5 at index 2"):
+        ta.LogisticLikelihood(np.array([1.0, -1.0, 0.5, 0.2]))
+
+
+def seen(prior: ta.Prior, variance: float) -> ta.Model:
+    matrix = ta.GaussianEnsemble(M=200, N=100).generate(seed=0)
+    output = ta.GaussianLikelihood(y=None, var=variance)
+    return (prior @ ta.V("x") @ ta.LinearChannel(matrix) @ ta.V("z") @ output).to_model()
+
+
+def test_laws_without_a_second_moment_are_students() -> None:
+    heavy, plain = seen(ta.StudentTPrior(100, df=1.0), 0.1), seen(ta.GaussianPrior(100), 0.1)
+    with pytest.raises(ta.RunError, match=r"`x` of factor `student_t`.* has no finite second moment"):
+        ta.StateEvolution(heavy).iterate()
+    theory = ta.StateEvolution(teacher=plain, student=heavy)
+    assert theory.iterate(max_iter=200).converged
+    assert 0.05 < theory.get_variables_data(["x"])["x"]["mse"] < 0.2
+
+
+def test_flipped_logistic_labels() -> None:
+    law = ta.LogisticLikelihood(np.array([1.0]), flip_probability=0.125)
+    # 50-digit integration: oracle/data/laws2.json
+    assert law.scalar_log_partition(0.5, -1.25, 1.0) == pytest.approx(1.3306842158130716, rel=1e-9)
+    assert law.scalar_backward_mean(0.5, -1.25, 1.0) == pytest.approx(-1.881602650132433, rel=1e-9)
+    assert law.scalar_backward_variance(0.5, -1.25, 1.0) == pytest.approx(2.2671460708599915, rel=1e-9)
