@@ -1,7 +1,11 @@
 //! Numpy arrays from and to the library's slices.
 
+use std::sync::Arc;
+
 use numpy::ndarray::{ArrayViewD, IxDyn};
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use numpy::{
+    PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use treeamp::belief::{Element, SignalSpec};
@@ -68,6 +72,49 @@ pub fn matrix(w: &PyReadonlyArray2<'_, f64>, name: &str) -> PyResult<Matrix> {
     let (rows, cols) = view.dim();
     Matrix::from_fn(rows, cols, |i, j| view[(i, j)])
         .map_err(|e| model_error_of(&e, &[("entries", name)]))
+}
+
+/// The entries of an array that nobody may write to, for as long as someone holds them.
+struct Held {
+    entries: *const f64,
+    len: usize,
+    _array: Py<PyArray2<f64>>,
+}
+
+// Read only: `shared_matrix` takes arrays that cannot be written to.
+#[expect(
+    unsafe_code,
+    reason = "numbers that do not change may be read by any thread"
+)]
+unsafe impl Send for Held {}
+#[expect(
+    unsafe_code,
+    reason = "numbers that do not change may be read by any thread"
+)]
+unsafe impl Sync for Held {}
+
+impl AsRef<[f64]> for Held {
+    fn as_ref(&self) -> &[f64] {
+        #[expect(unsafe_code, reason = "the array is held, contiguous and read-only")]
+        unsafe {
+            std::slice::from_raw_parts(self.entries, self.len)
+        }
+    }
+}
+
+/// The library's matrix of a row-major array that is read-only, without a copy; of any other with one.
+pub fn shared_matrix(w: &PyReadonlyArray2<'_, f64>, name: &str) -> PyResult<Matrix> {
+    let writeable: bool = w.getattr("flags")?.getattr("writeable")?.extract()?;
+    let Some(entries) = w.as_slice().ok().filter(|e| !writeable && !e.is_empty()) else {
+        return matrix(w, name);
+    };
+    let (rows, cols) = w.as_array().dim();
+    let held = Held {
+        entries: entries.as_ptr(),
+        len: entries.len(),
+        _array: (**w).clone().unbind(),
+    };
+    Matrix::shared(rows, cols, Arc::new(held)).map_err(|e| model_error_of(&e, &[("entries", name)]))
 }
 
 /// A contiguous array as a slice, without a copy.

@@ -12,7 +12,7 @@ use treeamp::extend::Factor;
 use treeamp::operator::{ComplexDense, Filter, Unitary};
 use treeamp::prelude::*;
 
-use crate::array::{matrix, pairs, slice};
+use crate::array::{matrix, pairs, shared_matrix, slice};
 use crate::error::{model_error, model_error_of, model_message};
 use crate::factor::Factor as PyFactor;
 use crate::paired::PairedDft;
@@ -182,7 +182,12 @@ pub fn piecewise(name: &str, regions: Vec<(f64, f64, f64, f64)>) -> PyResult<PyF
 #[pyfunction]
 pub fn linear(w: PyReadonlyArray2<'_, f64>, route: &str) -> PyResult<PyFactor> {
     let route = self::route(route)?;
-    checked(Linear::new(matrix(&w, "W")?).map(|channel| channel.by(route)))
+    // the exact route has a matrix by columns, as recorded runs have; the other one needs no copy
+    let w = match route {
+        Route::Exact => matrix(&w, "W")?,
+        _ => shared_matrix(&w, "W")?,
+    };
+    checked(Linear::new(w).map(|channel| channel.by(route)))
 }
 
 fn route(word: &str) -> PyResult<Route> {

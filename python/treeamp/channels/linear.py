@@ -33,7 +33,7 @@ class LinearChannel(Channel):
     W : array, sparse matrix or linear operator of shape (M, N)
         The matrix. A sparse matrix of scipy, or a ``LinearOperator`` (of scipy, or pylops), is taken as it is: means are then
         solved for by conjugate gradients, as in :class:`LinearOperatorChannel`. An array is decomposed once, when a run first needs it, and shared by all models that hold it. The native
-        library has its own copy of it, and the channel another, unless ``W`` is read-only (``W.flags.writeable = False``).
+        library has its own copy of it on the exact route, and the channel another, unless ``W`` is read-only (``W.flags.writeable = False``).
     precompute_svd : bool
         Kept for scripts that give it; it changes nothing, and variances are right for any rank.
     name : str
@@ -44,6 +44,9 @@ class LinearChannel(Channel):
         that does not end where the exact route does, are run by the exact route. ``"iid_only"``: never by that one. ``"auto"``: as ``"iid"``
         where the matrix is large and tests of its entries and of its spectrum allow it. ``report.routes`` says which was taken, and why.
         The two differ by finite sizes (about one nat of evidence): compare models by one route.
+    copy : bool
+        Whether ``W`` is copied where it could be written to. Without a copy, a contiguous array of 64-bit floats becomes read-only and is kept as
+        it is; on other routes than the exact one the native library then works on the same memory.
 
     Notes
     -----
@@ -61,8 +64,8 @@ class LinearChannel(Channel):
     repr_parameters = ("W", "name")
     _law = "linear"
 
-    def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W", route: str = "exact") -> None:
-        self.W = W if _is_operator(W) else owned(matrix(W, "W"))
+    def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W", route: str = "exact", copy: bool = True) -> None:
+        self.W = W if _is_operator(W) else _kept(matrix(W, "W"), bool(copy))
         self.precompute_svd = bool(precompute_svd)
         self.name = str(name)
         self.route = str(route)
@@ -87,6 +90,17 @@ class LinearChannel(Channel):
         if not shape or shape[0] != self.Nz:
             raise ModelError(f"LinearChannel: `Z` must have {self.Nz} rows, got shape {shape}")
         return (self.Nx, *shape[1:])
+
+
+def _kept(W: Array, copy: bool) -> Array:
+    """A matrix that nobody can change."""
+    if copy:
+        return owned(W)
+    owner = W
+    while isinstance(owner, np.ndarray):
+        owner.flags.writeable = False
+        owner = owner.base
+    return W
 
 
 def _is_operator(W: Any) -> bool:

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{LinearOperator, Modes, SingularSystem, dot};
+use super::{LinearOperator, Modes, SingularSystem};
 use crate::belief::{Element, SignalSpec};
 use crate::error::FactorError;
 use crate::math::decomposition::Decomposition;
@@ -117,17 +117,11 @@ impl LinearOperator for Dense {
     }
 
     fn gram_diagonal(&self) -> Option<Vec<f64>> {
-        let column = |j: usize| dot(self.w.column(j), self.w.column(j));
-        Some((0..self.w.cols()).map(column).collect())
+        Some(self.w.square_norms().1)
     }
 
     fn row_norms(&self) -> Option<Vec<f64>> {
-        let mut norms = vec![0.0; self.w.rows()];
-        for j in 0..self.w.cols() {
-            let entries = norms.iter_mut().zip(self.w.column(j));
-            entries.for_each(|(norm, w)| *norm += w * w);
-        }
-        Some(norms)
+        Some(self.w.square_norms().0)
     }
 
     fn heuristic(&self) -> Option<&'static str> {

@@ -501,3 +501,40 @@ fn what_the_route_does_not_take() -> Outcome {
     assert_eq!(report.routes[0].route, Route::Exact);
     Ok(())
 }
+
+#[test]
+fn a_matrix_that_someone_else_holds() -> Outcome {
+    let w = gaussian(300, 600, &mut ChaCha8Rng::seed_from_u64(4));
+    let rows: Vec<f64> = (0..300)
+        .flat_map(|i| (0..600).map(move |j| (i, j)))
+        .map(|at| w[at])
+        .collect();
+    let held = std::sync::Arc::new(rows.clone());
+    let shared = Matrix::shared(300, 600, held.clone())?;
+    let own = Matrix::new(w)?;
+    assert_eq!(shared, own);
+    assert_eq!(shared.get(7, 11), own.get(7, 11));
+    // one owner here and one there: no copy was made
+    assert_eq!(std::sync::Arc::strong_count(&held), 2);
+    let ((a, b), (c, d)) = (shared.square_norms(), own.square_norms());
+    let alike = |x: &[f64], y: &[f64]| x.iter().zip(y).all(|(x, y)| (x - y).abs() < 1e-12);
+    assert!(alike(&a, &c) && alike(&b, &d) && a.len() == 300 && b.len() == 600);
+    let x: Vec<f64> = (0..600).map(|j| f64::from(j).sin()).collect();
+    let (mut y, mut z) = (vec![0.0; 300], vec![0.0; 300]);
+    shared.apply(&x, 1, &mut y);
+    own.apply(&x, 1, &mut z);
+    assert!(alike(&y, &z));
+    // and the exact route decomposes it where it is
+    let decomposed = Linear::new(shared)?;
+    assert!(decomposed.decomposition()?.rank() == 300);
+    let mut bad = rows;
+    bad[600 + 2] = f64::NAN;
+    let error = Matrix::shared(300, 600, std::sync::Arc::new(bad.clone())).unwrap_err();
+    assert!(
+        error.to_string().contains("NaN at row 1, column 2"),
+        "{error}"
+    );
+    assert!(Matrix::shared(300, 500, std::sync::Arc::new(bad)).is_err());
+    assert!(Matrix::shared(0, 5, std::sync::Arc::new(Vec::new())).is_err());
+    Ok(())
+}

@@ -123,10 +123,14 @@ impl Linear {
                 "the entries are not independent around zero: their mean {mean:.1e} is {deviations:.0} standard deviations from it"
             ));
         }
-        let spreads = [
-            ("columns", operator.gram_diagonal(), m),
-            ("rows", operator.row_norms(), n),
-        ];
+        let (rows, columns) = match self.matrix() {
+            Some(w) => {
+                let (rows, columns) = w.square_norms();
+                (Some(rows), Some(columns))
+            }
+            None => (operator.row_norms(), operator.gram_diagonal()),
+        };
+        let spreads = [("columns", columns, m), ("rows", rows, n)];
         spreads.into_iter().find_map(|(what, norms, count)| {
             let spread = spread(&norms?) / (2.0 / count as f64).sqrt();
             (spread > NORMS).then(|| {
