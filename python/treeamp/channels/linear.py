@@ -96,7 +96,7 @@ def _kept(W: Array, copy: bool) -> Array:
     """A matrix that nobody can change."""
     if copy:
         return owned(W)
-    owner = W
+    owner: Any = W
     while isinstance(owner, np.ndarray):
         owner.flags.writeable = False
         owner = owner.base
