@@ -49,8 +49,8 @@ def posterior(W: Any, y: Any, route: str) -> ta.Report:
 
 
 def lasso(W: Any, y: Any, strength: float) -> Any:
-    """The lasso of scikit-learn. Its tolerance is relative to |y|^2, and its energy per observation."""
-    found = Lasso(alpha=strength, fit_intercept=False, tol=1e-6, max_iter=10_000, copy_X=False).fit(W, y)
+    """The lasso of scikit-learn, whose energy is per observation. Its gap is that of |y - W x|^2 / 2, relative to |y|^2."""
+    found = Lasso(alpha=strength / len(y), fit_intercept=False, tol=5e-7, max_iter=10_000, copy_X=False).fit(W, y)
     return found.coef_
 
 
@@ -82,7 +82,7 @@ def compare(N: int, rounds: int) -> None:
         contestants[route] = lambda route=route: posterior(W, y, route)
     if Lasso is not None:
         columns = np.asfortranarray(W)
-        strengths = np.geomspace(1e-4, 1e-2, 13)
+        strengths = np.geomspace(0.01, 1.0, 17)
         found = {a: np.mean((lasso(columns, y, a) - x) ** 2) for a in strengths}
         best = min(found, key=found.__getitem__)
         errors["lasso"] = found[best]
