@@ -6,7 +6,8 @@ use crate::belief::{SignalSpec, Structure};
 use crate::error::FactorError;
 use crate::factor::{Context, Route, RouteChoice};
 
-/// A matrix whose larger side is below this is decomposed at once: that costs less than the tests of its entries are worth.
+/// A matrix whose larger side is below this is decomposed: a run takes 7 ms at this size in place of 2, and what tests of a smaller
+/// matrix cannot see grows like the inverse root of its size.
 const SMALL: usize = 500;
 /// Standard deviations of the mean of independent entries.
 const MEAN: f64 = 5.0;
