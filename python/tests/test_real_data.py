@@ -43,12 +43,12 @@ def model(X: Any, y: Any, noise: float = 0.5) -> ta.Model:
 
 @pytest.mark.parametrize("data", [diabetes, interactions, breast_cancer])
 def test_default_options_settle(data: Any) -> None:
-    """Plain sweeps diverge, and so do those that keep precisions positive."""
+    """Plain sweeps diverge."""
     X, y = data()
     ep = ta.ExpectationPropagation(model(X, y))
-    for positive in (False, True):
-        plain = ep.iterate(damping=0, positive=positive)
-        assert plain.termination == "diverging" and plain.positive == positive and not plain.adaptive
+    plain = ep.iterate(damping=0)
+    assert plain.termination == "diverging" and not plain.positive and not plain.adaptive
+    assert ep.iterate(damping=0, positive=True).positive
     report = ep.iterate()
     assert report.converged and not report.adaptive and not report.positive
     # another sweep stays there

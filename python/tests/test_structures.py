@@ -108,9 +108,9 @@ def test_a_forced_fallback_is_a_fixed_point() -> None:
     model, mean, _ = gaussian_chain(None)
     report = ta.ExpectationPropagation(model).iterate(fallback="forced")
     told = report.fallback
-    assert told is not None and told["evaluations"] > 0 and not told["went_back"]
+    assert told is not None and told["evaluations"] > 0 and not told["reverted"]
     assert "double loop" in told["method"] and told["end"] in ("stationary point", "perfect recovery")
-    assert report.no_fallback is None and report.rounded == {}
+    assert report.no_fallback is None and len(report.attempts) >= 2
     assert ta.ExpectationPropagation(model).iterate().fallback is None
     assert report.converged and report.mean("x") == pytest.approx(mean, abs=1e-5)
 

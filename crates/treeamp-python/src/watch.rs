@@ -395,8 +395,8 @@ pub fn reported_objective<'py, A: Algorithm>(
     }
 }
 
-/// How a run settled or did not: how a first one ended that started again, what took over from the sweeps, why nothing could, which
-/// corners were rounded, which routes linear channels took, where it diverged, whether the signal was recovered.
+/// How a run settled or did not: how a first one ended that started again, what took over from the sweeps, why nothing could, what was
+/// tried, which routes linear channels took, where it diverged, whether the signal was recovered.
 pub fn settling<'py, A: Algorithm>(
     py: Python<'py>,
     report: &Report<A>,
@@ -413,7 +413,8 @@ pub fn settling<'py, A: Algorithm>(
         told.set_item("evaluations", f.evaluations)?;
         told.set_item("residual", f.residual)?;
         told.set_item("sweep_residual", f.sweep_residual)?;
-        told.set_item("went_back", f.went_back)?;
+        told.set_item("reverted", f.reverted)?;
+        told.set_item("smoothing", f.smoothing)?;
         told.set_item(
             "descent",
             f.descent.as_ref().map(|d| descent(py, d)).transpose()?,
@@ -424,12 +425,21 @@ pub fn settling<'py, A: Algorithm>(
     if let Some(reason) = &report.no_fallback {
         data.set_item("no_fallback", reason.to_string())?;
     }
-    data.set_item("rounded", report.rounded.clone())?;
     let routes = report.routes.iter();
     let routes: Vec<_> = routes
         .map(|r| (&r.factor, r.route.word(), &r.why))
         .collect();
     data.set_item("routes", routes)?;
+    let tried = report.attempts.iter().map(|a| {
+        let told = PyDict::new(py);
+        told.set_item("attempt", a.name)?;
+        told.set_item("smoothing", a.attempt.smoothing)?;
+        told.set_item("evaluations", a.evaluations)?;
+        told.set_item("residual", a.residual)?;
+        told.set_item("end", a.end.to_string())?;
+        Ok(told)
+    });
+    data.set_item("attempts", tried.collect::<PyResult<Vec<_>>>()?)?;
     data.set_item("divergence", divergence(py, &report.termination)?)?;
     data.set_item("verdict", verdict(py, &report.termination)?)?;
     let perfect = Termination::Converged {

@@ -19,9 +19,9 @@ pub use crate::catalog::channels::{FewScalars, GaussianChannel, Kernel, Theory};
 pub use crate::engine::{Algorithm, Marginal};
 pub use crate::error::ShapeError;
 pub use crate::factor::{
-    Arity, Attempt, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, Incoming,
-    PosteriorRule, ProximalRule, RouteChoice, Site, Workspace, downcast, message_from_moments,
-    same,
+    Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, Incoming,
+    PosteriorRule, ProximalRule, Request, RouteChoice, Site, Workspace, downcast,
+    message_from_moments, same,
 };
 pub use crate::operator::{LinearOperator, SingularSystem};
 pub use crate::scalar::{

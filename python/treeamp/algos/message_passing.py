@@ -190,7 +190,7 @@ class MessagePassing(ReprMixin):
         unseen = self._on_data and not self.model.observations and all(f.n_next > 0 for f in self.model.factors)
         if unseen:
             _logger.warning("nothing is observed: the result is the law of the model itself")
-        reverted = bool(report.fallback and report.fallback["went_back"])
+        reverted = bool(report.fallback and report.fallback["reverted"])
         failed = report.termination == "diverging" or (judged and report.termination in ("sweep_limit", "fallback_limit"))
         level = logging.WARNING if failed or reverted or report.adaptive else logging.INFO
         back = "; the state is that of the sweeps, which was nearer to a fixed point" if reverted else ""

@@ -57,15 +57,15 @@ class Report:
         Whether the run started again with adaptive damping, because it diverged or did not settle with the given one.
     fallback : dict or None
         What took over from sweeps that did not settle, or was forced: its ``method``, how it came to its ``end``, ``steps``,
-        ``evaluations``, its own ``residual``, the ``sweep_residual`` of a sweep from there, whether the run ``went_back`` to the
-        state of the sweeps, the ``free_energy`` after every step of a double loop, and the ``descent`` along which that falls
+        ``evaluations``, its own ``residual``, the ``sweep_residual`` of a sweep from there, whether the run ``reverted`` to the
+        state of the sweeps, the width of ``smoothing`` (penalties were smoothed, and variances refer to the smoothed ones), the ``free_energy`` after every step of a double loop, and the ``descent`` along which that falls
         without bound, if it does.
     no_fallback : str or None
         Why nothing could take over, where something was to.
-    rounded : dict
-        Penalties whose corners were rounded so that the run could settle, and by how much, relative to their input.
     routes : dict
         The route that every linear channel with a choice took, ``"exact"`` or ``"iid"``, and why, by factor.
+    attempts : list of dict
+        Everything that was tried, in order: the ``attempt``, its ``smoothing``, ``evaluations``, ``residual`` and ``end``.
     messages : list
         Messages from factors to variables, ``(factor, variable, precision, linear)``.
     """
@@ -176,8 +176,8 @@ class Report:
         return bool(self._settling.get("perfect_recovery"))
 
     @property
-    def rounded(self) -> dict[str, float]:
-        return dict(self._settling.get("rounded", []))
+    def attempts(self) -> list[dict[str, Any]]:
+        return list(self._settling.get("attempts", []))
 
     @property
     def routes(self) -> dict[str, tuple[str, str]]:

@@ -13,7 +13,7 @@ use crate::engine::{
     MissingRule, Options, Potential, Probe, Report, Verdict, Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
-use crate::factor::{Context, Factor, Incoming, PosteriorRule, Workspace, posterior};
+use crate::factor::{Context, Factor, Incoming, PosteriorRule, posterior};
 use crate::model::{Tree, Variable};
 
 /// Expectation propagation.
@@ -179,6 +179,16 @@ impl Algorithm for ExpectationPropagation {
     const NAME: &'static str = "expectation propagation";
     const ON_DATA: bool = true;
     const HAS_ROUTES: bool = true;
+    const TRIES_DAMPINGS: bool = true;
+
+    /// Penalties among Gaussian factors: the means are the minimiser, which a splitting finds.
+    fn certain_from_anywhere(&self, tree: &Tree) -> bool {
+        has_minimiser(tree)
+    }
+
+    fn smooths(&self, tree: &Tree) -> bool {
+        penalties(tree).next().is_some() && !has_minimiser(tree)
+    }
 
     fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
         factor
@@ -264,10 +274,6 @@ impl Algorithm for ExpectationPropagation {
         spare.mean = Vec::new();
     }
 
-    fn rounded(&self, factor: &dyn Factor, workspace: &Workspace) -> Option<f64> {
-        factor.posterior()?.rounded(workspace)
-    }
-
     fn is_constant(&self, factor: &dyn Factor) -> bool {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
@@ -297,21 +303,20 @@ impl Algorithm for ExpectationPropagation {
         // a bounded density has a bounded evidence; a penalty has none
         let bounded = !probe.has_unbounded_density() && penalties(probe.tree()).next().is_none();
         let (sharpest, settled) = (probe.sharpest_variable(), probe.settled());
+        let tree = probe.tree();
+        let collapsed =
+            |variable: &str, why: &str| Verdict::collapsed(tree, variable, why.to_owned());
         Ok(match probe.evidence() {
-            Err(RunError::WithoutLimit { variable, why, .. }) if bounded => Verdict::Collapsed {
-                variable: variable.clone(),
-                why: why.clone(),
-            },
-            Err(RunError::NotDefined { why, .. }) if bounded && settled == Verdict::Settled => {
-                Verdict::Collapsed {
-                    variable: sharpest,
-                    why: why.clone(),
-                }
+            Err(RunError::WithoutLimit { variable, why, .. }) if bounded => {
+                collapsed(variable, why)
             }
-            Ok(objective) if bounded && objective.total == f64::INFINITY => Verdict::Collapsed {
-                variable: sharpest,
-                why: "the objective is infinite, and the density of the outputs is not".to_owned(),
-            },
+            Err(RunError::NotDefined { why, .. }) if bounded && settled == Verdict::Settled => {
+                collapsed(&sharpest, why)
+            }
+            Ok(objective) if bounded && objective.total == f64::INFINITY => collapsed(
+                &sharpest,
+                "the objective is infinite, and the density of the outputs is not",
+            ),
             Ok(objective) if let Some(factor) = objective.excluding_factor() => {
                 Verdict::Contradicted(Contradiction {
                     factor: factor.to_owned(),

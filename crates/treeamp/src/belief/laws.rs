@@ -16,18 +16,45 @@ impl Message for Gaussian {
         Gaussian::set_flat(self);
     }
 
-    /// $a' < 0$ becomes $0$, and $b' = r a - b$ with the mean $r = (b + b')/(a + a')$; isotropic messages only.
+    /// $a' < 0$ becomes $0$, and $b' = r a - b$ with the mean $r = (b + b')/(a + a')$; isotropic and diagonal messages.
     fn lift(&mut self, cavity: &Self) {
-        if self.structure() != Structure::Isotropic || self.is_pinned() || cavity.is_pinned() {
+        let kept = |a: f64, own: f64| (own < 0.0 && a + own > 0.0).then(|| a / (a + own));
+        match self.structure() {
+            Structure::Isotropic if !self.is_pinned() && !cavity.is_pinned() => {
+                let (a, own) = (cavity.precision.data()[0], self.precision.data()[0]);
+                let Some(kept) = kept(a, own) else {
+                    return;
+                };
+                for (x, b) in self.linear.iter_mut().zip(&cavity.linear) {
+                    *x = (b + *x) * kept - b;
+                }
+                self.precision.data_mut()[0] = 0.0;
+            }
+            Structure::Diagonal => {
+                let own = self.precision.data_mut().iter_mut().zip(&mut self.linear);
+                let others = cavity.precision.data().iter().zip(&cavity.linear);
+                for ((own, x), (a, b)) in own.zip(others).filter(|(_, (a, _))| a.is_finite()) {
+                    if let Some(kept) = kept(*a, *own) {
+                        *x = (b + *x) * kept - b;
+                        *own = 0.0;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn bound(&mut self, cavity: &Self) {
+        if self.structure() != Structure::Diagonal {
             return;
         }
-        let (a, own) = (cavity.precision.data()[0], self.precision.data()[0]);
-        if own < 0.0 && a + own > 0.0 {
-            let kept = a / (a + own);
-            for (x, b) in self.linear.iter_mut().zip(&cavity.linear) {
-                *x = (b + *x) * kept - b;
-            }
-            self.precision.data_mut()[0] = 0.0;
+        let pairs = self.precision.data().iter().zip(cavity.precision.data());
+        let beliefs = pairs.map(|(own, a)| own + a).filter(|a| *a > 0.0);
+        let largest = beliefs.fold(f64::INFINITY, f64::min) / f64::EPSILON.sqrt();
+        let own = self.precision.data_mut().iter_mut().zip(&mut self.linear);
+        for (a, b) in own.filter(|(a, _)| a.is_finite() && **a > largest) {
+            *b *= largest / *a;
+            *a = largest;
         }
     }
 

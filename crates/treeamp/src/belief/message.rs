@@ -17,6 +17,12 @@ pub trait Message: Clone + Send + Sync + std::fmt::Debug {
     fn lift(&mut self, cavity: &Self) {
         let _ = cavity;
     }
+    /// Precisions of single components stay within $1/\sqrt\epsilon$ times the least one of the belief next to `cavity`, their places staying:
+    /// what is certain beside what is not leaves matrices without a factorisation. A variance is then off by $\sqrt\epsilon$ of the largest
+    /// one, as much as rounding makes of a matrix with such entries.
+    fn bound(&mut self, cavity: &Self) {
+        let _ = cavity;
+    }
     /// `(1 - damping) * self + damping * previous`.
     fn blend(&mut self, previous: &Self, damping: f64);
     /// Number of components, where a message has them.

@@ -3,7 +3,7 @@
 use super::{FallbackReport, Message, Options, Probe, Verdict, Watch};
 use crate::belief::{SignalSpec, Structure};
 use crate::error::{FactorError, RunError};
-use crate::factor::{Context, Factor, Incoming, Workspace};
+use crate::factor::{Context, Factor, Incoming};
 use crate::model::{Tree, Variable};
 
 /// The name of a capability that a factor lacks.
@@ -60,8 +60,20 @@ pub trait Algorithm: Sync + Clone {
     const RECOVERS: bool = true;
     /// Linear channels may take approximate message passing ([`Route`](crate::factor::Route)) in its place.
     const HAS_ROUTES: bool = false;
-    /// Its fallback needs no good state to start from.
-    const FALLS_BACK_FROM_ANYWHERE: bool = false;
+    /// Constant dampings are tried where sweeps do not settle.
+    const TRIES_DAMPINGS: bool = false;
+
+    /// Its certain method needs no good state of this tree to start from, and is no slower than other sweeps: it comes next.
+    fn certain_from_anywhere(&self, tree: &Tree) -> bool {
+        let _ = tree;
+        false
+    }
+
+    /// Curvatures of penalties in this tree jump, and are smoothed where sweeps do not settle otherwise.
+    fn smooths(&self, tree: &Tree) -> bool {
+        let _ = tree;
+        false
+    }
 
     /// Whether it can run with beliefs of this structure; isotropic ones are a matter of course. By default,
     /// every one if it runs on data: a theory knows isotropic beliefs only.
@@ -123,12 +135,6 @@ pub trait Algorithm: Sync + Clone {
     /// `spare` is no longer needed: its memory goes back to the scratch that it was made from.
     fn recycle(&self, spare: &mut Self::Marginal, total: &mut Self::Message) {
         let _ = (spare, total);
-    }
-
-    /// The width over which a factor has rounded its corners, relative to its input, if it has.
-    fn rounded(&self, factor: &dyn Factor, workspace: &Workspace) -> Option<f64> {
-        let _ = (factor, workspace);
-        None
     }
 
     /// Every message of the factor is the same whatever reaches it, so that no copy needs to be kept.

@@ -119,7 +119,7 @@ pub struct Options {
     pub acceleration: bool,
     /// Messages keep precisions that are not negative: one that is becomes zero, its variable keeping the mean. Fixed
     /// points that have negative ones are not reached, and runs that are improper on their way to another are.
-    /// Isotropic beliefs only.
+    /// Isotropic beliefs and, component by component, diagonal ones.
     pub positive: bool,
     /// Linear channels have exact messages, whatever [`Route`](crate::factor::Route) they were given.
     pub exact: bool,

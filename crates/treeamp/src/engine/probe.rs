@@ -62,10 +62,10 @@ impl<'t, A: Algorithm> Engine<'t, A> {
     }
 }
 
-impl<A: Algorithm> Probe<'_, '_, A> {
+impl<'t, A: Algorithm> Probe<'_, 't, A> {
     /// The tree.
     #[must_use]
-    pub fn tree(&self) -> &Tree {
+    pub fn tree(&self) -> &'t Tree {
         self.engine.tree
     }
 

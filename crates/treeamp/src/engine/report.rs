@@ -1,6 +1,6 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
-use super::{Algorithm, EdgeMessage, FallbackReport, Objective, Verdict};
+use super::{Algorithm, Attempt, EdgeMessage, FallbackReport, Objective, Verdict};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
 use crate::factor::RouteReport;
@@ -72,6 +72,21 @@ impl std::fmt::Display for Termination {
             Self::Stopped(reason) => write!(f, "stopped: {reason}"),
         }
     }
+}
+
+/// An attempt at a fixed point, and what it came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempted {
+    /// What was tried.
+    pub attempt: Attempt,
+    /// Its name: the damping, or the certain method.
+    pub name: &'static str,
+    /// Its sweeps, or evaluations of all factors.
+    pub evaluations: usize,
+    /// How far a full sweep moves the moments where it ended.
+    pub residual: f64,
+    /// How it ended.
+    pub end: Termination,
 }
 
 /// Where and why a run diverged.
@@ -164,17 +179,14 @@ pub struct Report<A: Algorithm> {
     pub variances: Vec<Vec<f64>>,
     /// The final messages, to start another run from.
     pub messages: Messages<A::Message>,
-    /// How the run with the damping it was given ended, if it did not settle: this report is that of another one, which started
-    /// again with adaptive damping.
+    /// Everything that was tried, in order.
+    pub attempts: Vec<Attempted>,
+    /// How the sweeps with the damping that was given ended, if they did not settle and the report is that of another attempt.
     pub restarted: Option<Termination>,
     /// What the fallback did, if it took over from the sweeps.
     pub fallback: Option<FallbackReport>,
     /// Why none could take over from sweeps that did not settle, where one was to.
     pub no_fallback: Option<RunError>,
-    /// Penalties whose corners were rounded so that the run could settle, and the width, relative to their input. The means
-    /// are those of the penalty itself; the variance next to it is that of the rounded one, and a sweep with sharp corners
-    /// moves it.
-    pub rounded: Vec<(String, f64)>,
     /// The routes that linear channels took, where they were given a choice, and why.
     pub routes: Vec<RouteReport>,
     /// The Bethe objective with its decomposition, or why it could not be computed.

@@ -1,11 +1,11 @@
 //! After the last sweep: the report and its objective.
 
-use super::fallback::{Handover, MORE_SWEEPS};
-use super::run::Run;
+use super::driver::{Sweeps, Walk};
+use super::fallback::MORE_SWEEPS;
 use super::state::State;
 use super::{
-    Algorithm, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective, Observer,
-    Potential, Report, Term, Termination,
+    Algorithm, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective, Potential,
+    Report, Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -15,27 +15,22 @@ use crate::model::Direction;
 const ROUNDED: f64 = 1e-3;
 
 impl<A: Algorithm> Engine<'_, A> {
-    /// Hands a run that did not settle to its fallback, and reports where it ended.
+    /// Reports where a run ended.
     pub(super) fn report(
         &self,
-        run: Run<'_, '_, A>,
-        mut termination: Termination,
-        observer: &mut impl Observer<A>,
+        sweeps: Sweeps<A>,
+        walk: Walk<A>,
+        restarted: Option<Termination>,
     ) -> Result<Report<A>, RunError> {
-        let Run {
+        let Sweeps {
             mut state,
             trace,
             variances,
             certified,
+            mut termination,
             ..
-        } = run;
-        let last = trace.last().map_or(f64::INFINITY, |r| r.residual);
-        let ended = (trace.len(), last);
-        let (fallback, no_fallback) =
-            match self.fall_back(&mut state, ended, &mut termination, observer)? {
-                Handover::Done(done) => (done, None),
-                Handover::Refused(done, why) => (done, Some(why)),
-            };
+        } = sweeps;
+        let (fallback, no_fallback) = (walk.fallback, walk.no_fallback);
         state.release();
         let by_fallback = fallback.as_ref().is_some_and(|f| f.method != MORE_SWEEPS);
         let mut evidence = None;
@@ -78,13 +73,6 @@ impl<A: Algorithm> Engine<'_, A> {
             .iter()
             .map(|v| v.name.clone())
             .collect();
-        let nodes = self.tree.factors().iter().zip(&state.workspaces);
-        let sharp = state.attempt.sharp;
-        let rounded = nodes.filter(|_| !sharp).filter_map(|(node, workspace)| {
-            let width = self.algorithm.rounded(node.factor.as_ref(), workspace)?;
-            Some((node.name.clone(), width))
-        });
-        let rounded = rounded.collect();
         let width = self.tree.variables().len();
         state.store.truncate(self.tree.edges().len());
         let ends = self.tree.edges().iter().map(|e| {
@@ -106,10 +94,10 @@ impl<A: Algorithm> Engine<'_, A> {
             trace,
             variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
             messages: Messages { edges },
-            restarted: None,
+            attempts: walk.attempts,
+            restarted,
             fallback,
             no_fallback,
-            rounded,
             routes: Vec::new(),
             objective,
         })
@@ -122,7 +110,7 @@ impl<A: Algorithm> Engine<'_, A> {
         for (f, node) in self.tree.factors().iter().enumerate() {
             self.plan.refresh(f, &mut state.store);
             let workspace = &mut state.workspaces[f];
-            let mut context = self.context(f, &state.store, state.attempt, workspace);
+            let mut context = self.context(f, &state.store, state.adjusted.request, workspace);
             let Potential { value, excess } = self
                 .algorithm
                 .factor_potential(f, node.factor.as_ref(), &mut context)
@@ -215,7 +203,7 @@ fn unfinished<A: Algorithm>(
         what: what.to_owned(),
         termination,
     };
-    if fallback.is_some_and(|f| f.went_back) {
+    if fallback.is_some_and(|f| f.reverted) {
         let ended = format!("{termination}, and the report holds the state before the fallback");
         return Some(not_reached("a fixed point", ended));
     }

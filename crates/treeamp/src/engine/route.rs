@@ -12,7 +12,7 @@ impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn by_route(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
         let choices = self.choices();
         if choices.is_empty() {
-            return self.run_with_restart(observer);
+            return self.walk(observer);
         }
         let reason = if !choices.iter().any(|(_, choice)| choice.iid) {
             None
@@ -28,7 +28,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 fallback: Fallback::Forbidden,
                 ..self.options.clone()
             };
-            let mut report = self.with(options).run_with_restart(observer)?;
+            let mut report = self.with(options).walk(observer)?;
             let reason = self.leaves(&report, &choices);
             if reason.is_none() {
                 report.routes = told(choices, None);
@@ -44,7 +44,7 @@ impl<A: Algorithm> Engine<'_, A> {
             exact: true,
             ..self.options.clone()
         };
-        let mut report = self.with(options).run_with_restart(observer)?;
+        let mut report = self.with(options).walk(observer)?;
         report.routes = told(choices, reason.as_deref());
         Ok(report)
     }
@@ -76,7 +76,7 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 
     /// The same run with other options.
-    fn with(&self, options: Options) -> Self {
+    pub(super) fn with(&self, options: Options) -> Self {
         Engine {
             tree: self.tree,
             algorithm: self.algorithm.clone(),
@@ -107,7 +107,7 @@ impl<A: Algorithm<Message = Gaussian>> Probe<'_, '_, A> {
     /// A factor that cannot tell.
     pub fn route_objection(&mut self) -> Result<Option<(String, String)>, RunError> {
         let (engine, state) = (self.engine, &mut *self.state);
-        if !state.attempt.iid {
+        if !state.adjusted.request.iid {
             return Ok(None);
         }
         for (f, node) in engine.tree.factors().iter().enumerate() {
@@ -116,7 +116,7 @@ impl<A: Algorithm<Message = Gaussian>> Probe<'_, '_, A> {
             };
             engine.plan.refresh(f, &mut state.store);
             let workspace = &mut state.workspaces[f];
-            let mut context = engine.context(f, &state.store, state.attempt, workspace);
+            let mut context = engine.context(f, &state.store, state.adjusted.request, workspace);
             let found = rule.route_objection(&mut context);
             let found = found.map_err(|source| RunError::Factor {
                 factor: node.name.clone(),

@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 
 use super::acceleration::Judgement;
 use super::adaptive::{STRETCH, Stall, Step};
+use super::driver::Sweeps;
 use super::probe::Certified;
 use super::state::State;
 use super::stopping::{End, Swept};
 use super::sweep::Pass;
 use super::{
-    Algorithm, Damping, Divergence, Engine, Marginal, Observer, Report, SweepRecord, Termination,
-    Verdict,
+    Algorithm, Attempt, Damping, Divergence, Engine, Marginal, Method, Observer, Steps,
+    SweepRecord, Termination, Verdict,
 };
 use crate::error::RunError;
 
@@ -24,10 +25,6 @@ const IMPROPER_LIMIT: usize = 10;
 const SHORT_STRETCH: usize = 25;
 /// Steps of a constant size, at most, where the residual creeps down.
 const LONGEST: usize = 1000;
-/// Times that an adaptive run which has been improper from its first sweep on starts again.
-const FIRST_ATTEMPTS: i32 = 4;
-/// And that one does whose signal is contradicted by a factor.
-const ATTEMPTS: i32 = 2;
 
 /// A run under way.
 pub(super) struct Run<'e, 't, A: Algorithm> {
@@ -42,32 +39,20 @@ pub(super) struct Run<'e, 't, A: Algorithm> {
     improper_in_a_row: usize,
     /// Whether a sweep was the last.
     end: End,
-    /// Starts after the first.
-    attempts: i32,
+    /// A first sweep that is improper ends it.
+    gives_way: bool,
+    bad_start: bool,
     /// Whether there is progress.
     stall: Stall,
-    /// Sweeps of the run before this part of it, which has constant steps.
-    earlier: Option<usize>,
+    /// Sweeps of attempts before this one, which observers have seen.
+    pub earlier: usize,
+    /// It takes over from other sweeps.
+    helps: bool,
     /// What the state is at which it came to rest.
     pub certified: Option<Certified>,
 }
 
 impl<A: Algorithm> Engine<'_, A> {
-    /// One run with the options as they are.
-    pub(super) fn attempt(&self, observer: &mut impl Observer<A>) -> Result<Report<A>, RunError> {
-        let mut run = Run::new(self)?;
-        let mut termination = Termination::SweepLimit;
-        for sweep in 1..=self.sweep_limit() {
-            if let ControlFlow::Break(end) = run.step(sweep, observer)?
-                && let ControlFlow::Break(end) = run.confirm(end)?
-            {
-                termination = end;
-                break;
-            }
-        }
-        self.report(run, termination, observer)
-    }
-
     fn outgrown(&self, state: &State<A>, sweep: usize, residual: f64) -> Divergence {
         Divergence {
             reason: format!("the residual {residual:.2e} is over {GROWTH_LIMIT} times its minimum"),
@@ -80,39 +65,66 @@ impl<A: Algorithm> Engine<'_, A> {
 }
 
 impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
-    fn new(engine: &'e Engine<'t, A>) -> Result<Self, RunError> {
-        let capacity = engine.sweep_limit().min(4096);
+    /// The sweeps of an attempt.
+    pub fn new(engine: &'e Engine<'t, A>, attempt: &Attempt) -> Result<Self, RunError> {
+        let (steps, limit) = match attempt.method {
+            Method::Sweeps { steps, limit } => (steps, limit),
+            Method::Certain => (Steps::Given, 1),
+        };
+        let capacity = limit.min(4096);
+        let mut state = engine.start()?;
+        state.adjusted.request.smoothing = attempt.smoothing;
+        state.adjusted.bounded = attempt.positive;
+        match steps {
+            Steps::Adaptive(first) if first < 1.0 => state.begin_with(first),
+            Steps::Constant(size) if A::ON_DATA => state.hold(Step::constant(size)),
+            _ => {}
+        }
         Ok(Self {
             engine,
-            state: engine.start()?,
+            state,
             trace: Vec::with_capacity(capacity),
             variances: Vec::with_capacity(capacity * engine.tree.variables().len()),
             smallest: f64::INFINITY,
             improper_in_a_row: 0,
             end: End::new(engine.tree.variables().len()),
-            attempts: 0,
-            stall: Stall::new(if A::FALLS_BACK_FROM_ANYWHERE {
+            gives_way: attempt.gives_way(),
+            bad_start: false,
+            stall: Stall::new(if engine.algorithm.certain_from_anywhere(engine.tree) {
                 SHORT_STRETCH
             } else {
                 STRETCH
             }),
-            earlier: None,
+            earlier: 0,
+            helps: false,
             certified: None,
         })
     }
 
-    /// Another start of a run that has made so many sweeps, with steps of a constant size.
-    pub fn constant(
+    /// The sweeps of an attempt after so many others of the same run.
+    pub fn helping(
         engine: &'e Engine<'t, A>,
-        step: Step,
+        attempt: &Attempt,
         earlier: usize,
     ) -> Result<Self, RunError> {
-        let mut run = Self::new(engine)?;
-        run.state.hold(step);
-        run.attempts = FIRST_ATTEMPTS;
+        let mut run = Self::new(engine, attempt)?;
+        run.gives_way = false;
         run.stall = Stall::new(SHORT_STRETCH);
-        run.earlier = Some(earlier);
+        run.earlier = earlier;
+        run.helps = true;
         Ok(run)
+    }
+
+    /// What they came to.
+    pub fn into_sweeps(self, termination: Termination) -> Sweeps<A> {
+        Sweeps {
+            state: self.state,
+            trace: self.trace,
+            variances: self.variances,
+            certified: self.certified,
+            termination,
+            bad_start: self.bad_start,
+        }
     }
 
     /// The residual goes down, however slowly, and there are sweeps left for it.
@@ -153,13 +165,13 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         } else {
             0
         };
-        if self.starts_again() {
+        if let Some(divergence) = first.clone().filter(|_| self.has_bad_start()) {
+            self.bad_start = true;
             let taken = self.state.taken();
             let told = self.tell((sweep, taken), judgement.residual, improper, observer);
-            if told.is_continue() {
-                self.start_again()?;
-            }
-            return Ok(told);
+            let end = told.break_value();
+            let end = end.unwrap_or(Termination::Diverging(divergence));
+            return Ok(ControlFlow::Break(end));
         }
         if let Some(divergence) = first.filter(|_| self.improper_in_a_row >= IMPROPER_LIMIT) {
             let reason = format!(
@@ -198,22 +210,12 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         judgement
     }
 
-    /// A run that was improper from its first sweep on has nothing to go back to: it starts once more, with smaller
-    /// steps.
-    fn starts_again(&self) -> bool {
-        self.improper_in_a_row > 0 && self.attempts < FIRST_ATTEMPTS && self.state.never_settled()
+    /// A run that was improper from its first sweep on has nothing to go back to: another attempt begins with smaller steps.
+    fn has_bad_start(&self) -> bool {
+        self.gives_way && self.improper_in_a_row > 0 && self.state.never_settled()
     }
 
-    fn start_again(&mut self) -> Result<(), RunError> {
-        self.attempts += 1;
-        self.state = self.engine.start()?;
-        self.state.begin_with(0.5_f64.powi(self.attempts));
-        self.improper_in_a_row = 0;
-        Ok(())
-    }
-
-    /// Confirms that the state at rest is a fixed point. A run that plain sweeps lead away from it goes on. One whose signal is
-    /// contradicted starts once more, with smaller steps, where they adapt.
+    /// Confirms that the state at rest is a fixed point. A run that plain sweeps lead away from it goes on.
     pub fn confirm(&mut self, end: Termination) -> Result<ControlFlow<Termination>, RunError> {
         let Termination::Converged { perfect_recovery } = end else {
             return Ok(ControlFlow::Break(end));
@@ -222,18 +224,9 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         let certified = self
             .engine
             .certify(&mut self.state, &self.variances, origin)?;
-        match &certified.verdict {
-            Verdict::NotStationary { moving: true, .. } => {
-                self.end.go_on();
-                return Ok(ControlFlow::Continue(()));
-            }
-            Verdict::Contradicted(_) if self.attempts < ATTEMPTS && self.state.step.is_some() => {
-                self.start_again()?;
-                self.end = End::new(self.state.marginals.len());
-                self.smallest = f64::INFINITY;
-                return Ok(ControlFlow::Continue(()));
-            }
-            _ => {}
+        if let Verdict::NotStationary { moving: true, .. } = certified.verdict {
+            self.end.go_on();
+            return Ok(ControlFlow::Continue(()));
         }
         let end = Termination::of(&certified.verdict);
         self.certified = Some(certified);
@@ -248,8 +241,8 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         improper: usize,
         observer: &mut impl Observer<A>,
     ) -> ControlFlow<Termination> {
-        let count = self.earlier.unwrap_or(0) + sweep;
-        let beyond = self.earlier.is_some() || sweep > self.engine.options.max_sweeps;
+        let count = self.earlier + sweep;
+        let beyond = self.helps || sweep > self.engine.options.max_sweeps;
         let view = self.engine.view(&self.state, count, residual, beyond);
         match observer.after_sweep(&view.of_sweep(improper, taken)) {
             ControlFlow::Break(reason) => ControlFlow::Break(Termination::Stopped(reason)),
@@ -301,9 +294,10 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             step,
         };
         let state = &mut self.state;
-        let tolerance = match self.earlier {
-            Some(_) => engine.fallback_tolerance(),
-            None => engine.options.tolerance,
+        let tolerance = if self.helps {
+            engine.fallback_tolerance()
+        } else {
+            engine.options.tolerance
         };
         let bounds = (tolerance, engine.options.perfect);
         let ended = self.end.judge(state, swept, bounds);
@@ -311,11 +305,12 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             return ControlFlow::Break(Termination::Converged { perfect_recovery });
         }
         let stalls = self.stall.note(sweep, full_residual);
-        let over = match self.earlier {
-            Some(_) => stalls && !self.creeps(),
-            None => stalls && engine.gives_up(&mut self.state, sweep, full_residual),
+        let over = if self.helps {
+            !self.creeps()
+        } else {
+            engine.gives_up(&mut self.state, sweep, full_residual)
         };
-        if over {
+        if stalls && over {
             return ControlFlow::Break(Termination::SweepLimit);
         }
         self.state.jump(judgement, engine.options.tolerance);

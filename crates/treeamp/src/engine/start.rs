@@ -7,11 +7,11 @@ use rand_distr::{Distribution, StandardNormal};
 use super::acceleration::Acceleration;
 use super::adaptive::Step;
 use super::report::{check_len, find_edge};
-use super::state::State;
+use super::state::{Adjusted, State};
 use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages, Options};
 use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::RunError;
-use crate::factor::Attempt;
+use crate::factor::Request;
 use crate::model::{Direction, Tree, Variable};
 
 /// Random starts have streams of their own: a sample of the model with the same seed must not meet its own signal.
@@ -82,10 +82,12 @@ impl<A: Algorithm> Engine<'_, A> {
             held,
             first: true,
             workspaces: self.tree.workspaces(),
-            // sweeps that are given are made as they are
-            attempt: Attempt {
-                sharp: !adapts,
-                iid: A::HAS_ROUTES && !self.options.exact,
+            adjusted: Adjusted {
+                request: Request {
+                    iid: A::HAS_ROUTES && !self.options.exact,
+                    ..Request::default()
+                },
+                bounded: false,
             },
             damping,
             thinned: watched.iter().map(few).collect(),

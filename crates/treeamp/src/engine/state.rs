@@ -3,7 +3,7 @@
 use super::acceleration::{Acceleration, Judgement};
 use super::adaptive::Step;
 use super::{Algorithm, Marginal, Message};
-use crate::factor::{Attempt, Workspace};
+use crate::factor::{Request, Workspace};
 
 /// A signal that vanishes is measured at this fraction of what it was after the first sweep, and no finer.
 const GONE: f64 = 1e-8;
@@ -11,6 +11,15 @@ const GONE: f64 = 1e-8;
 const RETREATS: usize = 4;
 /// Steps below this are not taken back for shorter ones.
 const SHORTEST: f64 = 1e-4;
+
+/// What an attempt changes in every update.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Adjusted {
+    /// What factors are asked for.
+    pub request: Request,
+    /// Precisions of components are bounded.
+    pub bounded: bool,
+}
 
 /// Everything that changes during a run, sized once.
 pub(super) struct State<A: Algorithm> {
@@ -26,8 +35,8 @@ pub(super) struct State<A: Algorithm> {
     pub first: bool,
     /// One per factor.
     pub workspaces: Vec<Workspace>,
-    /// What the factors are asked for.
-    pub attempt: Attempt,
+    /// What the attempt changes in every update.
+    pub adjusted: Adjusted,
     pub damping: Vec<f64>,
     pub marginals: Vec<A::Marginal>,
     /// The relative change of every marginal in the last sweep.

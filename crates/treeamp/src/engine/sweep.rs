@@ -3,7 +3,7 @@
 use super::state::State;
 use super::{Algorithm, Divergence, Engine, Message};
 use crate::error::{FactorError, RunError};
-use crate::factor::{Attempt, Context, Incoming, Workspace};
+use crate::factor::{Context, Incoming, Request, Workspace};
 
 /// The number of a sweep after a run: messages that are not finite are left out of it, and counted as improper.
 pub(super) const LATE: usize = usize::MAX;
@@ -31,7 +31,8 @@ impl<A: Algorithm> Engine<'_, A> {
             self.plan.refresh(step.factor, &mut state.store);
             let out = &mut state.scratch[state.class[variable]];
             let workspace = &mut state.workspaces[step.factor];
-            let mut context = self.context(step.factor, &state.store, state.attempt, workspace);
+            let mut context =
+                self.context(step.factor, &state.store, state.adjusted.request, workspace);
             let result = self.algorithm.update(
                 step.factor,
                 node.factor.as_ref(),
@@ -47,6 +48,9 @@ impl<A: Algorithm> Engine<'_, A> {
                 Ok(()) if certain && out.is_flat() => {}
                 Ok(()) if out.is_finite() => {
                     self.options.lift(out, cavity);
+                    if state.adjusted.bounded {
+                        out.bound(cavity);
+                    }
                     out.blend(&state.store[step.edge], state.damping[step.edge]);
                     std::mem::swap(out, &mut state.store[step.edge]);
                 }
@@ -112,14 +116,14 @@ impl<A: Algorithm> Engine<'_, A> {
         &'s self,
         factor: usize,
         store: &'s [A::Message],
-        attempt: Attempt,
+        request: Request,
         workspace: &'s mut Workspace,
     ) -> Context<'s, A::Message> {
         Context {
             incoming: self.plan.at_factor(factor, store),
             // the messages of a factor are in the slots of its edges
             sent: Some(Incoming::new(store, &self.tree.factors()[factor].edges)),
-            attempt,
+            request,
             workspace,
         }
     }

@@ -1,6 +1,8 @@
 //! What a state at rest is: the one answer that decides whether a run has converged.
 
+use crate::belief::Structure;
 use crate::error::RunError;
+use crate::model::Tree;
 
 /// What an algorithm says of a state at which its run has come to rest.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,8 @@ pub enum Verdict {
         variable: String,
         /// What was seen.
         why: String,
+        /// Its beliefs have one precision for all components: another for each may help.
+        isotropic: bool,
     },
     /// The state rests, and is no fixed point all the same.
     NotStationary {
@@ -49,6 +53,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// That of a run which collapsed at this variable.
+    pub(crate) fn collapsed(tree: &Tree, variable: &str, why: String) -> Self {
+        let found = tree.variable(variable).ok();
+        let structure = found.map(|i| tree.variables()[i].spec.structure);
+        Self::Collapsed {
+            variable: variable.to_owned(),
+            why,
+            isotropic: structure == Some(Structure::Isotropic),
+        }
+    }
+
     /// The state is a fixed point, and an answer.
     #[must_use]
     pub fn is_settled(&self) -> bool {
@@ -102,7 +117,7 @@ impl Verdict {
             Self::Contradicted(_) => Some(not_reached("a signal that every factor allows")),
             Self::NotStationary { .. } => Some(not_reached("a fixed point")),
             Self::NotIid { .. } => Some(not_reached("the fixed point of the exact route")),
-            Self::Collapsed { variable, why } => Some(RunError::WithoutLimit {
+            Self::Collapsed { variable, why, .. } => Some(RunError::WithoutLimit {
                 what: "the objective".to_owned(),
                 variable: variable.clone(),
                 why: why.clone(),
@@ -125,11 +140,23 @@ impl std::fmt::Display for Verdict {
             Self::Settled => f.write_str("settled"),
             Self::ExactRecovery => f.write_str("perfect recovery"),
             Self::Contradicted(found) => write!(f, "{found}"),
-            Self::Collapsed { variable, .. } => write!(
-                f,
-                "collapsed at variable `{variable}`: its variance vanishes, wherever its mean is, and the Bethe free energy falls \
-                 without bound. Another start or damping may help; diagonal beliefs do where some components are certain and others are not"
-            ),
+            Self::Collapsed {
+                variable,
+                isotropic,
+                ..
+            } => {
+                write!(
+                    f,
+                    "collapsed at variable `{variable}`: its variance vanishes, wherever its mean is, and the Bethe free energy falls \
+                     without bound. Another start or damping may help"
+                )?;
+                f.write_str(match isotropic {
+                    true => {
+                        "; diagonal beliefs do where some components are certain and others are not"
+                    }
+                    false => "",
+                })
+            }
             Self::NotStationary { why, .. } => {
                 write!(f, "at rest, but not at a fixed point: {why}")
             }

@@ -1,4 +1,4 @@
-//! What a factor is handed when it computes: the messages around it, a memory of its own, and the wishes of the attempt.
+//! What a factor is handed when it computes: the messages around it, a memory of its own, and what the attempt asks for.
 
 use std::any::Any;
 use std::fmt;
@@ -8,10 +8,11 @@ use crate::belief::Gaussian;
 use crate::error::FactorError;
 
 /// What an attempt at a fixed point asks of every factor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Attempt {
-    /// Penalties among laws keep their corners: their curvature jumps, and is not smoothed.
-    pub sharp: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Request {
+    /// The width over which penalties are smoothed, relative to their input, where the attempt asks for it: their curvature then is that of
+    /// $\frac1{2h}\int_{-h}^{h} \mathcal M(b + s)\,ds$, and does not jump. The mode stays that of the penalty.
+    pub smoothing: Option<f64>,
     /// Linear channels may take approximate message passing ([`Route`](super::Route)); otherwise their messages are exact.
     pub iid: bool,
 }
@@ -24,7 +25,7 @@ pub struct Context<'a, M = Gaussian> {
     /// Its own last messages as its variables have them, after damping; `None` outside of a run.
     pub sent: Option<Incoming<'a, M>>,
     /// What the attempt asks for.
-    pub attempt: Attempt,
+    pub request: Request,
     /// Its memory from sweep to sweep, made by [`Factor::workspace`](super::Factor::workspace).
     pub workspace: &'a mut Workspace,
 }
@@ -35,7 +36,7 @@ impl<'a, M> Context<'a, M> {
         Self {
             incoming,
             sent: None,
-            attempt: Attempt::default(),
+            request: Request::default(),
             workspace,
         }
     }

@@ -13,7 +13,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-pub use context::{Attempt, Context, Workspace};
+pub use context::{Context, Request, Workspace};
 pub(crate) use ensemble::signal;
 pub use ensemble::{Averaged, EnsembleRule};
 pub use gaussian_average::GaussianFactor;

@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::{Context, Workspace};
+use super::Context;
 use crate::belief::Message as _;
 use crate::belief::{Gaussian, Moments, Structure};
 use crate::error::FactorError;
@@ -34,13 +34,6 @@ pub trait PosteriorRule: Send + Sync {
     fn log_partition_error(&self, context: &mut Context<'_>) -> f64 {
         let _ = context;
         0.0
-    }
-
-    /// The width over which it has rounded its corners, relative to its input: a penalty whose curvature jumps does so where
-    /// a run would swing between both sides of a jump.
-    fn rounded(&self, workspace: &Workspace) -> Option<f64> {
-        let _ = workspace;
-        None
     }
 
     /// Why the messages of an approximate route ([`Factor::route`](super::Factor::route)) are not those of the exact one at a state at

@@ -1,9 +1,9 @@
 //! A penalty on components, $E(x) = \sum_i E(x_i)$, with a precision for each: the mode and its curvature at $(a_i, b_i)$.
 
 use super::Penalty;
+use super::idle::{Activity, Idle};
 use super::penalised::Penalised;
 use super::proximal::no_mode;
-use super::softening::{Activity, Idle};
 use crate::belief::{Gaussian, Moments, mean_square};
 use crate::error::FactorError;
 use crate::factor::message_from_moments;
@@ -38,13 +38,13 @@ impl<P: Penalty> Penalised<P> {
         Err(self.broken(a, got))
     }
 
-    /// The message of a diagonal belief: where the active fraction goes up and down, corners are softened.
-    pub(super) fn soft_components(
+    /// The message of a diagonal belief.
+    pub(super) fn components_message(
         &self,
         x: &Gaussian,
         out: &mut Gaussian,
         activity: &mut Activity,
-        sharp: bool,
+        smoothing: Option<f64>,
     ) -> Result<(), FactorError> {
         let own = x.is_flat().then(|| self.nominal());
         if let Some(own) = own.filter(|own| !own.b.is_nan()) {
@@ -52,10 +52,7 @@ impl<P: Penalty> Penalised<P> {
             out.linear.fill(own.b);
             return Ok(());
         }
-        let width = activity.width().filter(|_| !sharp);
-        let fraction = self.component_message(x, out, &mut activity.components, width)?;
-        activity.note_fraction(fraction);
-        Ok(())
+        self.component_message(x, out, &mut activity.components, smoothing)
     }
 
     /// Modes and curvatures of a diagonal belief.
@@ -86,17 +83,15 @@ impl<P: Penalty> Penalised<P> {
         Ok(value - self.energy_at(&mode))
     }
 
-    /// The message, and the active fraction $\langle v_i a_i\rangle$. `idle` counts, for every component, updates in a row in which
-    /// it was not active; `width` is that of softened corners.
+    /// The message. `idle` counts, for every component, updates in a row in which it was not active.
     fn component_message(
         &self,
         x: &Gaussian,
         out: &mut Gaussian,
         idle: &mut [Idle],
-        width: Option<f64>,
-    ) -> Result<f64, FactorError> {
-        let h = width.map_or(0.0, |w| w * mean_square(&x.linear).sqrt());
-        let mut fraction = 0.0;
+        smoothing: Option<f64>,
+    ) -> Result<(), FactorError> {
+        let h = smoothing.map_or(0.0, |w| w * mean_square(&x.linear).sqrt());
         for (i, idle) in idle.iter_mut().enumerate() {
             let a = x.precision.data()[i];
             let t = self.at_component(x, i, 0.0)?;
@@ -104,9 +99,6 @@ impl<P: Penalty> Penalised<P> {
             if h > 0.0 && a > 0.0 && a < f64::INFINITY {
                 let rise = self.at_component(x, i, h)?.mean - self.at_component(x, i, -h)?.mean;
                 v = rise / (2.0 * h);
-            }
-            if a < f64::INFINITY {
-                fraction += v * a;
             }
             idle.note(v != 0.0);
             if v == 0.0 && a < f64::INFINITY {
@@ -119,7 +111,6 @@ impl<P: Penalty> Penalised<P> {
             out.precision.data_mut()[i] = v;
             out.linear[i] = t.mean;
         }
-        message_from_moments(x, out)?;
-        Ok(fraction / x.len() as f64)
+        message_from_moments(x, out)
     }
 }

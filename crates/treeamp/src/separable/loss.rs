@@ -44,7 +44,7 @@ impl<L: ScalarLoss> Penalty for ObservedLoss<L> {
         Err(format!("{n} components, one per observation"))
     }
 
-    fn softened(&self, _: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
+    fn smoothed(&self, _: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
         if b.len() != self.y.len() {
             return None;
         }

@@ -10,6 +10,7 @@ use crate::factor::{ALL_STRUCTURES, FEASIBLE};
 mod channel;
 mod components;
 mod disorder;
+mod idle;
 mod likelihood;
 mod loss;
 mod one_port;
@@ -20,7 +21,7 @@ mod penalty;
 mod prior;
 mod proximal;
 mod rows;
-mod softening;
+
 mod view;
 
 pub use channel::channel_observed;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::idle::{Activity, Idle};
 use super::prior::listed;
 use super::proximal::{message_from_mode, no_mode};
-use super::softening::{Activity, Idle};
 use super::{Penalty, gaussian_message, law_structures};
 use crate::belief::{Element, Gaussian, Message as _, Moments, SignalSpec, Structure, mean_square};
 use crate::error::{FactorError, ShapeError};
@@ -125,29 +125,26 @@ impl<P: Penalty> Penalised<P> {
         message_from_mode(x, v, out, Some(idle))
     }
 
-    /// Curvatures jump where a component becomes active, so that a fixed point among Bayesian factors need not exist: the jump
-    /// may lie across it. While the active fraction goes up and down, corners are softened, more and more.
-    fn soft(&self, x: &Gaussian, v: f64, activity: &mut Activity, sharp: bool) -> f64 {
+    /// The curvature, smoothed where that is asked for, and above zero where nothing is active.
+    fn active(&self, x: &Gaussian, v: f64, idle: &mut Idle, smoothing: Option<f64>) -> f64 {
         let a = x.precision.scalar();
-        let v = self.softened(x, v, activity.width().filter(|_| !sharp));
-        activity.note_fraction(v * a);
-        activity.idle.note(v != 0.0);
+        let v = self.smoothed(x, smoothing).unwrap_or(v);
+        idle.note(v != 0.0);
         if v == 0.0 && a > 0.0 {
-            activity.idle.nearly_pinned(a)
+            idle.nearly_pinned(a)
         } else {
             v
         }
     }
 
-    fn softened(&self, x: &Gaussian, v: f64, width: Option<f64>) -> f64 {
-        let Some(width) = width else {
-            return v;
-        };
-        let h = width * mean_square(&x.linear).sqrt();
-        let soft = self
+    /// Curvatures jump where a component becomes active, so that a fixed point among Bayesian factors need not exist: the jump may lie
+    /// across it. Smoothed over a width, relative to the input, they do not.
+    fn smoothed(&self, x: &Gaussian, smoothing: Option<f64>) -> Option<f64> {
+        let h = smoothing? * mean_square(&x.linear).sqrt();
+        let smooth = self
             .law
-            .softened(self.shape(), x.precision.scalar(), &x.linear, h);
-        soft.filter(|_| h > 0.0).unwrap_or(v)
+            .smoothed(self.shape(), x.precision.scalar(), &x.linear, h);
+        smooth.filter(|_| h > 0.0)
     }
 }
 
@@ -259,10 +256,6 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
         Ok(x.log_value(&mode.mean) - self.law.energy(self.shape(), &mode.mean))
     }
 
-    fn rounded(&self, workspace: &Workspace) -> Option<f64> {
-        workspace.peek::<Activity>()?.width()
-    }
-
     fn is_constant(&self) -> bool {
         self.law.as_gaussian().is_some()
     }
@@ -279,12 +272,17 @@ impl<P: Penalty> PosteriorRule for Penalised<P> {
     ) -> Result<(), FactorError> {
         let incoming = context.incoming;
         let x = incoming.get(0);
-        let (activity, sharp) = (context.workspace.get::<Activity>()?, context.attempt.sharp);
+        let (activity, smoothing) = (
+            context.workspace.get::<Activity>()?,
+            context.request.smoothing,
+        );
         if x.structure() == Structure::Diagonal && self.law.as_gaussian().is_none() {
-            return self.soft_components(x, out, activity, sharp);
+            return self.components_message(x, out, activity, smoothing);
         }
         let mut none = Idle::default();
-        self.outgoing(x, out, &mut none, |v| self.soft(x, v, activity, sharp))
+        self.outgoing(x, out, &mut none, |v| {
+            self.active(x, v, &mut activity.idle, smoothing)
+        })
     }
 
     fn moments(

@@ -27,9 +27,9 @@ pub trait Penalty: Debug + Clone + PartialEq + Send + Sync + 'static {
         Ok(())
     }
 
-    /// The curvature $v$ of [`proximal`](Self::proximal) with its corners softened: slopes are those of chords between
+    /// The curvature $v$ of [`proximal`](Self::proximal) smoothed: slopes are those of chords between
     /// $b_i \pm h$, so that $v$ is continuous in $b$. `None` if it has none but the exact one.
-    fn softened(&self, _shape: &[usize], _a: f64, _b: &[f64], _h: f64) -> Option<f64> {
+    fn smoothed(&self, _shape: &[usize], _a: f64, _b: &[f64], _h: f64) -> Option<f64> {
         None
     }
 
@@ -82,7 +82,7 @@ impl<P: ScalarPenalty> Penalty for P {
         chunked_sum(x.len(), |i| ScalarPenalty::energy(self, inside(x[i])))
     }
 
-    fn softened(&self, _: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
+    fn smoothed(&self, _: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
         let mode = |b: f64| ScalarPenalty::proximal(self, a, b).mean;
         let rise = chunked_sum(b.len(), |i| mode(b[i] + h) - mode(b[i] - h));
         Some(rise / (2.0 * h * b.len() as f64))

@@ -1,6 +1,6 @@
 //! Separable laws at zero temperature: Gaussian ones, and priors with a mode of their own.
 
-use super::softening::Idle;
+use super::idle::Idle;
 use super::{SeparableLikelihood, SeparablePrior, chunked_sum, fill_moments, within};
 use crate::belief::{Gaussian, Moments};
 use crate::error::FactorError;

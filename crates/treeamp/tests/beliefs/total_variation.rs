@@ -145,7 +145,7 @@ fn follows(
         .unwrap();
     println!("{law}: {steps} steps, {}", report.termination);
     assert!(steps > 10, "{steps} steps, {}", report.termination);
-    assert!(report.rounded.is_empty());
+    assert!(report.fallback.is_none());
     let (a_zk, b_zk) = last.unwrap();
     let (_, _, r_x) = tv_vamp(data, parameters, (a_zk, &b_zk));
     let gap = relative_gap(report.mean("x").unwrap(), &r_x);

@@ -199,7 +199,7 @@ fn a_run_that_went_back_has_no_evidence() {
     for seed in 0..4 {
         let tree = relu(GaussianPrior::new(0.0, 1.0).unwrap().iid(150), seed);
         let report = run(&tree, Damping::default());
-        let Some(done) = report.fallback.as_ref().filter(|f| f.went_back) else {
+        let Some(done) = report.fallback.as_ref().filter(|f| f.reverted) else {
             continue;
         };
         back += 1;

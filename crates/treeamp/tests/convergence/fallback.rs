@@ -431,7 +431,7 @@ fn the_better_state_is_kept() {
         "{}",
         done.end
     );
-    assert!(done.went_back);
+    assert!(done.reverted);
     let engine = ExpectationPropagation.on(&posterior).unwrap();
     let engine = engine.damping(Damping::None).warm_start(&report);
     let next = engine.max_sweeps(2).run(&mut ()).unwrap();

@@ -4,6 +4,7 @@
 mod certain;
 #[path = "../common/mod.rs"]
 mod common;
+mod diagonal;
 mod ends;
 mod evidence;
 mod fallback;

@@ -171,11 +171,12 @@ fn no_evidence_of_a_retrieved_phase() {
     }
 }
 
-/// Corners are rounded where steps adapt; sweeps damped by hand, and left alone, are the plain ones.
+/// Penalties are smoothed in attempts that follow the first, and say so; sweeps damped by hand, and left alone, are the plain ones.
 #[test]
-fn plain_sweeps_round_no_corners() {
+fn plain_sweeps_smooth_nothing() {
     let tree = suite::case("total variation 2d", 0).posterior;
-    assert!(!run(&tree, Damping::Adaptive).rounded.is_empty());
+    let done = run(&tree, Damping::Adaptive).fallback.unwrap();
+    assert!(done.smoothing.is_some());
     for damping in [
         Damping::None,
         Damping::Constant(0.1),
@@ -183,6 +184,8 @@ fn plain_sweeps_round_no_corners() {
     ] {
         let engine = ExpectationPropagation.on(&tree).unwrap();
         let engine = engine.damping(damping).fallback(Fallback::Forbidden);
-        assert!(engine.run(&mut ()).unwrap().rounded.is_empty());
+        let report = engine.run(&mut ()).unwrap();
+        assert!(report.fallback.is_none() && report.attempts.len() == 1);
+        assert!(report.attempts[0].attempt.smoothing.is_none());
     }
 }

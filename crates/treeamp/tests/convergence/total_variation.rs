@@ -17,13 +17,9 @@ fn total_variation_in_two_dimensions_settles_at_its_mode() {
             let ours = run(&case.posterior, Damping::default());
             assert!(ours.termination.is_converged(), "{name}, seed {seed}");
             assert!(ours.sweeps <= 200, "{name}, seed {seed}: {}", ours.sweeps);
-            // what was softened on the way is told
-            assert!(
-                ours.rounded
-                    .iter()
-                    .all(|(f, w)| f == "l1" && (0.01..=0.5).contains(w))
-            );
-            assert!(!ours.rounded.is_empty(), "{name}, seed {seed}");
+            // fewer than half of the differences are free: variances are those of a smoothed penalty, which is told
+            let done = ours.fallback.as_ref().unwrap();
+            assert!(done.smoothing.is_some(), "{name}, seed {seed}");
             let gap = suite::duality_gap(&ours, parameters);
             println!(
                 "{name}, seed {seed}: {} sweeps, duality gap {gap:.1e}",

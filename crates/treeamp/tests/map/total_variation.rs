@@ -378,7 +378,7 @@ fn deblurring_agrees_with_a_primal_dual_method() {
 
 /// A Bayesian sign likelihood with a penalty on the gradient, in expectation propagation: all-MAP would be minimised by
 /// zero. The penalty knows that the weights are plateaus, and finds their direction better than a Gaussian prior alone, on
-/// every draw. The curvature of a penalty jumps with its active set: without softened corners one run in four ends in a small
+/// every draw. The curvature of a penalty jumps with its active set: without smoothed penalties one run in four ends in a small
 /// cycle around a fixed point that does not exist.
 #[test]
 fn classification_with_a_penalty_on_the_gradient() {
@@ -405,7 +405,6 @@ fn classification_with_a_penalty_on_the_gradient() {
                 .on(tree)
                 .unwrap()
                 .max_sweeps(500)
-                .fallback(Fallback::Forbidden)
                 .run(&mut ())
                 .unwrap();
             // diverging would be another matter than not settling

@@ -232,7 +232,8 @@ impl Run {
                 "residual": number(d.residual),
                 "sweep_residual": d.sweep_residual.map(number),
                 "ended": d.end.to_string(),
-                "went_back": d.went_back,
+                "reverted": d.reverted,
+                "smoothing": d.smoothing.map(number),
                 "descent": d.descent.as_ref().map(|d| json!({
                     "variable": d.variable,
                     "slope": number(d.slope),
@@ -244,9 +245,11 @@ impl Run {
                 "route": r.route.word(),
                 "why": r.why,
             })).collect::<Vec<_>>(),
-            "rounded": report.rounded.iter().map(|(factor, width)| json!({
-                "factor": factor,
-                "width": number(*width),
+            "attempts": report.attempts.iter().map(|a| json!({
+                "attempt": a.name,
+                "evaluations": a.evaluations,
+                "residual": number(a.residual),
+                "ended": a.end.to_string(),
             })).collect::<Vec<_>>(),
             "starts": run.ends.iter().map(|e| json!({
                 "starts": e.starts,
@@ -326,9 +329,15 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
             done.end
         );
         lines.push((done.method, text));
-        if done.went_back {
+        if done.reverted {
             let text = "the sweeps had been nearer to a fixed point: theirs is the state above";
-            lines.push(("went back", text.to_owned()));
+            lines.push(("reverted", text.to_owned()));
+        }
+        if let Some(width) = done.smoothing {
+            let text = format!(
+                "penalties were smoothed (width {width}); variances refer to the smoothed penalties, means to the penalties themselves"
+            );
+            lines.push(("smoothed", text));
         }
         if let Some(d) = &done.descent {
             let text = format!(
@@ -347,11 +356,14 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
             format!("{} through `{}`: {}", r.route, r.factor, r.why),
         ));
     }
-    for (factor, width) in &report.rounded {
-        let text = format!(
-            "corners of `{factor}` over {width} of its input: the variance beside it is of that"
-        );
-        lines.push(("rounded", text));
+    if report.attempts.len() > 1 {
+        for tried in &report.attempts {
+            let text = format!(
+                "{}: {} sweeps, residual {:.1e}, {}",
+                tried.name, tried.evaluations, tried.residual, tried.end
+            );
+            lines.push(("tried", text));
+        }
     }
     lines
 }

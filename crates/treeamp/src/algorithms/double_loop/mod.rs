@@ -173,7 +173,8 @@ impl<'t> DoubleLoop<'t> {
                     bound: "outer steps",
                     reached: OUTER_LIMIT,
                 },
-                went_back: false,
+                reverted: false,
+                smoothing: None,
             },
         })
     }
@@ -275,10 +276,8 @@ impl<'t> DoubleLoop<'t> {
                 "the free energy falls by {:.3} nats per e-fold of the variance, from {:.6e} at {:.1e} to {:.6e} at {:.1e}",
                 descent.slope, descent.from.1, descent.from.0, descent.to.1, descent.to.0
             );
-            return Some(FallbackEnd::Rejected(Verdict::Collapsed {
-                variable: descent.variable.clone(),
-                why,
-            }));
+            let verdict = Verdict::collapsed(self.tree, &descent.variable, why);
+            return Some(FallbackEnd::Rejected(verdict));
         }
         if self.out.evaluations > EVALUATION_LIMIT {
             return Some(FallbackEnd::Limit {

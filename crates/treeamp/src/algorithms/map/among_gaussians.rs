@@ -8,7 +8,7 @@ use crate::algorithms::minimiser::point::Solution;
 use crate::algorithms::minimiser::{Settings, minimise};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 use crate::engine::graph::Graph;
-use crate::engine::{FallbackEnd, FallbackReport, Options, Watch};
+use crate::engine::{FallbackEnd, FallbackReport, Options, SMOOTHING, Watch};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Incoming, Workspace, posterior};
 use crate::model::{Edge, Tree};
@@ -21,7 +21,7 @@ const GROWTH: f64 = 10.0;
 const LARGEST: f64 = 1e4;
 
 /// The minimiser of a tree of Gaussian factors and convex penalties, by splitting, and messages that have it as their means. Their
-/// precisions are those of the curvatures there, or of the splitting where these do not come to agree.
+/// precisions are those of the curvatures there: of the penalties, else of the smoothed ones, or of the splitting where neither come to agree.
 ///
 /// # Errors
 /// A factor that fails.
@@ -48,7 +48,7 @@ pub(in crate::algorithms) fn settle(
     all.for_each(|t| t.write(&mut messages[t.edge]));
     let mut around = Around::new(tree, penalties(tree).map(tangent).collect());
     around.relay(messages)?;
-    around.refine(messages);
+    report.smoothing = around.refine(messages);
     report.sweep_residual = watch.sweep_residual(messages);
     Ok(report)
 }
@@ -159,40 +159,57 @@ impl<'t> Around<'t> {
         posterior(node.factor.as_ref())?.message(&mut context, port, out)
     }
 
-    /// Brings precisions to agree with curvatures, $a = 1/v - a_{\text{cavity}}$, at places and slopes that stay. Where that has no end,
-    /// they stay as they are.
-    fn refine(&mut self, messages: &mut [Gaussian]) {
+    /// Brings precisions to agree with curvatures, $a = 1/v - a_{\text{cavity}}$, at places and slopes that stay. Where sharp penalties have
+    /// no such precisions (fewer than half of the differences of an image are free, and precisions grow without end), those of smoothed ones,
+    /// whose width is returned. Where neither do, precisions stay as they are.
+    fn refine(&mut self, messages: &mut [Gaussian]) -> Option<f64> {
         let alone =
             |h: &Tangent| self.tree.variable_at(h.edge).spec.structure != Structure::Isotropic;
         if self.held.iter().any(alone) {
-            return;
+            return None;
         }
         let before = messages.to_vec();
         let first: Vec<f64> = self.held.iter().map(|h| h.precision).collect();
+        for smoothing in [None, Some(SMOOTHING)] {
+            if self.agree(messages, &first, smoothing) {
+                return smoothing;
+            }
+            messages.clone_from_slice(&before);
+            let held = self.held.iter_mut().zip(&first);
+            held.for_each(|(held, precision)| held.precision = *precision);
+        }
+        None
+    }
+
+    fn agree(&mut self, messages: &mut [Gaussian], first: &[f64], smoothing: Option<f64>) -> bool {
         for _ in 0..ROUNDS {
             let mut change = 0.0_f64;
-            for k in 0..self.held.len() {
-                let bound = LARGEST * first[k];
-                let Some(next) = self.curvature(k, messages, bound) else {
-                    messages.clone_from_slice(&before);
-                    return;
+            for (k, first) in first.iter().enumerate() {
+                let Some(next) = self.curvature(k, messages, LARGEST * first, smoothing) else {
+                    return false;
                 };
                 let held = &mut self.held[k];
                 change = change.max((next / held.precision).ln().abs());
                 held.precision = (next * held.precision).sqrt();
             }
             if self.relay(messages).is_err() || means(self.tree, messages).is_none() {
-                break;
+                return false;
             }
             if change < AGREE {
-                return;
+                return true;
             }
         }
-        messages.clone_from_slice(&before);
+        false
     }
 
     /// The precision of a penalty at the present cavity; none where it is not positive.
-    fn curvature(&mut self, k: usize, messages: &[Gaussian], bound: f64) -> Option<f64> {
+    fn curvature(
+        &mut self,
+        k: usize,
+        messages: &[Gaussian],
+        bound: f64,
+        smoothing: Option<f64>,
+    ) -> Option<f64> {
         let held = &self.held[k];
         let mut at = Graph::new(self.tree, messages).cavity(held.edge);
         let a = at.precision.mean_diagonal();
@@ -210,6 +227,14 @@ impl<'t> Around<'t> {
         let mut mode = Moments::zeros(&spec);
         let (store, ports) = ([at], [0]);
         let mut context = Context::new(Incoming::new(&store, &ports), &mut self.workspaces[f]);
+        if smoothing.is_some() {
+            context.request.smoothing = smoothing;
+            let mut out = Gaussian::flat(&spec);
+            let rule = self.tree.factors()[f].factor.posterior()?;
+            rule.message(&mut context, 0, &mut out).ok()?;
+            let next = out.precision.scalar();
+            return (next > 0.0 && next.is_finite()).then_some(next);
+        }
         rule.mode(&mut context, 0, &mut mode).ok()?;
         let v = mode.average_variance();
         let next = if v > 0.0 {

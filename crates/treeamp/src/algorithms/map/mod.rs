@@ -91,7 +91,10 @@ impl Algorithm for MaximumAPosteriori {
     const NAME: &'static str = "maximum a posteriori estimation";
     const ON_DATA: bool = true;
     const RECOVERS: bool = false;
-    const FALLS_BACK_FROM_ANYWHERE: bool = true;
+
+    fn certain_from_anywhere(&self, _: &Tree) -> bool {
+        true
+    }
 
     /// The mode needs no more than an isotropic belief; expectation propagation takes penalties among other ones.
     fn takes(&self, _: Structure) -> bool {

@@ -53,7 +53,8 @@ pub(super) fn minimise(
         sweep_residual: None,
         free_energy: Vec::new(),
         descent: None,
-        went_back: false,
+        reverted: false,
+        smoothing: None,
         end,
     })
 }

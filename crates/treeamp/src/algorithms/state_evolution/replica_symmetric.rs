@@ -42,8 +42,6 @@ pub struct ReplicaSymmetric {
 }
 
 impl Theory for ReplicaSymmetric {
-    const DAMPINGS: &'static [f64] = &[0.0, 0.3, 0.6, 0.8];
-
     fn teacher(&self) -> &Teacher {
         &self.moments
     }
@@ -128,6 +126,7 @@ impl Algorithm for ReplicaSymmetric {
     type Message = OverlapFields;
     type Marginal = Prediction;
     const NAME: &'static str = "mismatched state evolution";
+    const TRIES_DAMPINGS: bool = true;
 
     fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
         requires(factor)

@@ -7,7 +7,7 @@ use super::teacher::not_a_bayesian_network;
 use super::{BayesOptimal, Evolution, ReplicaSymmetric, Teacher};
 use crate::engine::{
     Algorithm, Damping, EdgeMessage, Engine, Fallback, Initial, Messages, Objective, Observer,
-    Options, Report, Termination,
+    Options,
 };
 use crate::error::RunError;
 use crate::model::Tree;
@@ -18,16 +18,9 @@ pub(super) const INFORMED: f64 = 1e8;
 
 /// Variances below this fraction of the least noise are perfect recovery.
 const BELOW_NOISE: f64 = 1e-6;
-/// So many sweeps are enough to say that they do not settle.
-const LONG: usize = 100;
-/// A residual below this is at rest where no tolerance is given.
-const AT_REST: f64 = 1e-6;
 
 /// A theory: an algorithm of the engine whose marginals are order parameters of a teacher and a student.
 pub trait Theory: Algorithm<Marginal: OrderParameters> + Clone {
-    /// Dampings that adaptive runs try one after the other while sweeps do not settle, the first being none.
-    const DAMPINGS: &'static [f64] = &[];
-
     /// The teacher's second moments.
     fn teacher(&self) -> &Teacher;
 
@@ -227,20 +220,7 @@ impl<'t, A: Theory> EvolutionBuilder<'t, A> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn observed_by(&self, observer: &mut impl Observer<A>) -> Result<Evolution<A>, RunError> {
-        let mut report = self.engine(&self.options)?.run(observer)?;
-        for damping in self.other_dampings() {
-            if !self.is_restless(&report) {
-                break;
-            }
-            let mut options = self.options.clone();
-            options.damping = (*damping).into();
-            let mut again = self.engine(&options)?.run(observer)?;
-            if !self.is_restless(&again) {
-                let given = self.options.damping.is_constant();
-                again.restarted = Some(report.termination).filter(|_| given);
-                report = again;
-            }
-        }
+        let report = self.engine(&self.options)?.run(observer)?;
         Ok(Evolution {
             report,
             teacher: self.teacher().clone(),
@@ -249,28 +229,6 @@ impl<'t, A: Theory> EvolutionBuilder<'t, A> {
             noiseless_output: noiseless_output(self.tree),
             unnormalised: not_a_bayesian_network(self.tree),
         })
-    }
-
-    /// What to try where the damping of the options does not settle the run.
-    fn other_dampings(&self) -> &'static [f64] {
-        match &self.options.damping {
-            _ if self.options.fallback != Fallback::Automatic => &[],
-            Damping::Adaptive => A::DAMPINGS.get(1..).unwrap_or(&[]),
-            given if given.is_constant() => A::DAMPINGS,
-            _ => &[],
-        }
-    }
-
-    /// A run whose sweeps go to and fro, or away, though there may be a fixed point.
-    fn is_restless(&self, report: &Report<A>) -> bool {
-        match report.termination {
-            Termination::Diverging(_) => true,
-            Termination::SweepLimit => {
-                let rests = self.options.tolerance <= 0.0 && report.residual() < AT_REST;
-                self.options.max_sweeps >= LONG && !rests
-            }
-            _ => false,
-        }
     }
 
     fn engine(&self, options: &Options) -> Result<Engine<'t, A>, RunError> {

@@ -125,7 +125,7 @@ impl Penalty for L21 {
     }
 
     /// Along $b_n$ by chords; across it the slope $\frac1a(1 - \lambda/\|b_n\|)_+$ has no jump.
-    fn softened(&self, shape: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
+    fn smoothed(&self, shape: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {
         let groups = self.groups(shape);
         let d = groups.members as f64;
         let over = |size: f64| (size - self.strength).max(0.0);

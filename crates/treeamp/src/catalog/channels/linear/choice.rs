@@ -56,7 +56,7 @@ impl Linear {
 
     /// The messages of this context are those of approximate message passing.
     pub(super) fn takes_iid(&self, context: &Context<'_>) -> bool {
-        context.attempt.iid
+        context.request.iid
             && self.inner.route != Route::Exact
             && context.incoming.iter().all(|m| is_simple(m.structure()))
             && self.chosen().iid

@@ -1,0 +1,219 @@
+//! Attempts at a fixed point, as data: what is tried, in which order, and after what.
+
+use super::{Algorithm, Damping, Engine, Fallback};
+use crate::belief::Structure;
+
+/// Constant dampings that are tried where steps which adapt do not settle a run. Sparse deconvolution with little noise swings so much at
+/// first that steps adapt to next to nothing, and stay there; from the start again with a damping of 0.6 or 0.8 it settles in a hundred
+/// sweeps, where a double loop takes thousands of evaluations. A damping of 0.3 does the same for phase retrieval.
+const DAMPINGS: [(f64, &str); 3] = [
+    (0.3, "constant damping of 0.3"),
+    (0.6, "constant damping of 0.6"),
+    (0.8, "constant damping of 0.8"),
+];
+/// Sweeps with each, at most, unless the residual creeps down.
+const CONSTANT_SWEEPS: usize = 200;
+/// Starts with steps of 1/2, 1/4, ... of a run that is improper from its first sweep on; and of one whose signal is contradicted.
+const HALVINGS: i32 = 4;
+const CONTRADICTED_HALVINGS: i32 = 2;
+/// The width over which penalties are smoothed where a run with sharp ones does not settle, relative to their input. Narrow ones are slow:
+/// precisions grow until next to nothing moves. (From 0.2 to 0.5 the recorded runs settle at the same means.)
+pub(crate) const SMOOTHING: f64 = 0.5;
+/// Sweeps before a fallback that is forced: every factor has heard from all others.
+pub(super) const FIRST_SWEEPS: usize = 2;
+
+/// One attempt at a fixed point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempt {
+    pub(super) after: After,
+    /// Where it starts.
+    pub start: Origin,
+    /// How it goes on.
+    pub method: Method,
+    /// The width over which penalties are smoothed, relative to their input ([`Request::smoothing`](crate::factor::Request::smoothing)).
+    pub smoothing: Option<f64>,
+    /// Messages keep precisions that are not negative ([`Options::positive`](super::Options::positive)).
+    pub positive: bool,
+}
+
+/// Where an attempt starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// At the messages that the options say.
+    Initial,
+    /// Where the sweeps had led.
+    Reached,
+    /// Where the first two sweeps lead.
+    FirstSweeps,
+}
+
+/// How an attempt goes on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    /// By sweeps, at most so many.
+    Sweeps {
+        /// The part of the new messages that they take.
+        steps: Steps,
+        /// The bound.
+        limit: usize,
+    },
+    /// By the certain method of the algorithm: a double loop, or a splitting of convex energies.
+    Certain,
+}
+
+/// The part of the new messages that sweeps take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Steps {
+    /// What the damping of the options leaves.
+    Given,
+    /// It adapts, and begins with this.
+    Adaptive(f64),
+    /// This, always.
+    Constant(f64),
+}
+
+/// What must have come before an attempt for it to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// Nothing: it is the first.
+    Nothing,
+    /// The damping of the options did not settle the run.
+    Given,
+    /// The run was improper from its first sweep on.
+    BadStart,
+    /// The same, or its signal is contradicted.
+    BadStartOrContradicted,
+    /// Sweeps with steps that adapt did not settle it.
+    Sweeps,
+    /// The same, and there is a certain method, or it is forced.
+    SweepsForCertain,
+    /// The certain method was contradicted, or came to its bound soon.
+    EarlyEnd,
+}
+
+impl Attempt {
+    fn sweeps(after: After, steps: Steps, limit: usize) -> Self {
+        Self {
+            after,
+            start: Origin::Initial,
+            method: Method::Sweeps { steps, limit },
+            smoothing: None,
+            positive: false,
+        }
+    }
+
+    fn certain(after: After, start: Origin) -> Self {
+        Self {
+            after,
+            start,
+            method: Method::Certain,
+            smoothing: None,
+            positive: false,
+        }
+    }
+
+    /// It takes over from the sweeps of a run, and is reported as its fallback.
+    pub(super) fn is_fallback(&self) -> bool {
+        !matches!(
+            self.after,
+            After::Nothing | After::Given | After::BadStart | After::BadStartOrContradicted
+        )
+    }
+
+    /// A first sweep that is improper ends it: the next one begins with a smaller step.
+    pub(super) fn gives_way(&self) -> bool {
+        let last = 0.5_f64.powi(HALVINGS);
+        matches!(self.method, Method::Sweeps { steps: Steps::Adaptive(first), .. } if first > last)
+    }
+
+    /// What it is called in a report.
+    pub(super) fn name(&self) -> &'static str {
+        let constant = |size: f64| {
+            DAMPINGS
+                .iter()
+                .find(|(d, _)| (1.0 - d).to_bits() == size.to_bits())
+        };
+        match self.method {
+            Method::Certain => "certain method",
+            Method::Sweeps { .. } if self.positive => "positive precisions",
+            Method::Sweeps { .. } if self.smoothing.is_some() => "smoothed penalties",
+            Method::Sweeps { steps, .. } => match steps {
+                Steps::Given => "damping as given",
+                Steps::Adaptive(first) if first < 1.0 => "adaptive damping, smaller first steps",
+                Steps::Adaptive(_) => "adaptive damping",
+                Steps::Constant(size) => constant(size).map_or("constant damping", |(_, n)| *n),
+            },
+        }
+    }
+}
+
+impl<A: Algorithm> Engine<'_, A> {
+    /// What is tried, in this order, until a run settles.
+    pub(super) fn ladder(&self) -> Vec<Attempt> {
+        let options = &self.options;
+        let limit = self.sweep_limit();
+        let automatic = options.fallback == Fallback::Automatic;
+        let adapts = options.damping == Damping::Adaptive;
+        let followed = automatic && (adapts || options.damping.is_constant());
+        let dampings = || DAMPINGS.iter().filter(|_| followed && A::TRIES_DAMPINGS);
+        let constant = |after, damping: f64, limit| {
+            Attempt::sweeps(after, Steps::Constant(1.0 - damping), limit)
+        };
+        if !A::ON_DATA {
+            let mut ladder = vec![Attempt::sweeps(After::Nothing, Steps::Given, limit)];
+            if !adapts && followed && A::TRIES_DAMPINGS {
+                ladder.push(constant(After::Given, 0.0, limit));
+            }
+            ladder.extend(dampings().map(|(d, _)| constant(After::Given, *d, limit)));
+            if options.fallback == Fallback::Forced {
+                let after = After::SweepsForCertain;
+                ladder.push(Attempt::certain(after, Origin::Reached));
+            }
+            return ladder;
+        }
+        let mut ladder = Vec::new();
+        if !adapts {
+            ladder.push(Attempt::sweeps(After::Nothing, Steps::Given, limit));
+        }
+        if adapts || followed {
+            let after = if adapts { After::Nothing } else { After::Given };
+            ladder.push(Attempt::sweeps(after, Steps::Adaptive(1.0), limit));
+            ladder.extend((1..=HALVINGS).map(|k| {
+                let after = if k <= CONTRADICTED_HALVINGS {
+                    After::BadStartOrContradicted
+                } else {
+                    After::BadStart
+                };
+                Attempt::sweeps(after, Steps::Adaptive(0.5_f64.powi(k)), limit)
+            }));
+        }
+        let adaptive = || Attempt::sweeps(After::Sweeps, Steps::Adaptive(1.0), limit);
+        if followed && self.algorithm.smooths(self.tree) {
+            ladder.push(Attempt {
+                smoothing: Some(SMOOTHING),
+                ..adaptive()
+            });
+        }
+        if followed && self.is_diagonal() {
+            ladder.push(Attempt {
+                positive: true,
+                ..adaptive()
+            });
+        }
+        ladder.extend(dampings().map(|(d, _)| constant(After::Sweeps, *d, CONSTANT_SWEEPS)));
+        if options.fallback != Fallback::Forbidden {
+            let after = After::SweepsForCertain;
+            ladder.push(Attempt::certain(after, Origin::Reached));
+        }
+        if automatic {
+            ladder.push(Attempt::certain(After::EarlyEnd, Origin::FirstSweeps));
+        }
+        ladder
+    }
+
+    /// Some variable has a belief for each of its components.
+    fn is_diagonal(&self) -> bool {
+        let mut variables = self.tree.variables().iter();
+        variables.any(|v| v.spec.structure == Structure::Diagonal)
+    }
+}
