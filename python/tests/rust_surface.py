@@ -94,7 +94,7 @@ PARTS = {
     "Termination.Stopped": "Report.termination",
     **{f"Verdict.{kind}": "Report.verdict[kind]" for kind in (
         "Settled", "ExactRecovery", "Contradicted", "Collapsed", "NotStationary", "NotIid", "Unbounded",
-        "Infeasible",
+        "InfimumNotAttained", "Infeasible",
     )},
     "Divergence.sweep": "Report.divergence[sweep]",
     "Divergence.factor": "Report.divergence[factor]",

@@ -40,7 +40,8 @@ class Report:
     ----------
     termination : str
         ``"converged"``, ``"sweep_limit"``, ``"fallback_limit"``, ``"diverging"`` or ``"stopped"``; of a run that came to rest at a state
-        that is no answer ``"contradicted"``, ``"collapsed"``, ``"not_stationary"``, ``"not_iid"``, ``"unbounded"`` or ``"infeasible"``.
+        that is no answer ``"contradicted"``, ``"collapsed"``, ``"not_stationary"``, ``"not_iid"``, ``"unbounded"``,
+        ``"infimum_not_attained"`` or ``"infeasible"``.
     message : str
         The same as a sentence, with the place and the reason of a divergence.
     sweeps : int
@@ -166,7 +167,7 @@ class Report:
     @property
     def verdict(self) -> dict[str, Any] | None:
         """What the state is at which the run came to rest, None where it did not: ``kind`` (``settled``, ``exact_recovery``, or why it is no
-        answer: ``contradicted``, ``collapsed``, ``not_stationary``, ``not_iid``, ``unbounded``, ``infeasible``), the ``factor`` and the ``variable`` that
+        answer: ``contradicted``, ``collapsed``, ``not_stationary``, ``not_iid``, ``unbounded``, ``infimum_not_attained``, ``infeasible``), the ``factor`` and the ``variable`` that
         it names, and the ``reason`` as a sentence."""
         return self._settling.get("verdict")
 

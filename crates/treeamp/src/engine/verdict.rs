@@ -45,6 +45,14 @@ pub enum Verdict {
         /// Its variable.
         variable: String,
     },
+    /// The energy falls for ever towards an infimum that no point attains, as that of logistic labels which a plane separates: there is no
+    /// minimiser.
+    InfimumNotAttained {
+        /// The factor whose energy falls.
+        factor: String,
+        /// Its variable.
+        variable: String,
+    },
     /// Constraints that do not hold together: there is no point with a finite energy.
     Infeasible {
         /// The factor whose energy is not finite where the others meet.
@@ -70,7 +78,8 @@ impl Verdict {
         matches!(self, Self::Settled | Self::ExactRecovery)
     }
 
-    /// One word for it: `settled`, `exact_recovery`, `contradicted`, `collapsed`, `not_stationary`, `not_iid`, `unbounded`, `infeasible`.
+    /// One word for it: `settled`, `exact_recovery`, `contradicted`, `collapsed`, `not_stationary`, `not_iid`, `unbounded`,
+    /// `infimum_not_attained`, `infeasible`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -81,6 +90,7 @@ impl Verdict {
             Self::NotStationary { .. } => "not_stationary",
             Self::NotIid { .. } => "not_iid",
             Self::Unbounded { .. } => "unbounded",
+            Self::InfimumNotAttained { .. } => "infimum_not_attained",
             Self::Infeasible { .. } => "infeasible",
         }
     }
@@ -92,6 +102,7 @@ impl Verdict {
             Self::Contradicted(Contradiction { factor, .. })
             | Self::NotIid { factor, .. }
             | Self::Unbounded { factor, .. }
+            | Self::InfimumNotAttained { factor, .. }
             | Self::Infeasible { factor } => Some(factor),
             _ => None,
         }
@@ -101,7 +112,9 @@ impl Verdict {
     #[must_use]
     pub fn variable(&self) -> Option<&str> {
         match self {
-            Self::Collapsed { variable, .. } | Self::Unbounded { variable, .. } => Some(variable),
+            Self::Collapsed { variable, .. }
+            | Self::Unbounded { variable, .. }
+            | Self::InfimumNotAttained { variable, .. } => Some(variable),
             _ => None,
         }
     }
@@ -117,6 +130,7 @@ impl Verdict {
             Self::Contradicted(_) => Some(not_reached("a signal that every factor allows")),
             Self::NotStationary { .. } => Some(not_reached("a fixed point")),
             Self::NotIid { .. } => Some(not_reached("the fixed point of the exact route")),
+            Self::InfimumNotAttained { .. } => Some(not_reached("a minimiser")),
             Self::Collapsed { variable, why, .. } => Some(RunError::WithoutLimit {
                 what: "the objective".to_owned(),
                 variable: variable.clone(),
@@ -169,6 +183,11 @@ impl std::fmt::Display for Verdict {
             Self::Unbounded { factor, variable } => write!(
                 f,
                 "the energy of factor `{factor}` falls without bound along variable `{variable}`: there is no minimiser"
+            ),
+            Self::InfimumNotAttained { factor, variable } => write!(
+                f,
+                "infimum not attained: the energy of factor `{factor}` falls for ever along variable `{variable}`, to a limit that no point has \
+                 (as that of labels which a plane separates). A penalty or prior on what leads to `{variable}` makes a minimiser"
             ),
             Self::Infeasible { factor } => write!(
                 f,

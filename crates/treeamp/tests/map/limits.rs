@@ -216,3 +216,42 @@ fn a_penalty_without_a_first_message_is_named() {
         }
     }
 }
+
+/// Labels that a plane separates have logistic losses with an infimum of zero, which no weights attain; with the least penalty on them
+/// they have a minimiser.
+#[test]
+fn separable_labels_have_no_minimiser() {
+    let (m, n) = (20, 3);
+    let w = gaussian_matrix(m, n, 5);
+    let y = times(&w, &[1.0, -2.0, 0.5]);
+    let labels: Vec<f64> = y.iter().map(|y| y.signum()).collect();
+    let model = |strength: f64, labels: Vec<f64>| {
+        let law = treeamp::catalog::likelihoods::LogisticLikelihood::default()
+            .observed(labels)
+            .unwrap();
+        let weights = Quadratic::new(strength, 0.0).unwrap();
+        chain(weights.iid(n), Linear::new(w.clone()).unwrap(), law)
+            .build()
+            .unwrap()
+    };
+    let tree = model(0.0, labels.clone());
+    let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+    let Termination::Rejected(why) = &report.termination else {
+        panic!("{}", report.termination)
+    };
+    assert_eq!(why.kind(), "infimum_not_attained", "{why}");
+    assert!(report.least_energy().is_err() && report.solution(&tree).is_err());
+    for strength in [1e-2, 1e-6] {
+        let tree = model(strength, labels.clone());
+        let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+        let ended = &report.termination;
+        assert!(ended.is_converged(), "{strength:e}: {ended}");
+    }
+    // one label on the wrong side
+    let mut mixed = labels;
+    mixed[0] = -mixed[0];
+    mixed[1] = -mixed[1];
+    let tree = model(0.0, mixed);
+    let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+    assert!(report.termination.is_converged(), "{}", report.termination);
+}

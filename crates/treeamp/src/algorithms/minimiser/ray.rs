@@ -1,4 +1,5 @@
-//! Energies without a lower bound: differences of iterates then come to a direction along which the energy falls for ever.
+//! Energies without a minimiser: differences of iterates then come to a direction along which the energy falls for ever, without a lower bound
+//! or towards an infimum that no point attains.
 
 use super::point::{Solution, undetermined};
 use crate::belief::mean_square;
@@ -6,6 +7,8 @@ use crate::model::Tree;
 
 /// How far the energy is looked at, in multiples of the largest place, and how much of its first slope it must keep.
 const REACHES: [f64; 3] = [1.0, 10.0, 1e3];
+/// Where it loses its slope, it must not rise up to here: no penalty that counts holds it.
+const FARTHEST: f64 = 1e12;
 const KEPT: f64 = 0.5;
 /// A fall that counts, as a fraction of the energies.
 const FALL: f64 = 1e-6;
@@ -16,6 +19,8 @@ pub(super) struct Fall {
     /// The factor whose energy falls most.
     pub factor: String,
     pub variable: String,
+    /// Its slope is lost: it falls to an infimum.
+    pub to_infimum: bool,
     /// The largest place where it began.
     pub size: f64,
 }
@@ -33,12 +38,13 @@ struct Ray<'a> {
 /// Where the sum of all energies falls as far as one looks from one point through another.
 pub(super) fn falls(tree: &Tree, from: &Solution, through: &Solution) -> Option<Fall> {
     let ray = Ray::new(tree, from, through);
-    let factor = ray.fall()?;
+    let (factor, to_infimum) = ray.fall()?;
     let node = &tree.factors()[factor];
     let variable = &tree.variables()[tree.edges()[node.edges[0]].variable];
     Some(Fall {
         factor: node.name.clone(),
         variable: variable.name.clone(),
+        to_infimum,
         size: ray.size,
     })
 }
@@ -72,29 +78,38 @@ impl<'a> Ray<'a> {
             .energies_from(self.tree, pairs.map(moved).collect())
     }
 
-    /// The factor that falls most, if the energy falls all along and keeps its slope.
-    fn fall(&self) -> Option<usize> {
+    /// The factor that falls most, if the energy falls all along, and whether it loses its slope there.
+    fn fall(&self) -> Option<(usize, bool)> {
         if !(self.unit > 0.0 && self.unit.is_finite()) {
             return None;
         }
         let start: Vec<f64> = self.from.energies.iter().map(|(_, e)| *e).collect();
         let (mut last, mut at, mut first) = (self.from.energy(), 0.0, None);
+        let mut kept = true;
         let mut far = Vec::new();
         for reach in REACHES {
             let step = reach * self.unit;
             far = self.energies(step);
             let energy: f64 = far.iter().sum();
             let slope = (last - energy) / (step - at);
-            let least = first.map_or(0.0, |first: f64| KEPT * first);
-            if !(slope > least) {
+            if !(slope >= 0.0) {
                 return None;
             }
+            kept &= slope > first.map_or(0.0, |first: f64| KEPT * first);
             first = first.or(Some(slope));
             (last, at) = (energy, step);
         }
-        let size: f64 = far.iter().map(|e| e.abs()).sum();
+        if !kept {
+            let farthest: f64 = self.energies(FARTHEST * self.unit).iter().sum();
+            if !(farthest <= last) {
+                return None;
+            }
+        }
+        // what is left of energies that fall to nothing is no measure
+        let before = start.iter().filter(|_| !kept);
+        let size: f64 = far.iter().chain(before).map(|e| e.abs()).sum();
         let falls = start.iter().zip(&far).map(|(start, far)| start - far);
         let most = falls.enumerate().max_by(|x, y| x.1.total_cmp(&y.1))?;
-        (self.from.energy() - last > FALL * size).then_some(most.0)
+        (self.from.energy() - last > FALL * size).then_some((most.0, !kept))
     }
 }

@@ -152,6 +152,8 @@ pub(super) struct Solver<'t> {
     last_point: Option<Solution>,
     /// The largest place since which the energy falls as far as one looks at every check.
     falls_since: Option<f64>,
+    /// At the last check the energy fell to an infimum as far as one looks: what that is called where no minimiser is found.
+    to_infimum: Option<Fall>,
     /// The residual $w - u$ at the last check whose point was not feasible.
     last_residual: Vec<f64>,
 }
@@ -174,6 +176,7 @@ impl<'t> Solver<'t> {
             next_check: 1,
             last_point: None,
             falls_since: None,
+            to_infimum: None,
             settings,
         }
     }
@@ -231,6 +234,13 @@ impl<'t> Solver<'t> {
         if let Some(found) = &self.found {
             messages.clone_from_slice(found);
             return Ok(FallbackEnd::Stationary);
+        }
+        if let Some(Fall {
+            factor, variable, ..
+        }) = self.to_infimum.take()
+        {
+            let verdict = Verdict::InfimumNotAttained { factor, variable };
+            return Ok(FallbackEnd::Rejected(verdict));
         }
         let (bound, reached) = ("evaluations", self.evaluations());
         Ok(FallbackEnd::Limit { bound, reached })
@@ -291,6 +301,11 @@ impl<'t> Solver<'t> {
             let last = self.last_point.replace(point);
             let pair = last.as_ref().zip(self.last_point.as_ref());
             let fall = pair.and_then(|(last, point)| falls(tree, last, point));
+            let (to_infimum, fall) = match fall {
+                Some(fall) if fall.to_infimum => (Some(fall), None),
+                fall => (None, fall),
+            };
+            self.to_infimum = to_infimum;
             let since = fall
                 .as_ref()
                 .map(|now| self.falls_since.unwrap_or(now.size));
