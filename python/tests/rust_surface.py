@@ -138,6 +138,7 @@ PARTS = {
     "FallbackReport.end": f"{FALLBACK}[end]",
     "FallbackReport.reverted": f"{FALLBACK}[reverted]",
     "FallbackReport.smoothing": f"{FALLBACK}[smoothing]",
+    **{f"Bound.{bound}": f"{FALLBACK}[end]" for bound in ("Sweeps", "Evaluations", "Steps", "NoProgress", "Unsolved", "Digits")},
     **{f"FallbackEnd.{end}": f"{FALLBACK}[end]" for end in ("Stationary", "Recovered", "Rejected", "Limit", "Stopped")},
     "SweepView.sweep": f"{EP}.n_iter",
     "SweepView.fallback": f"{EP}.in_fallback",

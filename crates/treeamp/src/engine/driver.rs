@@ -9,8 +9,8 @@ use super::run::Run;
 use super::state::State;
 use super::sweep::Pass;
 use super::{
-    Algorithm, Attempt, Attempted, Damping, Engine, Fallback, FallbackEnd, FallbackReport, Method,
-    Observer, Options, Origin, Report, Steps, SweepRecord, Termination, Verdict,
+    Algorithm, Attempt, Attempted, Bound, Damping, Engine, Fallback, FallbackEnd, FallbackReport,
+    Method, Observer, Options, Origin, Report, Steps, SweepRecord, Termination, Verdict,
 };
 use crate::error::RunError;
 
@@ -532,7 +532,7 @@ impl<A: Algorithm> Engine<'_, A> {
             Termination::Converged { .. } => FallbackEnd::Stationary,
             Termination::Stopped(reason) => FallbackEnd::Stopped(reason.clone()),
             _ => FallbackEnd::Limit {
-                bound: "sweeps",
+                bound: Bound::Sweeps,
                 reached: made,
             },
         };

@@ -48,6 +48,39 @@ impl FromStr for Fallback {
     }
 }
 
+/// What a fallback is bounded by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Bound {
+    /// Sweeps.
+    Sweeps,
+    /// Evaluations of all factors.
+    Evaluations,
+    /// Steps of an outer loop.
+    Steps,
+    /// Steps of an outer loop that do not come nearer to a fixed point than the first.
+    NoProgress,
+    /// Steps of an outer loop whose inner problem is not solved well enough for the next one.
+    Unsolved,
+    /// Steps of an outer loop after which the arithmetic has no digits left.
+    Digits,
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Sweeps => "sweeps",
+            Self::Evaluations => "evaluations",
+            Self::Steps => "outer steps",
+            Self::NoProgress => "outer steps without progress",
+            Self::Unsolved => {
+                "steps, where the inner problem is not solved well enough for the next one"
+            }
+            Self::Digits => "steps, where the arithmetic has no digits left",
+        })
+    }
+}
+
 /// How a fallback ended.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -62,7 +95,7 @@ pub enum FallbackEnd {
     /// It reached a bound first.
     Limit {
         /// What is bounded: steps, evaluations, the accuracy of its arithmetic.
-        bound: &'static str,
+        bound: Bound,
         /// How many there were.
         reached: usize,
     },
@@ -158,7 +191,9 @@ impl FallbackReport {
     /// Contradicted, or stopped early: another start may succeed.
     pub(super) fn should_retry(&self) -> bool {
         match self.end {
-            FallbackEnd::Limit { .. } => self.evaluations < SOON,
+            FallbackEnd::Limit { bound, .. } => {
+                bound != Bound::NoProgress && self.evaluations < SOON
+            }
             FallbackEnd::Rejected(Verdict::Contradicted(_)) => true,
             _ => false,
         }
@@ -182,7 +217,7 @@ impl FallbackReport {
             FallbackEnd::Recovered => Termination::of(&Verdict::ExactRecovery),
             FallbackEnd::Rejected(verdict) => Termination::of(verdict),
             FallbackEnd::Limit { bound, reached } => Termination::FallbackLimit {
-                bound,
+                bound: *bound,
                 reached: *reached,
             },
             FallbackEnd::Stopped(reason) => Termination::Stopped(reason.clone()),

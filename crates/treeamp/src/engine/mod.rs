@@ -27,7 +27,7 @@ mod verdict;
 pub use crate::belief::Message;
 pub use algorithm::{Algorithm, Marginal, MissingRule, Potential};
 pub use bethe::{Objective, Term};
-pub use fallback::{Descent, Fallback, FallbackEnd, FallbackReport};
+pub use fallback::{Bound, Descent, Fallback, FallbackEnd, FallbackReport};
 pub use ladder::{Attempt, Method, Origin, Steps};
 pub use observer::{EveryN, Observer, Progress, SweepView};
 pub use options::{Damping, EdgeMessage, Initial, Options};

@@ -1,6 +1,6 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
-use super::{Algorithm, Attempt, EdgeMessage, FallbackReport, Objective, Verdict};
+use super::{Algorithm, Attempt, Bound, EdgeMessage, FallbackReport, Objective, Verdict};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
 use crate::factor::RouteReport;
@@ -23,7 +23,7 @@ pub enum Termination {
     /// A fallback took over, and came to its bound before it came to a fixed point.
     FallbackLimit {
         /// What is bounded: steps, evaluations, the accuracy of its arithmetic.
-        bound: &'static str,
+        bound: Bound,
         /// How many there were.
         reached: usize,
     },

@@ -212,12 +212,24 @@ fn recorded_decoders_are_no_worse_than_their_sweeps() {
     for name in ["vae_denoise_delta4", "vae_inpaint_uniform50"] {
         let (tree, arrays) = decoded(&root, name);
         let error = |r: &Posterior| common::mse(r.mean("x").unwrap(), &arrays["true_x"].data);
+        let start = std::time::Instant::now();
         let ours = run(&tree, Damping::default());
-        println!("{name}: {}, error {:.4}", ours.termination, error(&ours));
+        println!(
+            "{name}: {}, error {:.4}, {:?}",
+            ours.termination,
+            error(&ours),
+            start.elapsed()
+        );
         for damping in [Damping::None, Damping::Constant(0.5)] {
+            let start = std::time::Instant::now();
             let engine = ExpectationPropagation.on(&tree).unwrap().damping(damping);
             let plain = engine.fallback(Fallback::Forbidden).run(&mut ()).unwrap();
-            println!("  {}, error {:.4}", plain.termination, error(&plain));
+            println!(
+                "  {}, error {:.4}, {:?}",
+                plain.termination,
+                error(&plain),
+                start.elapsed()
+            );
             assert!(error(&ours) <= error(&plain), "{name}");
         }
     }

@@ -22,7 +22,7 @@ mod shortcut;
 use std::ops::ControlFlow;
 
 use crate::belief::{Gaussian, Structure};
-use crate::engine::{FallbackEnd, FallbackReport, Options, Verdict, Watch};
+use crate::engine::{Bound, FallbackEnd, FallbackReport, Options, Verdict, Watch};
 use crate::error::RunError;
 use crate::model::{Tree, Variable};
 use ascent::Ascent;
@@ -34,6 +34,9 @@ use shortcut::Shortcuts;
 const OUTER_LIMIT: usize = 4000;
 /// Evaluations of all moments after which it gives up, about as many sweeps.
 const EVALUATION_LIMIT: usize = 20_000;
+/// Evaluations within which the residual must fall below that of the first step: on recorded decoders of images it never does, and the run ends
+/// at its bound after a hundred times the work of sweeps.
+const FIRST_PROGRESS: usize = 500;
 /// An inner loop solves its problem to this fraction of the last outer change.
 const INNER_FRACTION: f64 = 0.1;
 /// Where the plain outer step does not lower the free energy, the inner problem before it was not solved: it is solved on, in so
@@ -141,6 +144,9 @@ struct DoubleLoop<'t> {
     exhausted: bool,
     /// Times in a row that the inner problem had to be solved on.
     unsolved: i32,
+    /// The first residual, and the least one.
+    first: f64,
+    least: f64,
     out: FallbackReport,
 }
 
@@ -161,6 +167,8 @@ impl<'t> DoubleLoop<'t> {
             shortcuts: Shortcuts::new(),
             exhausted: false,
             unsolved: 0,
+            first: f64::NEG_INFINITY,
+            least: f64::INFINITY,
             out: FallbackReport {
                 method: "double loop",
                 steps: 0,
@@ -170,7 +178,7 @@ impl<'t> DoubleLoop<'t> {
                 free_energy: Vec::with_capacity(OUTER_LIMIT),
                 descent: None,
                 end: FallbackEnd::Limit {
-                    bound: "outer steps",
+                    bound: Bound::Steps,
                     reached: OUTER_LIMIT,
                 },
                 reverted: false,
@@ -209,6 +217,10 @@ impl<'t> DoubleLoop<'t> {
         self.out.steps += 1;
         self.out.evaluations = self.dual.evaluations;
         self.out.residual = self.change.max(mismatch);
+        if self.out.steps == 1 {
+            self.first = self.out.residual;
+        }
+        self.least = self.least.min(self.out.residual);
         Ok(())
     }
 
@@ -240,7 +252,7 @@ impl<'t> DoubleLoop<'t> {
     fn solve(&mut self, goal: f64, enough: f64) -> f64 {
         let mut mismatch = self.ascent.maximise(&mut self.dual, goal);
         for _ in 1..DEEPER {
-            if mismatch <= enough || self.dual.evaluations > EVALUATION_LIMIT {
+            if mismatch <= enough || self.dual.evaluations > EVALUATION_LIMIT || self.is_idle() {
                 break;
             }
             mismatch = self.ascent.maximise(&mut self.dual, goal);
@@ -263,6 +275,11 @@ impl<'t> DoubleLoop<'t> {
         Ok(mismatch)
     }
 
+    /// It has come no nearer to a fixed point than its first step.
+    fn is_idle(&self) -> bool {
+        self.least >= self.first && self.dual.evaluations > FIRST_PROGRESS
+    }
+
     /// Why it ends here, other than at a stationary point.
     fn ends(&mut self) -> Option<FallbackEnd> {
         self.out.descent = self.fall.descent(self.tree);
@@ -281,19 +298,25 @@ impl<'t> DoubleLoop<'t> {
         }
         if self.out.evaluations > EVALUATION_LIMIT {
             return Some(FallbackEnd::Limit {
-                bound: "evaluations",
+                bound: Bound::Evaluations,
                 reached: self.out.evaluations,
+            });
+        }
+        if self.is_idle() {
+            return Some(FallbackEnd::Limit {
+                bound: Bound::NoProgress,
+                reached: self.out.steps,
             });
         }
         if self.unsolved >= DEEPEST {
             return Some(FallbackEnd::Limit {
-                bound: "steps, where the inner problem is not solved well enough for the next one",
+                bound: Bound::Unsolved,
                 reached: self.out.steps,
             });
         }
         let exhausted = self.exhausted || self.goal.is_some_and(|goal| goal < FINEST);
         exhausted.then_some(FallbackEnd::Limit {
-            bound: "steps, where the arithmetic has no digits left",
+            bound: Bound::Digits,
             reached: self.out.steps,
         })
     }

@@ -17,7 +17,7 @@ use super::point::{Solution, point_at, undetermined};
 use super::problem::Problem;
 use super::ray::{Fall, falls};
 use crate::belief::{Gaussian, mean_square};
-use crate::engine::{FallbackEnd, Verdict, Watch};
+use crate::engine::{Bound, FallbackEnd, Verdict, Watch};
 use crate::error::RunError;
 use crate::model::Tree;
 
@@ -242,7 +242,7 @@ impl<'t> Solver<'t> {
             let verdict = Verdict::InfimumNotAttained { factor, variable };
             return Ok(FallbackEnd::Rejected(verdict));
         }
-        let (bound, reached) = ("evaluations", self.evaluations());
+        let (bound, reached) = (Bound::Evaluations, self.evaluations());
         Ok(FallbackEnd::Limit { bound, reached })
     }
 
