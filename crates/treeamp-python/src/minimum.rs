@@ -58,7 +58,7 @@ report_methods!(Minimum {
         let index = tree.variable(name).map_err(|e| model_error(&e))?;
         let data = PyDict::new(py);
         data.set_item("r", shaped(py, &tree.variables()[index].spec, place)?)?;
-        data.set_item("v", mode.curvature)?;
+        data.set_item("v", mode.inverse_curvature)?;
         Ok(data)
     }
 

@@ -112,13 +112,13 @@ impl Visible for MaximumAPosteriori {
         mode: &Mode,
         frozen: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let place = shaped(py, spec, &mode.place)?;
+        let place = shaped(py, spec, &mode.point)?;
         if frozen {
             freeze(&place);
         }
         let data = PyDict::new(py);
         data.set_item("r", place)?;
-        data.set_item("v", mode.curvature)?;
+        data.set_item("v", mode.inverse_curvature)?;
         Ok(data)
     }
 

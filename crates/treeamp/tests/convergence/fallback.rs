@@ -263,7 +263,7 @@ fn an_observer_stops_a_splitting() {
         stopper.step(
             view.fallback,
             view.sweep,
-            &view.marginal("x").unwrap().place,
+            &view.marginal("x").unwrap().point,
         )
     };
     let report = engine()

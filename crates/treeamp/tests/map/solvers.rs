@@ -303,7 +303,7 @@ fn a_penalty_without_an_active_coordinate_pins_its_variable() {
         for fallback in [Fallback::Automatic, Fallback::Forced, Fallback::Forbidden] {
             let engine = MaximumAPosteriori.on(&tree).unwrap();
             let report = engine.fallback(fallback).run(&mut ()).unwrap();
-            assert_eq!(report.marginal("x").unwrap().curvature, 0.0);
+            assert_eq!(report.marginal("x").unwrap().inverse_curvature, 0.0);
             assert!(report.minimiser("x").unwrap().iter().all(|x| *x == 0.0));
         }
     }

@@ -46,9 +46,9 @@ pub(in crate::algorithms) fn settle(
     let tangent = |e: usize| Tangent::new(&twin, &found, best.places(), e);
     let all = (0..tree.edges().len()).map(tangent);
     all.for_each(|t| t.write(&mut messages[t.edge]));
-    let mut around = Around::new(tree, penalties(tree).map(tangent).collect());
-    around.relay(messages)?;
-    report.smoothing = around.refine(messages);
+    let mut pass = GaussianPass::new(tree, penalties(tree).map(tangent).collect());
+    pass.relay(messages)?;
+    report.smoothing = pass.refine(messages);
     report.sweep_residual = watch.sweep_residual(messages);
     Ok(report)
 }
@@ -106,13 +106,13 @@ impl Tangent {
 }
 
 /// The Gaussian factors around penalties that are held.
-pub(super) struct Around<'t> {
+pub(super) struct GaussianPass<'t> {
     tree: &'t Tree,
     held: Vec<Tangent>,
     workspaces: Vec<Workspace>,
 }
 
-impl<'t> Around<'t> {
+impl<'t> GaussianPass<'t> {
     pub fn new(tree: &'t Tree, held: Vec<Tangent>) -> Self {
         let workspaces = tree.workspaces();
         Self {

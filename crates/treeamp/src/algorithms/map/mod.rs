@@ -72,7 +72,7 @@ impl Report<MaximumAPosteriori> {
     /// # Errors
     /// [`ModelError::UnknownVariable`].
     pub fn minimiser(&self, variable: &str) -> Result<&[f64], ModelError> {
-        self.marginal(variable).map(|m| m.place.as_slice())
+        self.marginal(variable).map(|m| m.point.as_slice())
     }
 
     /// The least energy as the Bethe objective gives it, $-A$: the energy of the minimiser at a fixed point.

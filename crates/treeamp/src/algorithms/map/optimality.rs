@@ -1,7 +1,7 @@
 //! Whether expectation propagation with penalties is at a fixed point. The slope that a message of a penalty stands for is there one of
 //! its energy at the mean: $g = az - b \in \partial E(z)$. Where precisions have grown nothing moves any more, there or not.
 
-use super::among_gaussians::Around;
+use super::among_gaussians::GaussianPass;
 use crate::belief::{Gaussian, Moments, SignalSpec, mean_square};
 use crate::engine::graph::{Graph, alone};
 use crate::error::FactorError;
@@ -47,7 +47,11 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
     let mut passed = messages.to_vec();
     let mut places = before.clone();
     let modes = has_minimiser(tree);
-    if modes && Around::new(tree, Vec::new()).relay(&mut passed).is_ok() {
+    if modes
+        && GaussianPass::new(tree, Vec::new())
+            .relay(&mut passed)
+            .is_ok()
+    {
         places = means(tree, &passed)?;
     }
     for (variable, (x, y)) in tree.variables().iter().zip(before.iter().zip(&places)) {

@@ -47,7 +47,7 @@ impl Settings {
         Self {
             gap: gap.unwrap_or(0.5 * super::certificate::ENERGY),
             places: gap.is_none().then_some((1e-8, 1e-6)),
-            limit: 50_000,
+            limit: 100_000,
             first_epoch: 10,
             imbalance: (1.5, 10.0),
             apart: 1e3,
