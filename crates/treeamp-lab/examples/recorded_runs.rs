@@ -260,7 +260,7 @@ fn penalised_models(at: &impl Fn(&'static str) -> Record) {
     let report = MaximumAPosteriori.on(&model).unwrap().run(&mut ()).unwrap();
     let solution = report.solution(&model).unwrap();
     for name in report.variables() {
-        let v = report.marginal(name).unwrap().curvature.to_bits();
+        let v = report.marginal(name).unwrap().inverse_curvature.to_bits();
         let (sweeps, place) = (report.sweeps, hash(solution.place(name).unwrap()));
         println!("{run}\t{name}\t{sweeps}\t{v:016x}\t{place:016x}");
     }
