@@ -128,6 +128,8 @@ pub struct Moments {
 
 /// Fall of the exponent beyond which nothing is left: a mass of $e^{-41}$.
 const DEPTH: f64 = 41.0;
+/// A fall of the exponent behind which an edge that no node sees has next to no mass: $e^{-20}$.
+const SEEN: f64 = 20.0;
 /// Last Legendre coefficients of a resolved panel, in units of the mean weight. The error of the integral is of the order of their square.
 const RESOLVED: f64 = 1e-11;
 /// Panels waiting to be halved.
@@ -167,8 +169,28 @@ pub fn moments(h: &impl Fn(f64) -> f64, curvature: f64, d: impl Fn(f64) -> f64) 
     let rule = rule16();
     let (mut todo, mut waiting) = ([(0.0, 0.0); STACK], 0);
     for (side, reach) in [(-1.0, left), (1.0, right)] {
+        // an edge behind which nothing is left may be next to the end, past the last node: panels halve towards it, until one sees the fall
+        let (mut near, mut far) = (0.5 * reach, reach);
+        while -h(side * near) < SEEN && waiting < STACK / 2 {
+            let middle = 0.5 * (near + reach);
+            todo[waiting] = if side < 0.0 {
+                (-middle, -near)
+            } else {
+                (near, middle)
+            };
+            waiting += 1;
+            near = middle;
+        }
+        if near > 0.5 * reach {
+            todo[waiting] = if side < 0.0 {
+                (-reach, -near)
+            } else {
+                (near, reach)
+            };
+            waiting += 1;
+            far = 0.5 * reach;
+        }
         // panels that halve towards the top, however narrow it is
-        let mut far = reach;
         for i in 0..STACK / 4 {
             let last = far <= 2.5 * deviation && i > 2;
             let near = if last { 0.0 } else { 0.5 * far };

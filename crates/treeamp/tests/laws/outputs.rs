@@ -242,3 +242,38 @@ fn variances_per_observation() {
     assert_eq!(negative.to_string(), expected);
     assert!(HeteroscedasticNoise::new(&[]).is_err());
 }
+
+/// Beside weak beliefs the edge of a label or of a count of zero is a step. An edge behind which nothing is left is where the quadrature ends,
+/// and must be seen there: logistic labels step at zero, to the order of $a$, and $e^{-e^z}$ at $-\gamma$, the mean of its edge.
+#[test]
+fn soft_edges_beside_weak_beliefs_are_steps() {
+    const EULER: f64 = 0.577_215_664_901_532_9;
+    let step = ProbitLikelihood::new(0.0, 0.0).unwrap();
+    for power in [-9, -10, -11, -12] {
+        let a = 10_f64.powi(power);
+        for tenth in -50..=50 {
+            let b = 0.1 * f64::from(tenth) * a.sqrt();
+            let near = |ours: f64, theirs: f64, what: &str| {
+                // the second moment of an edge, a few units, next to the square of the distance over which the belief falls there
+                let gap = (ours / theirs - 1.0).abs();
+                let most = 1e-8 + 20.0 * (a + b * b);
+                assert!(gap < most, "{what} at {a:e}, {b:e}: {ours} {theirs}");
+            };
+            let (label, known) = (
+                LogisticLikelihood::default().tilted(1.0, a, b),
+                step.tilted(1.0, a, b),
+            );
+            near(label.log_z.exp(), known.log_z.exp(), "mass of a label");
+            near(label.variance, known.variance, "variance of a label");
+            let count = PoissonLikelihood.tilted(0.0, a, b);
+            let known = step.tilted(-1.0, a, b + a * EULER);
+            let shift = -0.5 * a * EULER * EULER - b * EULER;
+            near(
+                (count.log_z - shift).exp(),
+                known.log_z.exp(),
+                "mass of a count",
+            );
+            near(count.variance, known.variance, "variance of a count");
+        }
+    }
+}
