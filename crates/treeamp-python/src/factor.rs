@@ -121,6 +121,33 @@ impl Factor {
         Ok((flat(py, log_z), flat(py, mean), flat(py, variance)))
     }
 
+    /// The log-density of a scalar prior, without its point masses, component by component.
+    fn prior_log_density<'py>(&self, py: Python<'py>, x: Input<'py>) -> PyResult<Array<'py>> {
+        let law = self.inner.scalar().ok_or_else(|| self.missing("scalar"))?;
+        let each = slice(&x)?.iter().map(|x| law.log_density(*x));
+        let all: Option<Vec<f64>> = each.collect();
+        Ok(flat(py, all.ok_or_else(|| self.missing("log-density"))?))
+    }
+
+    /// The log-density of the outputs of a scalar likelihood, component by component.
+    fn output_log_density<'py>(
+        &self,
+        py: Python<'py>,
+        y: Input<'py>,
+        z: Input<'py>,
+    ) -> PyResult<Array<'py>> {
+        let law = self.inner.scalar().ok_or_else(|| self.missing("scalar"))?;
+        let (y, z) = (slice(&y)?, slice(&z)?);
+        let mut out = vec![0.0; same_len(&[y, z])?];
+        for (i, value) in out.iter_mut().enumerate() {
+            let wrong = |e| model_message(format!("{}: y: {e} at index {i}", self.name()));
+            law.check_output(y[i]).map_err(wrong)?;
+            let found = law.output_log_density(y[i], z[i]);
+            *value = found.ok_or_else(|| self.missing("log-density"))?;
+        }
+        Ok(flat(py, out))
+    }
+
     /// $A, r, v$ of a scalar likelihood, component by component.
     fn likelihood_law<'py>(
         &self,

@@ -83,6 +83,23 @@ class Likelihood(Law):
         log_z, mean, variance = (x.reshape(b.shape) for x in law)
         return log_z, mean, variance
 
+    def log_density(self, z: Any, y: Any = None) -> Any:
+        r"""Log-density :math:`\ln p(y|z)` of every output, or log-probability of a discrete one. Real inputs.
+
+        >>> import numpy as np, treeamp as ta
+        >>> float(ta.LogisticLikelihood(np.array([1.0])).log_density(0.0)[0].round(6))
+        -0.693147
+        """
+        outputs = self.y if y is None else array(y, "y")
+        if outputs is None:
+            raise ModelError(f"{type(self).__name__}: an observation is needed here, and `y` is None")
+        inputs = array(z, "z")
+        try:
+            i, o = np.broadcast_arrays(inputs, outputs)
+        except ValueError:
+            raise ValueError(f"`z` and `y` must have shapes that fit together, got {inputs.shape} and {outputs.shape}") from None
+        return self._native.output_log_density(np.ravel(o), np.ravel(i)).reshape(i.shape)[()]
+
     def scalar_backward_mean(self, az: Any, bz: Any, y: Any = None) -> Any:
         r"""Mean :math:`r(a, b; y)` of every component."""
         return self._scalar(az, bz, y)[1][()]

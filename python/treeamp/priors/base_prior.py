@@ -94,6 +94,17 @@ class Prior(Law):
         r"""Log-partition :math:`A(a, b)` of every component."""
         return self._scalar(ax, bx)[0][()]
 
+    def log_density(self, x: Any) -> Any:
+        r"""Log-density :math:`\ln p(x)` of every component; of a prior with point masses, that of its continuous part, which a point mass is
+        not. Real priors.
+
+        >>> import treeamp as ta
+        >>> float(ta.LaplacePrior(1, scale=2.0).log_density(0.0).round(6))
+        -1.386294
+        """
+        places = array(x, "x")
+        return self._native.prior_log_density(np.ravel(places)).reshape(places.shape)[()]
+
     def compute_forward_posterior(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""
         return self._posterior(self._scalar(ax, self._sized(bx)))

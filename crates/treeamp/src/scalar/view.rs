@@ -185,8 +185,18 @@ pub trait ScalarView: Send + Sync {
         Some(excess_by_difference(t.log_z, x.a, x.b))
     }
 
+    /// The log-density of a prior at a place, without its point masses; `None` for a likelihood or channel.
+    fn log_density(&self, _x: f64) -> Option<f64> {
+        None
+    }
+
     /// The density of a prior at a place, without its point masses; `None` for a likelihood or channel.
-    fn density(&self, _x: f64) -> Option<f64> {
+    fn density(&self, x: f64) -> Option<f64> {
+        self.log_density(x).map(f64::exp)
+    }
+
+    /// The log-density, or log-probability, of an output of a likelihood at an input; `None` for a prior or channel.
+    fn output_log_density(&self, _y: f64, _z: f64) -> Option<f64> {
         None
     }
 

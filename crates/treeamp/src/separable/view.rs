@@ -24,8 +24,8 @@ impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
         Some(self.law().excess(x.a, E::from_real(x.b)))
     }
 
-    fn density(&self, x: f64) -> Option<f64> {
-        Some(self.law().log_density(E::from_real(x)).exp())
+    fn log_density(&self, x: f64) -> Option<f64> {
+        Some(self.law().log_density(E::from_real(x)))
     }
 
     fn point_masses(&self) -> Vec<(f64, f64)> {
@@ -63,6 +63,11 @@ impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
 impl<E: Elem, L: ScalarLikelihood<E>> ScalarView for SeparableLikelihood<L, E> {
     fn symmetry(&self) -> Symmetry {
         self.law().symmetry()
+    }
+
+    fn output_log_density(&self, y: f64, z: f64) -> Option<f64> {
+        let y = L::Output::from_real(y);
+        Some(self.law().log_density(y, E::from_real(z)))
     }
 
     fn likelihood(&self, y: f64, z: Tilt) -> Option<Tilted> {
