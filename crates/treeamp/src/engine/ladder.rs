@@ -17,7 +17,7 @@ const CONSTANT_SWEEPS: usize = 200;
 const HALVINGS: i32 = 4;
 const CONTRADICTED_HALVINGS: i32 = 2;
 /// The width over which penalties are smoothed where a run with sharp ones does not settle, relative to their input. Narrow ones are slow:
-/// precisions grow until next to nothing moves. (From 0.2 to 0.5 the recorded runs settle at the same means.)
+/// precisions grow until next to nothing moves.
 pub(crate) const SMOOTHING: f64 = 0.5;
 /// Sweeps before a fallback that is forced: every factor has heard from all others.
 pub(super) const FIRST_SWEEPS: usize = 2;

@@ -16,6 +16,8 @@ pub struct Weighed {
     pub exponent: f64,
     /// $g = V/(1 + aV)$.
     pub variance: f64,
+    /// $1 - ag = 1/(1 + aV)$: what the mean keeps of the distance from $b/a$.
+    pub kept: f64,
 }
 
 /// The part of the axis outside of which the log-mass falls on either side.
@@ -29,8 +31,8 @@ pub struct Extent {
     pub steep: bool,
 }
 
-/// Logarithms this far below the largest are nothing.
-const NEGLIGIBLE: f64 = 38.0;
+/// Logarithms this far below the largest are nothing: masses of variances that are larger by as much count.
+const NEGLIGIBLE: f64 = 76.0;
 /// Points on either side: where there are more the axis has no end.
 const POINTS: u32 = 20_000;
 
@@ -39,6 +41,7 @@ struct Integral {
     /// The largest log-mass, the unit of masses.
     top: f64,
     sum: Bump<1>,
+    kept: f64,
 }
 
 impl Integral {
@@ -52,8 +55,10 @@ impl Integral {
             self.sum.mass *= (self.top - log_mass).exp();
             self.top = log_mass;
         }
+        let mass = (log_mass - self.top).exp();
+        self.kept += (point.kept - self.kept) * (mass / (self.sum.mass + mass));
         self.sum.absorb(&Bump {
-            mass: (log_mass - self.top).exp(),
+            mass,
             mean: [c * point.variance],
             variance: [point.variance],
         });
@@ -61,16 +66,18 @@ impl Integral {
     }
 }
 
-/// $\ln\int e^{\text{log mass}(y)}\,dy$ with mean and variance, by steps of `step` in $t$; means are $c g$, without $m$.
+/// $\ln\int e^{\text{log mass}(y)}\,dy$ with mean and variance, by steps of `step` in $t$; means are $c g$, without $m$. The last is the mean
+/// of $1/(1 + aV)$.
 pub fn integrate(
     weight: impl Fn(f64) -> Weighed,
     c: f64,
     extent: Extent,
     step: f64,
-) -> (f64, Bump<1>) {
+) -> (f64, Bump<1>, f64) {
     let mut total = Integral {
         top: f64::NEG_INFINITY,
         sum: Bump::point([0.0], 0.0),
+        kept: 0.0,
     };
     let (low, high) = (extent.low, extent.high);
     for (start, step) in [(0, step), (1, -step)] {
@@ -90,5 +97,6 @@ pub fn integrate(
             (up, down) = (up * grow, down * shrink);
         }
     }
-    (total.top + (step * total.sum.mass).ln(), total.sum)
+    let log_mass = total.top + (step * total.sum.mass).ln();
+    (log_mass, total.sum, total.kept)
 }

@@ -277,3 +277,20 @@ fn soft_edges_beside_weak_beliefs_are_steps() {
         }
     }
 }
+
+/// Far from the centre of a heavy tail the mean is that of the belief, to all digits: $b/a + (y - b/a)\,E[1/(1 + aV)]$, where the second part is
+/// $\frac{\nu + 1}{a(y - b/a)}$ to leading order.
+#[test]
+fn means_far_from_a_heavy_tail() {
+    for (df, y, a, b) in [
+        (1.0, 1e6, 1e12, -3e6),
+        (1.0, 1e6, 1e6, 5.0),
+        (2.5, 1e4, 1e9, 1.0),
+    ] {
+        let law = StudentTNoise::new(df, 1.0).unwrap();
+        let t = law.tilted(y, a, b);
+        let expected = b / a + (df + 1.0) / (a * (y - b / a));
+        let gap = (t.mean / expected - 1.0).abs();
+        assert!(gap < 1e-8, "{df} {y} {a:e} {b}: {} {expected}", t.mean);
+    }
+}

@@ -76,6 +76,8 @@ impl RegularisedHorseshoe {
                 factor: half_cauchy(local) * ((1.0 + tight) / all).sqrt(),
                 exponent: -top * (tight / all),
                 variance: square / all,
+                // means about zero lose no digits
+                kept: 0.0,
             }
         };
         // where w is 1 + ac², and where the exponent is within one of its largest
@@ -86,7 +88,8 @@ impl RegularisedHorseshoe {
             high: far.max(bend).max(0.0) + MARGIN,
             steep: false,
         };
-        integrate(weight, b, extent, STEP)
+        let (log_mass, sum, _) = integrate(weight, b, extent, STEP);
+        (log_mass, sum)
     }
 
     /// Its entry in the catalogue.
@@ -166,6 +169,7 @@ impl ScalarPrior for RegularisedHorseshoe {
                 factor: half_cauchy(local) / deviation,
                 exponent: -0.5 * u * u - HALF_LN_2PI,
                 variance: 0.0,
+                kept: 0.0,
             }
         };
         let knee = (x.abs() / self.scale).ln();

@@ -61,8 +61,8 @@ impl StudentT {
         }
     }
 
-    /// $A - \tfrac{b^2}{2a}$ with the moments of $x - m$, for $a > 0$.
-    fn integral(&self, a: f64, b: f64) -> Option<(f64, Bump<1>)> {
+    /// $A - \tfrac{b^2}{2a}$ with the moments of $x - m$, and the mean of $1/(1 + aV)$, for $a > 0$.
+    fn integral(&self, a: f64, b: f64) -> Option<(f64, Bump<1>, f64)> {
         let half = 0.5 * self.df;
         let c = (-a).mul_add(self.mean, b);
         let (drop, place) = (0.5 * c * (c / a), 2.0 * self.scale.ln());
@@ -80,6 +80,7 @@ impl StudentT {
                 factor: 1.0 / width.sqrt(),
                 exponent: prior - drop / width,
                 variance: 1.0 / (a + rest),
+                kept: 1.0 / width,
             }
         };
         // the variances of the law itself, of the tilt, and of what the tilt sees
@@ -151,12 +152,18 @@ impl ScalarPrior for StudentT {
                 variance: self.variance(),
             };
         }
-        let Some((log_mass, sum)) = self.integral(a, b) else {
+        let Some((log_mass, sum, kept)) = self.integral(a, b) else {
             return Tilted::divergent(self.mean);
         };
+        // from the end of the two that is nearer
+        let from_tilt = (self.mean - b / a) * kept;
         Tilted {
             log_z: or_overflow(0.5 * b * (b / a) + log_mass),
-            mean: self.mean + sum.mean[0],
+            mean: if from_tilt.abs() < sum.mean[0].abs() {
+                b / a + from_tilt
+            } else {
+                self.mean + sum.mean[0]
+            },
             variance: sum.variance[0],
         }
     }
@@ -176,7 +183,7 @@ impl ScalarPrior for StudentT {
     }
 
     fn excess(&self, a: f64, b: f64) -> f64 {
-        self.integral(a, b).map_or(f64::INFINITY, |(log_mass, _)| {
+        self.integral(a, b).map_or(f64::INFINITY, |(log_mass, ..)| {
             log_mass + 0.5 * a.ln() - HALF_LN_2PI
         })
     }
