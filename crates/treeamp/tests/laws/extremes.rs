@@ -175,3 +175,20 @@ fn counts_between_integers() {
         }
     }
 }
+
+/// Beside next to nothing the variance of a heavy tail is made of masses of $e^{-38}$ and less: values by Gauss-Legendre panels of 22 digits, five to a
+/// decade of $|x|$.
+#[test]
+fn heavy_tails_beside_weak_beliefs() {
+    let law = treeamp::catalog::priors::StudentT::new(2.1, 0.0, 1.0).unwrap();
+    for (b, mean, variance) in [
+        (0.0, 0.0, 15.380_690_167_044_85),
+        (1e-6, 1.548_414_163_302_988e-5, 15.712_592_142_345_32),
+        (3e-6, 5.576_812_568_595_271e-5, 37.436_650_765_761_32),
+    ] {
+        let t = treeamp::scalar::ScalarPrior::tilted(&law, 1e-12, b);
+        assert!((t.mean - mean).abs() <= 1e-10 * mean, "{b:e}: {}", t.mean);
+        let gap = (t.variance / variance - 1.0).abs();
+        assert!(gap < 1e-10, "{b:e}: {gap:e}");
+    }
+}
