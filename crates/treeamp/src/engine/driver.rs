@@ -489,15 +489,14 @@ impl<A: Algorithm> Engine<'_, A> {
     /// The report on the best of what was tried.
     fn conclude(&self, mut walk: Walk<A>) -> Result<Report<A>, RunError> {
         let first = walk.given.take();
-        let Some(mut best) = walk.sweeps.take() else {
+        let Some(best) = walk.sweeps.take() else {
             let given = first.ok_or_else(no_attempt)?;
             return self.report(given, walk, None);
         };
+        self.tell_more_sweeps(&mut walk, &best);
         let Some(given) = first else {
-            self.tell_more_sweeps(&mut walk, &best);
             return self.report(best, walk, None);
         };
-        self.tell_more_sweeps(&mut walk, &best);
         let behind = match (&given.termination, &best.termination) {
             (_, Termination::Converged { .. } | Termination::Stopped(_))
             | (Termination::Diverging(_) | Termination::Rejected(_), _) => false,
@@ -508,7 +507,6 @@ impl<A: Algorithm> Engine<'_, A> {
             (walk.fallback, walk.no_fallback) = (None, None);
             return self.report(given, walk, None);
         }
-        best.bad_start = false;
         let restarted = self
             .options
             .damping
