@@ -1,4 +1,4 @@
-"""The factor graph with matplotlib."""
+"""The factor graph with matplotlib: the drawing of the SVG, node for node."""
 
 from __future__ import annotations
 
@@ -9,49 +9,44 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_graph"]
 
-
-def _depths(edges: list[tuple[str, str, str]]) -> dict[tuple[str, str], int]:
-    """Longest way from the sources, by node ``(kind, name)``."""
-    before: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for factor, variable, direction in edges:
-        f, v = ("factor", factor), ("variable", variable)
-        source, target = (f, v) if direction == "forward" else (v, f)
-        before.setdefault(target, []).append(source)
-        before.setdefault(source, [])
-    depths: dict[tuple[str, str], int] = {}
-
-    def depth(node: tuple[str, str]) -> int:
-        if node not in depths:
-            depths[node] = max((depth(p) + 1 for p in before[node]), default=0)
-        return depths[node]
-
-    for node in before:
-        depth(node)
-    return depths
+#: Sizes of the SVG, in its pixels; a pixel of 100 to the inch has 0.72 points.
+_RADIUS, _HALF_SIDE, _PIXELS_PER_INCH, _POINTS = 21.0, 12.0, 100.0, 0.72
+_INK, _FACTOR, _OBSERVED = "#333333", "#2b4c7e", "#d0d0d0"
 
 
 def draw_graph(model: Model, ax: Any = None) -> Any:
-    """Circles are variables, squares factors; generation runs from left to right."""
+    """Circles are variables, grey ones observed, squares factors; generation runs from left to right."""
     try:
-        from matplotlib import pyplot  # type: ignore[import-not-found,unused-ignore]
+        from matplotlib import patches, pyplot  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise ImportError("plot() needs matplotlib: pip install treeamp[plot]") from error
+    nodes, links, (width, height) = model._tree.drawing()
     if ax is None:
-        _, ax = pyplot.subplots()
-    depths = _depths(model.edges)
-    columns: dict[int, list[tuple[str, str]]] = {}
-    for node, x in depths.items():
-        columns.setdefault(x, []).append(node)
-    places = {
-        node: (float(x), (len(nodes) - 1) / 2 - k) for x, nodes in columns.items() for k, node in enumerate(nodes)
-    }
-    for factor, variable, _ in model.edges:
-        (x0, y0), (x1, y1) = places["factor", factor], places["variable", variable]
-        ax.plot([x0, x1], [y0, y1], color="0.6", zorder=1)
-    for (kind, name), (px, py) in places.items():
-        marker = "o" if kind == "variable" else "s"
-        ax.scatter([px], [py], s=400, marker=marker, color="white", edgecolor="black", zorder=2)
-        ax.annotate(name, (px, py), xytext=(0, -22), textcoords="offset points", ha="center")
-    ax.margins(0.2)
+        figure = pyplot.figure(figsize=(width / _PIXELS_PER_INCH, height / _PIXELS_PER_INCH))
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    for start, end in links:
+        (_, _, _, x0, y0), (_, _, _, x1, y1) = nodes[start], nodes[end]
+        ax.plot([x0, x1], [y0, y1], color=_INK, linewidth=1.0, zorder=1)
+    for label, note, kind, x, y in nodes:
+        if kind == "factor":
+            corner = (x - _HALF_SIDE, y - _HALF_SIDE)
+            ax.add_patch(patches.Rectangle(corner, 2 * _HALF_SIDE, 2 * _HALF_SIDE, fc=_FACTOR, ec=_INK, zorder=2))
+            below = y + _HALF_SIDE + 5
+            ax.text(x, below, _two_lines(label), size=10.5 * _POINTS, color=_FACTOR, ha="center", va="top")
+            continue
+        fill = _OBSERVED if kind == "observed" else "white"
+        ax.add_patch(patches.Circle((x, y), _RADIUS, fc=fill, ec=_INK, zorder=2))
+        size = (10 if len(label) > 4 else 14) * _POINTS
+        ax.text(x, y, label, size=size, style="italic", ha="center", va="center", zorder=3)
+        ax.text(x, y - _RADIUS - 7, note, size=10 * _POINTS, color="#555555", ha="center", va="bottom")
+    ax.set_xlim(0, width)
+    ax.set_ylim(height, 0)
+    ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
+
+
+def _two_lines(label: str) -> str:
+    """Long names on two lines, so that neighbours do not touch."""
+    cut = label.rfind("_") + 1 if len(label) > 12 else 0
+    return f"{label[:cut]}\n{label[cut:]}" if cut else label

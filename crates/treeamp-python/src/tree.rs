@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treeamp::belief::{Element, Structure};
 use treeamp::extend::PosteriorRule;
+use treeamp::model::NodeKind;
 use treeamp::prelude::{Teacher, Tree as NativeTree, TreeBuilder};
 
 use crate::array::{pairs, python_shape, shaped, slice};
@@ -15,6 +16,13 @@ use crate::factor::Factor;
 
 /// A factor of a declaration: its name if it was given one, the module, its inputs and outputs.
 type Declared<'py> = (Option<String>, PyRef<'py, Factor>, Vec<String>, Vec<String>);
+
+/// Nodes, links and size of a drawing.
+type Drawn = (
+    Vec<(String, String, &'static str, f64, f64)>,
+    Vec<(usize, usize)>,
+    (f64, f64),
+);
 
 /// A validated tree.
 #[pyclass(frozen, module = "treeamp._lib")]
@@ -147,6 +155,20 @@ impl Tree {
     /// The factor graph in the DOT language.
     fn to_dot(&self) -> String {
         self.inner.to_dot()
+    }
+
+    /// The factor graph with a place for every node: `(label, note, kind, x, y)`, links, and the size in pixels.
+    fn drawing(&self) -> Drawn {
+        let drawing = self.inner.drawing();
+        let nodes = drawing.nodes.into_iter().map(|n| {
+            let kind = match n.kind {
+                NodeKind::Variable => "variable",
+                NodeKind::Observed => "observed",
+                NodeKind::Factor => "factor",
+            };
+            (n.label, n.note, kind, n.x, n.y)
+        });
+        (nodes.collect(), drawing.links, drawing.size)
     }
 
     /// The factor graph as an SVG picture.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .. import _lib
+from .. import _html, _lib
 from .._arrays import Array, count, number
 from ..base import Factor
 from ..models import Model
@@ -113,6 +113,13 @@ class PhaseReport:
     informed: PhasePoint
     allowed: PhasePoint
     heuristics: list[str]
+
+    def _repr_html_(self) -> str:
+        named = [("uninformed", self.uninformed), *(("between", p) for p in self.between), ("informed", self.informed)]
+        rows = [(name, p.mse, "diverges" if p.entropy is None else p.entropy, p.report.message) for name, p in named]
+        head = _html.paragraph(f"{self.phase} phase: the data allow an error of {_html.figure(self.mmse)}")
+        notes = "".join(_html.paragraph(f"a heuristic: {why}") for why in self.heuristics)
+        return head + _html.table(("fixed point", "mse", "entropy", "end"), rows) + notes
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _lib
+from .. import _html, _lib
 from .._arrays import Array
 from ..errors import RunError
 
@@ -31,6 +31,10 @@ _LAZY = (
     "_theory",
     "_energies",
 )
+
+
+#: Columns of the table that notebooks show, where a variable has them.
+_COLUMNS = ("variable", "shape", "mean", "variance", "std", "mse")
 
 
 class Report:
@@ -93,6 +97,33 @@ class Report:
 
     def __repr__(self) -> str:
         return f"<Report: {self._sentence}>"
+
+    def _repr_html_(self) -> str:
+        rows = [self._row(id, self.variable(id)) for id in self.variable_ids]
+        columns = [name for name in _COLUMNS if any(name in row for row in rows)]
+        table = _html.table(columns, [[row.get(name, "") for name in columns] for row in rows])
+        return _html.paragraph(self._sentence) + table + self._total()
+
+    @staticmethod
+    def _row(id: str, known: dict[str, Any]) -> dict[str, Any]:
+        """One line of the table."""
+        row: dict[str, Any] = {"variable": id}
+        if "r" in known:
+            row |= {"shape": " x ".join(map(str, np.shape(known["r"]))), "mean": float(np.mean(known["r"]))}
+        if "v" in known:
+            row |= {"variance": float(known["v"]), "std": float(np.sqrt(max(known["v"], 0.0)))}
+        if known.get("variances") is not None:
+            spread = np.sqrt(np.maximum(known["variances"], 0.0))
+            row["std"] = f"{spread.min():.4g} to {spread.max():.4g}"
+        return row | {name: float(known[name]) for name in ("mse",) if known.get(name) is not None}
+
+    def _total(self) -> str:
+        """The log-evidence or the energy, where there is one."""
+        if self._energies:
+            return _html.paragraph(f"energy {sum(self._energies.values()):.6g}")
+        if isinstance(self._native, _lib.Posterior) and not self._unnormalised and not isinstance(self._objective, Exception):
+            return _html.paragraph(f"log-evidence {self._objective['total']:.6g}")
+        return ""
 
     def variable(self, id: str) -> dict[str, Any]:
         """What is known about a variable: ``r`` and ``v``, or the predictions of state evolution."""
@@ -332,3 +363,6 @@ class FixedPoint:
 
     report: Report
     starts: list[str]
+
+    def _repr_html_(self) -> str:
+        return _html.paragraph(f"reached from: {', '.join(self.starts)}") + self.report._repr_html_()

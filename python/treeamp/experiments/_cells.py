@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from typing import Any
@@ -77,21 +79,35 @@ def _timed(run: Callable[..., Any], kwargs: dict[str, Any]) -> _Outcome:
     return result, reason, time.perf_counter() - clock, where
 
 
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+def _tqdm() -> Any:
+    """The bar that suits the place. In a notebook without its widgets it is the one of terminals, without a warning of that."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+    return tqdm
+
+
 class Progress:
-    """Tells how far a run is: a bar on a terminal where tqdm is there, and whoever asked."""
+    """Tells how far a run is: a bar on a terminal or in a notebook where tqdm is there, and whoever asked."""
 
     def __init__(self, total: int, done: int, on_progress: Callable[[int, int], Any] | None, bar: bool | None) -> None:
         self.total, self.done, self.on_progress = total, done, on_progress
         self.bar: Any = None
         if bar is not False:
             try:
-                from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+                tqdm = _tqdm()
             except ImportError:
                 if bar:
                     raise ImportError("progress=True needs tqdm: pip install treeamp[experiments]") from None
                 return
-            # `None` hides the bar unless the output is a terminal
-            self.bar = tqdm(total=total, initial=done, disable=None if bar is None else False)
+            # `None` hides the bar unless the output is a terminal, and that of a notebook is none
+            self.bar = tqdm(total=total, initial=done, disable=None if bar is None and not in_notebook() else False)
 
     def one(self) -> None:
         self.done += 1

@@ -224,7 +224,7 @@ def run_experiments(
     threads : int
         Threads to run on, without an executor; the library works outside the interpreter's lock.
     progress : bool, optional
-        A progress bar; by default on a terminal where tqdm is there.
+        A progress bar; by default on a terminal and in a notebook, where tqdm is there.
     **kwargs
         The parameters: lists, ranges and arrays of one axis are the axes of the grid, everything else is fixed. A tuple
         is one value, and so are a dict and an array of more axes; to vary those, give a list of them.

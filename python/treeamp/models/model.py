@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _lib
+from .. import _html, _lib
 from .._arrays import Array, array, check_seed, owned
 from ..base import Factor, Piece, Variable
 from ..errors import ModelError
@@ -33,6 +33,14 @@ class Sample(dict[str, Array]):
 
     def __reduce__(self) -> Any:
         return Sample, (dict(self), self.seed)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, x in self.items():
+            numbers = (float(f(x)) for f in (np.mean, np.std, np.min, np.max)) if np.size(x) else ("",) * 4
+            rows.append((name, " x ".join(map(str, np.shape(x))), *numbers))
+        head = _html.paragraph(f"Sample, seed {self.seed}")
+        return head + _html.table(("variable", "shape", "mean", "std", "least", "largest"), rows)
 
 
 class Model:

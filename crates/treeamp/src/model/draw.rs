@@ -13,27 +13,43 @@ const MARGIN: f64 = 60.0;
 const RADIUS: f64 = 21.0;
 const HALF_SIDE: f64 = 12.0;
 
-/// A node of the drawing.
-struct Node {
-    label: String,
+/// A node of a drawing and its place in it, in pixels from the upper left corner.
+#[derive(Clone, Debug)]
+pub struct DrawnNode {
+    /// Name of the variable or factor.
+    pub label: String,
     /// Small text next to it: the shape of a variable.
-    note: String,
-    kind: Kind,
+    pub note: String,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Distance of its centre from the left.
+    pub x: f64,
+    /// Distance of its centre from the top.
+    pub y: f64,
     column: usize,
     row: f64,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
+/// What a node of a drawing stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A hidden variable, drawn as a circle.
     Variable,
+    /// What was observed, drawn as a grey circle.
     Observed,
+    /// A factor, drawn as a square.
     Factor,
 }
 
-/// Nodes, and links from left to right.
-struct Drawing {
-    nodes: Vec<Node>,
-    links: Vec<(usize, usize)>,
+/// The factor graph with a place for every node: generation runs from left to right.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    /// The nodes.
+    pub nodes: Vec<DrawnNode>,
+    /// Lines between nodes, in the direction of generation.
+    pub links: Vec<(usize, usize)>,
+    /// Size of the drawing, width and height in pixels.
+    pub size: (f64, f64),
 }
 
 impl Tree {
@@ -44,9 +60,9 @@ impl Tree {
         let mut dot = String::from("digraph treeamp {\n  rankdir=LR;\n");
         for (i, node) in drawing.nodes.iter().enumerate() {
             let style = match node.kind {
-                Kind::Variable => "shape=circle",
-                Kind::Observed => "shape=circle, style=filled, fillcolor=lightgrey",
-                Kind::Factor => "shape=square",
+                NodeKind::Variable => "shape=circle",
+                NodeKind::Observed => "shape=circle, style=filled, fillcolor=lightgrey",
+                NodeKind::Factor => "shape=square",
             };
             let label = escape_dot(&node.label);
             let note = escape_dot(&node.note);
@@ -65,22 +81,22 @@ impl Tree {
     /// The factor graph as a self-contained SVG picture.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        let mut drawing = self.drawing();
-        drawing.place();
-        drawing.render()
+        self.drawing().render()
     }
 
-    fn drawing(&self) -> Drawing {
+    /// The factor graph with a place for every node, as [`Self::to_svg`] draws it.
+    #[must_use]
+    pub fn drawing(&self) -> Drawing {
         let offset = self.variables.len();
-        let mut nodes: Vec<Node> = self
+        let mut nodes: Vec<DrawnNode> = self
             .variables
             .iter()
-            .map(|v| Node::new(&v.name, v.spec.to_string(), Kind::Variable))
+            .map(|v| DrawnNode::new(&v.name, v.spec.to_string(), NodeKind::Variable))
             .collect();
         nodes.extend(
             self.factors
                 .iter()
-                .map(|f| Node::new(&f.name, String::new(), Kind::Factor)),
+                .map(|f| DrawnNode::new(&f.name, String::new(), NodeKind::Factor)),
         );
         let mut links: Vec<(usize, usize)> = Vec::new();
         for e in &self.edges {
@@ -100,20 +116,28 @@ impl Tree {
                     element,
                     ..input.spec.clone()
                 };
-                nodes.push(Node::new(name, seen.to_string(), Kind::Observed));
+                nodes.push(DrawnNode::new(name, seen.to_string(), NodeKind::Observed));
                 links.push((offset + f, nodes.len() - 1));
             }
         }
-        Drawing { nodes, links }
+        let mut drawing = Drawing {
+            nodes,
+            links,
+            size: (0.0, 0.0),
+        };
+        drawing.place();
+        drawing
     }
 }
 
-impl Node {
-    fn new(label: &str, note: String, kind: Kind) -> Self {
+impl DrawnNode {
+    fn new(label: &str, note: String, kind: NodeKind) -> Self {
         Self {
             label: label.to_owned(),
             note,
             kind,
+            x: 0.0,
+            y: 0.0,
             column: 0,
             row: 0.0,
         }
@@ -166,6 +190,22 @@ impl Drawing {
                 self.spread(column);
             }
         }
+        self.measure(columns);
+    }
+
+    /// Pixels from columns and rows.
+    fn measure(&mut self, columns: usize) {
+        let rows = self.nodes.iter().map(|n| n.row);
+        let top = rows.clone().fold(f64::INFINITY, f64::min);
+        let bottom = rows.fold(f64::NEG_INFINITY, f64::max);
+        for node in &mut self.nodes {
+            node.x = MARGIN + node.column as f64 * COLUMN;
+            node.y = MARGIN + (node.row - top) * ROW;
+        }
+        self.size = (
+            2.0 * MARGIN + columns as f64 * COLUMN,
+            2.0 * MARGIN + (bottom - top).max(0.0) * ROW,
+        );
     }
 
     /// Orders one column by the average row of the neighbours and keeps a distance of one row.
@@ -194,25 +234,8 @@ impl Drawing {
     }
 
     fn render(&self) -> String {
-        let top = self
-            .nodes
-            .iter()
-            .map(|n| n.row)
-            .fold(f64::INFINITY, f64::min);
-        let bottom = self
-            .nodes
-            .iter()
-            .map(|n| n.row)
-            .fold(f64::NEG_INFINITY, f64::max);
-        let columns = self.nodes.iter().map(|n| n.column).max().unwrap_or(0);
-        let width = 2.0 * MARGIN + columns as f64 * COLUMN;
-        let height = 2.0 * MARGIN + (bottom - top) * ROW;
-        let at = |n: &Node| {
-            (
-                MARGIN + n.column as f64 * COLUMN,
-                MARGIN + (n.row - top) * ROW,
-            )
-        };
+        let (width, height) = self.size;
+        let at = |n: &DrawnNode| (n.x, n.y);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"Helvetica, Arial, sans-serif\" \
@@ -235,9 +258,9 @@ impl Drawing {
     }
 }
 
-fn render_node(svg: &mut String, node: &Node, x: f64, y: f64) {
+fn render_node(svg: &mut String, node: &DrawnNode, x: f64, y: f64) {
     let label = escape_xml(&node.label);
-    if node.kind == Kind::Factor {
+    if node.kind == NodeKind::Factor {
         let (left, top, side) = (x - HALF_SIDE, y - HALF_SIDE, 2.0 * HALF_SIDE);
         let _ = writeln!(
             svg,
@@ -256,7 +279,7 @@ fn render_node(svg: &mut String, node: &Node, x: f64, y: f64) {
         }
         return;
     }
-    let fill = if node.kind == Kind::Observed {
+    let fill = if node.kind == NodeKind::Observed {
         "#d0d0d0"
     } else {
         "white"

@@ -9,6 +9,7 @@ mod sample;
 mod tree;
 
 pub use assemble::TreeBuilder;
+pub use draw::{Drawing, DrawnNode, NodeKind};
 pub use fragment::{Fragment, IntoFragment, Var, branch, named, source, var};
 pub use sample::Sample;
 pub(crate) use sample::as_complex;
