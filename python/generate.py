@@ -26,6 +26,7 @@ An entry may have
 ``example``     lines of the documentation, in place of the one that shows the defaults
 
 ``signatures`` has those of everything else that tramp has, by the module that it is in. Tests compare all of them with the package.
+``paths`` has the modules that tramp's scripts import from, one class a file there, with the names of each: these files are written too.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "treeamp"
-TRAMP = json.loads((ROOT / "python" / "tramp_names.json").read_text(encoding="utf-8"))["laws"]
+NAMES = json.loads((ROOT / "python" / "tramp_names.json").read_text(encoding="utf-8"))
+TRAMP = NAMES["laws"]
 WIDTH = 120
 #: The kind of a parameter that is a list.
 LIST = "list of numbers"
@@ -308,7 +310,16 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
         ("channels/activations.py", "Noise, and functions of components.", "base_channel import Channel", channels),
         ("likelihoods/laws.py", "Noise and functions of components, observed.", "base_likelihood import Likelihood", likelihoods),
     ]
-    return {PACKAGE / path: file(about, f"{arrays(laws)}\nfrom .{base}", laws) for path, about, base, laws in written}
+    of_laws = {PACKAGE / path: file(about, f"{arrays(laws)}\nfrom .{base}", laws) for path, about, base, laws in written}
+    return of_laws | {PACKAGE / f"{path.replace('.', '/')}.py": as_in_tramp(path, names.split()) for path, names in NAMES["paths"].items()}
+
+
+def as_in_tramp(path: str, names: list[str]) -> str:
+    """A file that tramp has, with names that this package has in its own places."""
+    about = "A path of tramp's; written by ``python/generate.py`` from ``python/tramp_names.json``."
+    listed = "".join(f'    "{name}",\n' for name in names)
+    imported = "".join(f"    {name},\n" for name in names)
+    return f'"""{about}"""\n\nfrom treeamp.{path.split(".")[0]} import (\n{imported})\n\n__all__ = [\n{listed}]\n'
 
 
 def arrays(laws: list[Law]) -> str:
@@ -333,6 +344,7 @@ def main() -> int:
         if not path.exists() or path.read_text(encoding="utf-8") != source:
             stale.append(str(path.relative_to(ROOT)))
             if not options.check:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(source, encoding="utf-8")
     if stale and options.check:
         print(f"not what the catalogue says: {', '.join(stale)}; run python3 python/generate.py", file=sys.stderr)

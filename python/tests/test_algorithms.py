@@ -396,9 +396,9 @@ def test_report() -> None:
     assert report.converged and report.message == "converged"
     assert list(report.trace["sweep"]) == list(range(1, report.sweeps + 1))
     assert report.trace["residual"][-1] < 1e-6
-    assert set(report.objective) == {"total", "error", "factors", "variables", "edges"}
+    assert set(report.objective()) == {"total", "error", "factors", "variables", "edges"}
     assert report.log_evidence_error() == 0 and report.divergence is None and not report.perfect_recovery
-    assert report.log_evidence() == report.objective["total"]
+    assert report.log_evidence() == report.objective()["total"]
     factor, variable, numbers, linear = report.messages[0]
     assert (factor, variable) == ("gauss_bernoulli", "x") and len(numbers) == 1 and len(linear) == 60
 
@@ -483,4 +483,4 @@ def test_penalties_and_losses_have_no_evidence() -> None:
         for ask in (ep.log_evidence, ep.surprisal, report.log_evidence):
             with pytest.raises(ta.RunError, match=f"not defined: factor `{factor}` is not a probability distribution"):
                 ask()
-        assert np.isfinite(report.objective["total"]) and hasattr(report, "log_evidence")
+        assert np.isfinite(report.objective()["total"]) and hasattr(report, "log_evidence")

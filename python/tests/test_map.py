@@ -204,7 +204,7 @@ def test_what_a_run_leaves() -> None:
     plain = ta.MAP(lasso.model).iterate(max_iter=3, damping=0)
     assert plain.termination == "sweep_limit"
     with pytest.raises(ta.RunError, match="maximum a posteriori"):
-        _ = ta.ExpectationPropagation(lasso.model).iterate(max_iter=2).energies
+        _ = ta.ExpectationPropagation(lasso.model).iterate(max_iter=2).energies()
 
 
 def test_groups_along_any_axis() -> None:

@@ -63,7 +63,7 @@ def test_the_other_results_are_tables_too():
     assert f"{theory.variance('x'):.4g}" in Cells(theory._repr_html_()).texts
     lasso = (ta.MAP_L1NormPrior(2, gamma=0.1) @ ta.V("x") @ ta.GaussianLikelihood([1.0, 2.0], var=1.0)).to_model()
     best = ta.MAP(lasso).iterate()
-    assert f"energy {sum(best.energies.values()):.6g}" in Cells(best._repr_html_()).texts
+    assert f"energy {sum(best.energies().values()):.6g}" in Cells(best._repr_html_()).texts
     assert not any("evidence" in text for text in Cells(best._repr_html_()).texts)
     points = ta.ExpectationPropagation(observed).restart(seeds=1)
     assert "reached from: " + ", ".join(points[0].starts) in Cells(points[0]._repr_html_()).texts

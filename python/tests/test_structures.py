@@ -145,7 +145,7 @@ def test_starts_of_ones_own() -> None:
         ep = ta.ExpectationPropagation(model)
         ep.iterate(initializer=start, damping="adaptive")
         assert ta.sign_symmetric_mse(truth, ep.get_variable_data("x")["r"]) < 1e-10
-    assert np.array_equal(ta.PushInit(seed=2).native(model, None)[0][3], ta.PushInit(seed=2).native(model, None)[0][3])
+    assert np.array_equal(ta.PushInit(seed=2)._messages(model, None)[0][3], ta.PushInit(seed=2)._messages(model, None)[0][3])
 
 
 def test_complex_starts_have_their_parts_in_order() -> None:
@@ -159,7 +159,7 @@ def test_complex_starts_have_their_parts_in_order() -> None:
     ep = ta.ExpectationPropagation(model)
     ep.iterate(max_iter=1, initializer=ta.NearInit("x", x, precision=1e6))
     assert ep.get_variable_data("x")["r"] == pytest.approx(x, abs=1e-2)
-    pushed = ta.PushInit(seed=0).native(model, None)
+    pushed = ta.PushInit(seed=0)._messages(model, None)
     assert {b.size for _, v, _, b in pushed if v == "x"} == {40}
     estimate = ta.spectral_estimate(F, y)
     assert estimate.shape == (2, 20)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import treeamp as ta
-from treeamp._paths import PATHS
+
+PATHS: dict[str, str] = json.loads((Path(__file__).parents[1] / "tramp_names.json").read_text(encoding="utf-8"))["paths"]
 
 #: What tramp has at these paths, written out: one line a path.
 EXAMPLES = """
@@ -66,6 +69,17 @@ def test_a_path_has_the_classes_of_its_package(path: str) -> None:
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_a_line_of_a_script(line: str) -> None:
     exec(line, {})
+
+
+def test_type_checkers_know_the_paths(tmp_path: Path) -> None:
+    """Every line of a script, and that a class keeps its type."""
+    script = tmp_path / "script.py"
+    lines = [line for line in EXAMPLES if "CHANNEL_CLASSES" not in line]
+    lines += [f"from treeamp.{path} import {name}" for path, names in PATHS.items() for name in names.split()]
+    lines += ["from treeamp.priors.gaussian_prior import GaussianPrior as P", "wrong: int = P(3)"]
+    script.write_text("\n".join(lines) + "\n")
+    told = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(script)], capture_output=True, text=True, cwd=tmp_path)
+    assert "Found 1 error" in told.stdout and 'has type "GaussianPrior", variable has type "int"' in told.stdout, told.stdout
 
 
 def test_paths_are_there_in_a_fresh_interpreter() -> None:

@@ -42,9 +42,8 @@ def test_a_bias_of_another_length_is_refused() -> None:
     [
         ("checks", "check_prior_grad_EP_scalar"),
         ("checks.check_gradients", "check_prior_grad_EP_scalar"),
-        ("utils.misc", "hard_sigm"),
-        ("utils.misc", "symm_door"),
-        ("utils.misc", "gather"),
+        ("checks", "plot_prior_BO_limit"),
+        ("utils.misc", "phi_1"),
         ("utils.truncated_normal", "log_proba"),
     ],
 )
@@ -63,6 +62,130 @@ def test_likelihoods_have_the_moments_of_their_input() -> None:
     assert likelihood.prior_log_partition_FG(4.0) == pytest.approx(0.5 * np.log(2 * np.pi / 4))
     with pytest.raises(ValueError, match="tz_hat"):
         likelihood.backward_second_moment_FG(-1.0)
+
+
+def test_helpers_of_arrays_and_tables() -> None:
+    """The same functions as those of the modules."""
+    z = np.linspace(-3, 3, 101)
+    misc = importlib.import_module("treeamp.utils.misc")
+    assert np.allclose(misc.hard_sigm(z), ta.HardSigmoidChannel().sample(z), atol=1e-15)
+    assert np.allclose(misc.hard_sigm(z, knee=3), ta.HardSigmoidChannel(knee=3).sample(z), atol=1e-15)
+    assert np.array_equal(misc.symm_door(z, 0.5), ta.SymmetricDoorChannel(0.5).sample(z))
+    pd = pytest.importorskip("pandas")
+    wide = pd.DataFrame({"alpha": [1.0, 2.0], "EP": [0.1, 0.2], "SE": [0.3, 0.4]})
+    long = misc.gather(wide, ["EP", "SE"])
+    assert list(long.columns) == ["alpha", "variable", "value"] and long["value"].tolist() == [0.1, 0.2, 0.3, 0.4]
+
+
+# --- averages of channels
+
+PIECEWISE = [
+    ta.AbsChannel(), ta.SgnChannel(), ta.ReluChannel(), ta.LeakyReluChannel(0.1), ta.HardTanhChannel(), ta.HardSigmoidChannel(),
+    ta.SymmetricDoorChannel(0.5), ta.AsymmetricAbsChannel(0.3),
+]
+
+
+@pytest.mark.parametrize("channel", PIECEWISE, ids=repr)
+def test_measures_of_a_channel_are_its_moments(channel: ta.Channel) -> None:
+    """By an integral over the input."""
+    az, bz, ax, bx = 2.0, 1.6, 1.5, 1.3
+
+    def average(f: Any) -> float:
+        def weighed(z: float, x: float) -> float:
+            return float(f(z, x) * np.exp(bz * z + bx * x - 0.5 * (az * z * z + ax * x * x)))
+
+        return channel.measure(weighed, -8.0, 10.0)
+
+    mass = average(lambda z, x: 1.0)
+    assert np.log(mass) == pytest.approx(channel.compute_log_partition(az, [bz], ax, [bx]), abs=1e-9)
+    for moments, pick in ((channel.compute_backward_posterior, 0), (channel.compute_forward_posterior, 1)):
+        mean, square = (average(lambda *at, k=k: at[pick] ** k) / mass for k in (1, 2))
+        r, v = moments(az, bz, ax, bx)
+        assert (mean, square - mean**2) == (pytest.approx(r, abs=1e-9), pytest.approx(v, abs=1e-9))
+
+
+@pytest.mark.parametrize("channel", PIECEWISE, ids=repr)
+@pytest.mark.parametrize(("az", "ax"), [(2.0, 1.5), (1.0, 3.0), (4.0, 0.0), (1.0, 0.0)])
+def test_averages_over_beliefs(channel: ta.Channel, az: float, ax: float) -> None:
+    """Their mass, their second moments, and the error of the channel; where a message tells nothing, too."""
+    tau = 1.0
+    assert channel.beliefs_measure(az, ax, tau, lambda bz, bx: 1.0) == pytest.approx(1.0, abs=1e-12)
+    m = az - 1 / tau
+    assert channel.beliefs_measure(az, ax, tau, lambda bz, bx: bz * bz) == pytest.approx(m * m * tau + m, abs=1e-9)
+    tau_x = channel.second_moment(tau)
+    assert channel.beliefs_measure(az, ax, tau, lambda bz, bx: bx * bx) == pytest.approx(ax * ax * tau_x + ax, abs=1e-9)
+
+
+def test_the_error_of_a_channel_is_an_average_over_beliefs() -> None:
+    channel = ta.SgnChannel()
+    found = channel.beliefs_measure(2.0, 1.5, 1.0, lambda bz, bx: channel.compute_backward_posterior(2.0, bz, 1.5, bx)[1])
+    assert found == pytest.approx(channel.compute_backward_error(2.0, 1.5, 1.0), abs=1e-9)
+
+
+def test_measures_of_other_channels_are_refused() -> None:
+    for channel in (ta.TanhChannel(), ta.GaussianChannel(1.0), ta.LinearChannel(np.eye(2))):
+        with pytest.raises(ta.NotAvailable, match="piecewise linear"):
+            channel.measure(lambda z, x: 1.0, 0.0, 1.0)
+        with pytest.raises(ta.NotAvailable, match="piecewise linear"):
+            channel.beliefs_measure(1.0, 1.0, 1.0, lambda bz, bx: 1.0)
+    with pytest.raises(ValueError, match="`zmin` below `zmax`"):
+        ta.AbsChannel().measure(lambda z, x: 1.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match="1/tau_z = 0.5"):
+        ta.AbsChannel().beliefs_measure(0.1, 1.0, 2.0, lambda bz, bx: 1.0)
+
+
+# --- a group penalty with a precision per component
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_group_penalty_with_a_precision_per_component(axis: int) -> None:
+    rng = np.random.default_rng(0)
+    shape = (3, 40) if axis == 0 else (40, 3)
+    a, b = np.exp(rng.normal(size=shape)), 2 * rng.normal(size=shape)
+    penalty = ta.MAP_L21NormPrior(shape, gamma=1.5, axis=axis, isotropic=False)
+    r, v = penalty.compute_forward_posterior(a, b)
+    norms = np.linalg.norm(r, axis=axis)
+    assert 0 < np.sum(norms == 0) < 40
+    # the mode: b - a r is in the subdifferential
+    slope = b - a * r
+    sizes = np.linalg.norm(slope, axis=axis)
+    assert np.all(sizes <= 1.5 + 1e-12) and np.allclose(sizes[norms > 0], 1.5, atol=1e-12)
+    assert np.allclose((slope * r).sum(axis=axis), 1.5 * norms, atol=1e-12)
+    # r and v are derivatives of A
+    for place in list(np.ndindex(shape))[::7]:
+        step = np.zeros(shape)
+        step[place] = 1e-5
+        up, down = (penalty.compute_log_partition(a, b + sign * step) for sign in (1, -1))
+        assert (up - down) / 2e-5 == pytest.approx(r[place], abs=1e-7)
+        up, down = (penalty.compute_forward_posterior(a, b + sign * step)[0][place] for sign in (1, -1))
+        assert (up - down) / 2e-5 == pytest.approx(v[place], abs=1e-6)
+    # one precision for all is the isotropic one
+    for one in (2.0, np.full(shape, 2.0)):
+        same = penalty.compute_forward_posterior(one, b)
+        expected = ta.MAP_L21NormPrior(shape, gamma=1.5, axis=axis).compute_forward_posterior(2.0, b)
+        assert np.allclose(same[0], expected[0], atol=1e-14) and same[1].mean() == pytest.approx(expected[1], rel=1e-13)
+    new_a, new_b = penalty.compute_forward_message(a, b)
+    kept = v > 0
+    assert np.allclose(new_a[kept], 1 / v[kept] - a[kept]) and np.all(np.isinf(new_a[~kept])) and np.all(new_b[~kept] == r[~kept])
+    with pytest.raises(ValueError, match="`ax` must be positive"):
+        penalty.compute_forward_posterior(-a, b)
+
+
+def test_messages_of_components_that_are_pinned() -> None:
+    """Some without variance among others with: no warning, and the place of the pin."""
+    new_a, new_b = ta.MAP_L1NormPrior(3, isotropic=False).compute_forward_message([2.0, 2.0, 2.0], [0.5, 3.0, -2.0])
+    assert np.array_equal(new_a, [np.inf, 0.0, 0.0]) and np.array_equal(new_b, [0.0, -1.0, 1.0])
+
+
+def test_a_group_penalty_in_a_model_has_one_precision() -> None:
+    model = (ta.MAP_L21NormPrior((2, 5), isotropic=False) @ ta.V("x") @ ta.GaussianLikelihood(np.ones((2, 5)), var=1.0)).to_model()
+    with pytest.raises(ta.RunError, match="diagonal"):
+        ta.ExpectationPropagation(model).iterate()
+
+
+def test_a_student_that_holds_the_data_impossible_is_refused() -> None:
+    with pytest.raises(ta.FactorError, match="the teacher gives an output that the student holds impossible"):
+        ta.AbsLikelihood(None).compute_potential_RS(2.0, 1.0, 1.0, ta.SgnLikelihood(None), 1.0)
 
 
 # --- figures

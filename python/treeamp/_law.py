@@ -63,9 +63,9 @@ class Law(Factor):
         _, r, v = moments
         if self.isotropic:
             v = np.asarray(v.mean())
-        if np.all(v == 0):
-            return np.full(v.shape, np.inf)[()], r[()]
-        return (1 / v - a)[()], (r / v - b)[()]
+        pinned = v == 0
+        spread = np.where(pinned, 1.0, v)
+        return np.where(pinned, np.inf, 1 / spread - a)[()], np.where(pinned, r, r / spread - b)[()]
 
     # --- state evolution
 

@@ -10,7 +10,7 @@ from . import _lib
 from .errors import ModelError
 
 if TYPE_CHECKING:
-    from .fragment import Fragment
+    from ._fragment import Fragment
 
 __all__ = ["check_shapes"]
 

@@ -11,7 +11,7 @@ from ._arrays import belief, count, positive
 from .errors import FactorError
 
 if TYPE_CHECKING:
-    from .fragment import Fragment
+    from ._fragment import Fragment
     from .models import Model
 
 __all__ = ["Factor", "Piece", "ReprMixin", "Variable", "filter_message", "inv"]
@@ -60,29 +60,29 @@ class Piece:
     #: Arrays leave operators to us, instead of going through their entries.
     __array_ufunc__ = None
 
-    def to_fragment(self) -> Fragment:
+    def _to_fragment(self) -> Fragment:
         """It as a piece of a model."""
         raise NotImplementedError
 
     def __matmul__(self, other: Any) -> Fragment:
         if not isinstance(other, Piece):
             return NotImplemented
-        return self.to_fragment()._chain(other.to_fragment())
+        return self._to_fragment()._chain(other._to_fragment())
 
     def __add__(self, other: Any) -> Fragment:
         if not isinstance(other, Piece):
             return NotImplemented
-        return self.to_fragment()._beside(other.to_fragment())
+        return self._to_fragment()._beside(other._to_fragment())
 
     def to_model_dag(self) -> Fragment:
         """It as a piece of a model, as tramp calls that."""
-        return self.to_fragment()
+        return self._to_fragment()
 
     def to_model(self) -> Model:
         """The validated model."""
         from .models import Model
 
-        return Model(self.to_fragment())
+        return Model(self._to_fragment())
 
 
 class Variable(Piece, ReprMixin):
@@ -127,8 +127,8 @@ class Variable(Piece, ReprMixin):
         self.n_prev = None if n_prev is None else count(n_prev, "n_prev", 0)
         self.n_next = None if n_next is None else count(n_next, "n_next", 0)
 
-    def to_fragment(self) -> Fragment:
-        from .fragment import Fragment
+    def _to_fragment(self) -> Fragment:
+        from ._fragment import Fragment
 
         return Fragment([self], [], [(0, None)], [(0, None)], self.id)
 
@@ -272,8 +272,8 @@ class Factor(Piece, ReprMixin):
         self.label = label
         return self
 
-    def to_fragment(self) -> Fragment:
-        from .fragment import End, Fragment
+    def _to_fragment(self) -> Fragment:
+        from ._fragment import End, Fragment
 
         inputs: list[Any] = [None] * self.n_prev
         outputs: list[Any] = [None] * self.n_next

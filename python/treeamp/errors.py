@@ -7,6 +7,7 @@ __all__ = [
     "ModelError",
     "NotAvailable",
     "NotImported",
+    "NotOfThisRun",
     "RunError",
     "TooLarge",
     "TreeampError",
@@ -27,6 +28,10 @@ class FactorError(TreeampError, ValueError):
 
 class RunError(TreeampError, ValueError):
     """A run that cannot be started, or a quantity that is not defined."""
+
+
+class NotOfThisRun(RunError, AttributeError):
+    """An attribute of reports of another algorithm; ``hasattr`` says that there is none."""
 
 
 class MismatchError(RunError):

@@ -101,6 +101,14 @@ impl Factor {
         .collect()
     }
 
+    /// The pieces `(start, end, offset, slope)` of a channel that is piecewise linear, in ascending order; none of any other.
+    #[getter]
+    fn pieces(&self) -> Vec<(f64, f64, f64, f64)> {
+        let pieces = self.inner.scalar().map(|law| law.pieces());
+        let told = pieces.unwrap_or_default().into_iter();
+        told.map(|p| (p.start, p.end, p.offset, p.slope)).collect()
+    }
+
     /// $A, r, v$ of a scalar prior, component by component.
     fn prior_law<'py>(
         &self,

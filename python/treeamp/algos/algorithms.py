@@ -99,7 +99,7 @@ class ExpectationPropagation(MessagePassing):
             raise ValueError("`seeds` must give at least one start, got none")
         options = self._options(count(max_iter, "max_iter"), self.default_tol if tol is None else tol, damping)
         tree, ids = self.model._tree, self.model.variable_ids
-        given = [(name, start.native(self.model, self._moments)) for name, start in named.items()]
+        given = [(name, start._messages(self.model, self._moments)) for name, start in named.items()]
         strength = number(strength, "strength")
         runs = _lib.restarts(tree, options, bool(plain), chosen, strength, given)
         found, self.unsettled = (
@@ -113,7 +113,7 @@ class ExpectationPropagation(MessagePassing):
         state = self._state()
         if isinstance(state, _lib.Snapshot):
             return _lib.objective_at(self.model._tree, state.messages)
-        return state.objective
+        return state.objective()
 
     def log_evidence(self) -> float:
         r""":math:`\ln p(y)`, a sum over all components; exact on Gaussian trees. There is none beside a penalty or a loss."""
@@ -201,7 +201,7 @@ class StateEvolution(MessagePassing):
         if isinstance(state, _lib.Snapshot):
             teacher = None if self.teacher is None else self.teacher._tree
             return _lib.evolution_objective_at(self.model._tree, state.messages, teacher)
-        return state.objective
+        return state.objective()
 
     def free_entropy(self) -> float:
         r""":math:`\bar A` per component of the first variable, now or at the end."""
@@ -272,7 +272,7 @@ class MAP(MessagePassing):
         state = self._state()
         if isinstance(state, _lib.Snapshot):
             return _lib.energy_objective_at(self.model._tree, state.messages)
-        return state.objective
+        return state.objective()
 
     def minimiser(self, id: str) -> Array:
         """The minimiser at a variable."""
@@ -284,7 +284,7 @@ class MAP(MessagePassing):
         state = self._state()
         if isinstance(state, _lib.Snapshot):
             raise RunError("energies are known at the end of a run; use objective() in a callback")
-        return state.energies
+        return state.energies()
 
     def energy(self) -> float:
         r"""The least energy :math:`E(x) = \sum_k E_k(x_k)`, without the constants that normalise Gaussian densities."""

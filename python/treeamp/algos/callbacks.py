@@ -108,7 +108,7 @@ class _Tracker(Callback):
         self.verbose = bool(verbose)
         self.records: list[dict[str, Any]] = []
 
-    def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
+    def _seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         """The records of one sweep."""
         raise NotImplementedError
 
@@ -116,7 +116,7 @@ class _Tracker(Callback):
         if i == 0:
             self.records = []
         if i % self.every == 0:
-            for record in self.seen(algo, i):
+            for record in self._seen(algo, i):
                 self.records.append({"iter": i, **record})
                 if self.verbose:
                     logger.info("%s", self.records[-1])
@@ -148,7 +148,7 @@ class TrackEvolution(_Tracker):
         Whether to log them too.
     """
 
-    def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
+    def _seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         return [{"id": id, "v": data["v"]} for id, data in algo.get_variables_data(self.ids).items()]
 
 
@@ -166,7 +166,7 @@ class TrackEstimate(_Tracker):
     def __init__(self, ids: Any = "all", every: int = 1) -> None:
         super().__init__(ids, every)
 
-    def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
+    def _seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         return [{"id": id, "r": data["r"]} for id, data in algo.get_variables_data(self.ids).items()]
 
 
@@ -209,7 +209,7 @@ class TrackErrors(_Tracker):
             else:
                 raise ValueError(f"a metric must be one of {', '.join(METRICS)} or a function, got {metric!r}")
 
-    def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
+    def _seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         found = []
         for id, data in algo.get_variables_data(self.ids).items():
             truth = self.true_values[id]
@@ -237,7 +237,7 @@ class TrackOverlaps(_Tracker):
         self.true_values = _signals(true_values)
         super().__init__(list(self.true_values) if isinstance(ids, str) and ids == "all" else ids, every, verbose)
 
-    def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
+    def _seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         found = []
         for id, data in algo.get_variables_data(self.ids).items():
             r, v, x = data["r"], data["v"], self.true_values[id]
@@ -263,7 +263,7 @@ class TrackMessages(_Tracker):
         super().__init__()
         self.keys = list(keys)
 
-    def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
+    def _seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         return list(algo.get_edges_data(self.keys))
 
 
@@ -278,7 +278,7 @@ class TrackObjective(_Tracker):
         self.node_records: list[dict[str, Any]] = []
         self.model_records: list[dict[str, Any]] = []
 
-    def seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
+    def _seen(self, algo: Any, i: int) -> list[dict[str, Any]]:
         if i == 0:
             self.edge_records, self.node_records, self.model_records = [], [], []
         edges = algo.get_edges_data(["A", "n_iter", "direction"])

@@ -47,7 +47,7 @@ def edges_of(model: Model, id: str, direction: str) -> list[tuple[str, str]]:
 class Initializer(ReprMixin):
     """An initial condition."""
 
-    def native(self, model: Model, moments: Any) -> Any:
+    def _messages(self, model: Model, moments: Any) -> Any:
         """What the native run takes; ``moments`` gives second moments when called."""
         raise NotImplementedError
 
@@ -71,7 +71,7 @@ class ConstantInit(Initializer):
     def __init__(self, a: float = 0, b: float = 0) -> None:
         self.a, self.b = number(a, "a"), number(b, "b")
 
-    def native(self, model: Model, moments: Any) -> Any:
+    def _messages(self, model: Model, moments: Any) -> Any:
         return (self.a, self.b)
 
 
@@ -98,7 +98,7 @@ class NoisyInit(Initializer):
                 raise ValueError(f"`{name}` must not be negative, got {getattr(self, name)}")
         self.seed = check_seed(seed)
 
-    def native(self, model: Model, moments: Any) -> Any:
+    def _messages(self, model: Model, moments: Any) -> Any:
         if self.a_var == 0:
             return (self.a_mean, self.b_mean, float(np.sqrt(self.b_var)), self.seed)
         rng = np.random.default_rng(self.seed)
@@ -139,7 +139,7 @@ class CustomInit(Initializer):
             direction_of(direction)
         self.a, self.b = number(a, "a"), number(b, "b")
 
-    def native(self, model: Model, moments: Any) -> Any:
+    def _messages(self, model: Model, moments: Any) -> Any:
         a_given = {edge: a for id, direction, a in self.a_init for edge in edges_of(model, id, direction)}
         b_given = {edge: b for id, direction, b in self.b_init for edge in edges_of(model, id, direction)}
         given = []
@@ -174,7 +174,7 @@ class InformedInit(Initializer):
         self.ids = ids
         self.knowledge = number(knowledge, "knowledge")
 
-    def native(self, model: Model, moments: Any) -> Any:
+    def _messages(self, model: Model, moments: Any) -> Any:
         ids = model.variable_ids if isinstance(self.ids, str) and self.ids == "all" else list(self.ids)
         tau = moments()
         for id in ids:
@@ -208,7 +208,7 @@ class PushInit(Initializer):
         self.strength = number(strength, "strength")
         self.seed = check_seed(seed)
 
-    def native(self, model: Model, moments: Any) -> Any:
+    def _messages(self, model: Model, moments: Any) -> Any:
         return _lib.push(model._tree, self.strength, self.seed)
 
 
@@ -241,7 +241,7 @@ class NearInit(Initializer):
         if not (self.precision > 0 and np.isfinite(self.precision)):
             raise ValueError(f"`precision` must be positive and finite, got {self.precision}")
 
-    def native(self, model: Model, moments: Any) -> Any:
+    def _messages(self, model: Model, moments: Any) -> Any:
         if self.id not in model.variable_ids:
             known = ", ".join(f"`{name}`" for name in model.variable_ids)
             raise ValueError(f"there is no variable `{self.id}`: the model has {known}")

@@ -169,7 +169,7 @@ class MessagePassing(ReprMixin):
         options["rollback"] = None if rollback is None else bool(rollback)
         options["memory_limit"] = None if memory_limit is None else count(memory_limit, "memory_limit", 0)
         if initializer is not None:
-            options["initial"] = initializer.native(self.model, self._moments)
+            options["initial"] = initializer._messages(self.model, self._moments)
         warm = None
         if warm_start:
             if self.report is None and self._kept is None:

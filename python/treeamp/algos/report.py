@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _html, _lib
 from .._arrays import Array
-from ..errors import RunError
+from ..errors import NotOfThisRun, RunError
 
 __all__ = ["FixedPoint", "Report"]
 
@@ -180,14 +180,17 @@ class Report:
 
     @property
     def adaptive(self) -> bool:
+        """Whether the run started again with adaptive damping."""
         return "restarted" in self._settling
 
     @property
     def fallback(self) -> dict[str, Any] | None:
+        """What took over from sweeps that did not settle, None where nothing did."""
         return self._settling.get("fallback")
 
     @property
     def no_fallback(self) -> str | None:
+        """Why nothing could take over, where something was to."""
         return self._settling.get("no_fallback")
 
     @property
@@ -209,10 +212,12 @@ class Report:
 
     @property
     def attempts(self) -> list[dict[str, Any]]:
+        """Everything that was tried, in order."""
         return list(self._settling.get("attempts", []))
 
     @property
     def routes(self) -> dict[str, tuple[str, str]]:
+        """The route that every linear channel with a choice took, and why."""
         return {factor: (route, why) for factor, route, why in self._settling.get("routes", [])}
 
     @cached_property
@@ -260,14 +265,16 @@ class Report:
     def _energies(self) -> dict[str, float]:
         return dict(getattr(self._native, "energies", ()))
 
-    @property
     def energies(self) -> dict[str, float]:
         """Maximum a posteriori: the energy of every factor at the minimiser."""
         if not self._energies:
             raise RunError("energies are those of a maximum a posteriori estimation, this run was none")
         return dict(self._energies)
 
-    @property
+    def energy(self) -> float:
+        """Maximum a posteriori: the least energy, their sum."""
+        return float(sum(self.energies().values()))
+
     def objective(self) -> dict[str, Any]:
         """The Bethe objective: ``total``, its standard ``error``, and its terms by ``factors``, ``variables`` and ``edges``."""
         if isinstance(self._objective, Exception):
@@ -311,7 +318,7 @@ class Report:
 
     def _of_theory(self, name: str) -> Any:
         if not self._theory:
-            raise RunError(f"`{name}` belongs to state evolution, this run was none")
+            raise NotOfThisRun(f"`{name}` belongs to state evolution, this run was none")
         return self._theory[name]
 
     def _told(self, name: str) -> Any:
@@ -326,11 +333,11 @@ class Report:
         r""":math:`\ln p(y)`, as the Bethe approximation gives it. There is none beside a penalty or a loss."""
         if self._unnormalised:
             raise RunError(f"the log-evidence is not defined: factor `{self._unnormalised[0]}` is not a probability distribution")
-        return float(self.objective["total"])
+        return float(self.objective()["total"])
 
     def log_evidence_error(self) -> float:
         """Standard error of the log-evidence, where factors estimate their part at random; zero where all is computed."""
-        return float(self.objective["error"])
+        return float(self.objective()["error"])
 
     def entropy(self) -> float:
         """State evolution: entropy of the measurements, in nats per component of the first variable."""

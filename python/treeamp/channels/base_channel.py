@@ -206,6 +206,41 @@ class Channel(Factor):
         az, ax = self.compute_precision(known(tau_z, "tau_z") - mz, self.second_moment(tau_z) - mx, tau_z)
         return 0.5 * (az * mz + self.get_alpha() * ax * mx) - self.compute_free_energy(az, ax, tau_z)
 
+    def measure(self, f: Callable[[float, float], float], zmin: float, zmax: float) -> float:
+        r""":math:`\int_{z_{min}}^{z_{max}} f(z, x(z))\,dz` of a piecewise linear channel, by quadrature.
+
+        >>> from treeamp.channels import AbsChannel
+        >>> round(AbsChannel().measure(lambda z, x: x, -1.0, 1.0), 12)
+        1.0
+        """
+        from ._measures import area
+
+        low, high = known(zmin, "zmin"), known(zmax, "zmax")
+        if not -np.inf < low < high < np.inf:
+            raise ValueError(f"expected finite `zmin` below `zmax`, got {low} and {high}")
+        return area(self._pieces("measure"), f, low, high)
+
+    def beliefs_measure(self, az: float, ax: float, tau_z: float, f: Callable[[float, float], float]) -> float:
+        r""":math:`E f(b_z, b_x)`, Bayes-optimal, of a piecewise linear channel: the average of a function of the linear parts of its
+        messages, by quadrature, some ten thousand calls of ``f``.
+
+        >>> from treeamp.channels import AbsChannel
+        >>> round(AbsChannel().beliefs_measure(2.0, 1.0, 1.0, lambda bz, bx: bz * bz), 9)
+        2.0
+        """
+        from ._measures import average_over_beliefs
+
+        tau, x = positive(tau_z, "tau_z"), known(ax, "ax")
+        m = known(az, "az") - 1 / tau
+        if not (0 <= m < np.inf and 0 <= x < np.inf):
+            raise ValueError(f"expected finite `az` of at least 1/tau_z = {1 / tau:g} and `ax` of at least 0, got {az} and {x}")
+        return average_over_beliefs(self._pieces("beliefs_measure"), m, x, tau, f)
+
+    def _pieces(self, method: str) -> list[tuple[float, float, float, float]]:
+        if not self._native.pieces:
+            raise NotAvailable(f"{type(self).__name__}.{method}: only channels that are piecewise linear have it")
+        return self._native.pieces
+
     _compute_dual_mutual_information = compute_dual_mutual_information
     _compute_dual_free_energy = compute_dual_free_energy
 

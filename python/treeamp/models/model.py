@@ -11,7 +11,7 @@ from .. import _html, _lib
 from .._arrays import Array, array, check_seed, owned
 from ..base import Factor, Piece, Variable
 from ..errors import ModelError
-from ..fragment import Fragment
+from .._fragment import Fragment
 
 __all__ = ["FactorModel", "Model", "MultiLayerModel", "Sample"]
 
@@ -67,7 +67,7 @@ class Model:
     def __init__(self, model_dag: Piece) -> None:
         if not isinstance(model_dag, Piece):
             raise TypeError(f"`model_dag` must be a piece of a model, got {type(model_dag).__name__}")
-        self.model_dag: Fragment = model_dag.to_fragment()
+        self.model_dag: Fragment = model_dag._to_fragment()
         self.observations: dict[str, Array | None] = {}
         self._tree = self._build()
 
@@ -241,7 +241,7 @@ class FactorModel(Model):
     def __init__(self, factor_dag: Piece) -> None:
         if not isinstance(factor_dag, Piece):
             raise TypeError(f"`factor_dag` must be a piece of a model, got {type(factor_dag).__name__}")
-        piece = factor_dag.to_fragment()
+        piece = factor_dag._to_fragment()
         k = len(piece.variables)
         while any(port is not None for _, port in piece.tails):
             # outputs that lead nowhere are leaves

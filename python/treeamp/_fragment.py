@@ -43,7 +43,7 @@ class Fragment(Piece):
         self.tails = tails
         self.label = label
 
-    def to_fragment(self) -> Fragment:
+    def _to_fragment(self) -> Fragment:
         return self
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ SIMOVariable(id='x', n_prev=1, n_next=2)
 
 from __future__ import annotations
 
-from .base import Variable
+from ..base import Variable
 
 __all__ = [
     "MILeafVariable",

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _lib
-from ._arrays import Array, array, check_memory, check_seed, choice, count, number
-from .base import ReprMixin
+from .. import _lib
+from .._arrays import Array, array, check_memory, check_seed, choice, count, number
+from ..base import ReprMixin
 
 __all__ = [
     "BinaryEnsemble",

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _lib
-from .._arrays import Array, array, count, matrix, number, owned, size_to_shape
-from .._spectrum import gauss_nodes
-from ..errors import ModelError
-from .base_channel import Channel
+from ... import _lib
+from ..._arrays import Array, array, count, matrix, number, owned, size_to_shape
+from ..._spectrum import gauss_nodes
+from ...errors import ModelError
+from ..base_channel import Channel
 
 __all__ = [
     "AnalyticalLinearChannel",

@@ -1,0 +1,9 @@
+"""A path of tramp's; written by ``python/generate.py`` from ``python/tramp_names.json``."""
+
+from treeamp.algos import (
+    ExpectationPropagation,
+)
+
+__all__ = [
+    "ExpectationPropagation",
+]

@@ -1,0 +1,1 @@
+"""tramp's paths of activations: the classes are in ``treeamp.channels``."""

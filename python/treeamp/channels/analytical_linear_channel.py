@@ -1,0 +1,11 @@
+"""A path of tramp's; written by ``python/generate.py`` from ``python/tramp_names.json``."""
+
+from treeamp.channels import (
+    AnalyticalLinearChannel,
+    MarchenkoPasturChannel,
+)
+
+__all__ = [
+    "AnalyticalLinearChannel",
+    "MarchenkoPasturChannel",
+]

@@ -1,0 +1,1 @@
+"""tramp's paths of low-rank channels: the classes are in ``treeamp.channels``."""

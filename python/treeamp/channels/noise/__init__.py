@@ -1,0 +1,1 @@
+"""tramp's paths of noise: the classes are in ``treeamp.channels``."""
