@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -393,7 +395,7 @@ def test_results_do_not_depend_on_threads() -> None:
 def test_report() -> None:
     model, _ = regression()
     report = ta.ExpectationPropagation(model).iterate()
-    assert report.converged and report.message == "converged"
+    assert report.converged and report.message == f"converged after {report.sweeps} sweeps"
     assert list(report.trace["sweep"]) == list(range(1, report.sweeps + 1))
     assert report.trace["residual"][-1] < 1e-6
     assert set(report.objective()) == {"total", "error", "factors", "variables", "edges"}
@@ -454,6 +456,67 @@ def test_ends_are_logged(caplog: pytest.LogCaptureFixture, capsys: pytest.Captur
         ta.ExpectationPropagation(_hard()).iterate(max_iter=3, callback=ta.PassCallback())
         assert [r.levelname for r in caplog.records] == ["INFO"]
     assert capsys.readouterr().out == ""
+
+
+def test_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Of a run that takes more than three seconds; not of one that is over sooner."""
+    model = _hard()
+    with caplog.at_level("INFO", logger="treeamp"):
+        ta.ExpectationPropagation(model).iterate(max_iter=5, callback=lambda algo, i, n: time.sleep(0.01))
+        assert len(caplog.records) == 1
+        caplog.clear()
+        ta.ExpectationPropagation(model).iterate(max_iter=8, callback=lambda algo, i, n: time.sleep(0.5))
+    told = [(r.levelname, r.getMessage()) for r in caplog.records]
+    assert len(told) == 2 and told[0][0] == "INFO" and re.fullmatch(r"[67] sweeps in 3 s, residual \d\.\de[-+]\d\d", told[0][1]), told
+
+
+def test_what_is_no_answer_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """Labels that a plane separates: it came to rest, and not at an answer."""
+    model = (ta.MAP_L1NormPrior(2, gamma=0.0) @ ta.V("x") @ ta.LinearChannel(np.eye(2)) @ ta.V("z")
+             @ ta.LogisticLikelihood([1.0, 1.0])).to_model()
+    report = ta.MAP(model).iterate()
+    assert [r.levelname for r in caplog.records] == ["WARNING"] and caplog.records[0].getMessage() == f"MAP: {report.message}"
+    assert report.message.startswith("no answer after ") and "infimum not attained: the energy of factor `logistic`" in report.message
+
+
+def test_ends_are_one_plain_sentence() -> None:
+    hard, shown = _hard(), {}
+    cases: dict[str, dict[str, Any]] = {
+        "limit": dict(max_iter=3),
+        "damped": dict(max_iter=3, damping=0.5),
+        "positive": dict(max_iter=3, positive=True),
+        "one": dict(max_iter=1),
+        "stopped": dict(callback=lambda algo, i, n: i == 4),
+        "forced": dict(fallback="forced"),
+    }
+    for name, options in cases.items():
+        report = ta.ExpectationPropagation(hard).iterate(**options)
+        assert f"<Report: {report.message}>" == repr(report)
+        shown[name] = report.message
+    limit = "did not converge: sweep limit after 3 sweeps"
+    assert shown["limit"] == limit and shown["positive"] == f"{limit}; precisions were kept positive"
+    assert shown["damped"] == f"{limit}; restarted with adaptive damping, because the given one did not converge"
+    assert shown["one"] == "did not converge: sweep limit after 1 sweep"
+    assert shown["stopped"] == "stopped after 5 sweeps: the callback said so"
+    assert re.fullmatch(r"converged after 2 sweeps, then \d+ evaluations of a double loop", shown["forced"])
+
+
+@pytest.mark.parametrize(
+    ("termination", "sentence", "told"),
+    [
+        ("fallback_limit", "bound of the fallback reached: 20012 evaluations", "did not converge: fallback limit after 20,012 evaluations"),
+        ("diverging", "diverging in sweep 3 at variable `x`: a NaN", "did not converge: diverging in sweep 3 at variable `x`: a NaN"),
+        ("collapsed", "collapsed at variable `z`: its variance vanishes", "no answer after 1,200 sweeps: collapsed at variable `z`: its variance vanishes"),
+        ("converged", "converged (perfect recovery)", "converged after 1,200 sweeps (perfect recovery)"),
+    ],
+)  # fmt: skip
+def test_ends_of_runs_that_are_long(termination: str, sentence: str, told: str) -> None:
+    """What native runs say, told as an end."""
+    native = SimpleNamespace(termination=(termination, sentence), sweeps=1200, settling={})
+    assert ta.algos.Report(native, ["x"]).message == told  # type: ignore[arg-type]
+    native.settling = {"fallback": {"reverted": True}}
+    back = "; the state is that of the sweeps, which was nearer to a fixed point"
+    assert ta.algos.Report(native, ["x"]).message == told + back  # type: ignore[arg-type]
 
 
 def _hard() -> ta.Model:

@@ -48,7 +48,7 @@ def test_a_report_is_a_table(belief):
     ep = ta.ExpectationPropagation(model.to_observed({"y": sample["y"]}))
     report = ep.iterate()
     texts = Cells(report._repr_html_()).texts
-    assert texts[0] == report._sentence
+    assert texts[0] == report.message
     assert {"variable", "x", "z", "40", "20", f"{report.variance('x'):.4g}"} <= set(texts)
     assert f"log-evidence {report.log_evidence():.6g}" in texts
     assert any(" to " in text for text in texts) == (belief == "diagonal")

@@ -18,6 +18,8 @@ use crate::error::{keep, named, node_of, raised, run_error};
 
 /// How long a run may go on before it asks whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// How long until it tells the logger `treeamp` how far it is, and until it does so again.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// A message as numbers: `precision` and `linear` of a Gaussian; $\hat m$; or $\hat m, \hat q, \hat\tau$.
 pub type Plain = (String, String, Vec<f64>, Vec<f64>);
@@ -273,16 +275,21 @@ impl Snapshot {
 /// Watches a run for Python: interrupts, and a callback if there is one.
 pub struct Watch {
     callback: Option<Py<PyAny>>,
+    start: Instant,
     asked: Instant,
+    logged: Instant,
     pub error: Option<PyErr>,
 }
 
 impl Watch {
     pub fn new(callback: Option<Py<PyAny>>) -> Self {
         let _ = raised();
+        let now = Instant::now();
         Self {
             callback,
-            asked: Instant::now(),
+            start: now,
+            asked: now,
+            logged: now,
             error: None,
         }
     }
@@ -290,6 +297,20 @@ impl Watch {
     fn stop(&mut self, error: PyErr, reason: &str) -> ControlFlow<String> {
         self.error = Some(error);
         ControlFlow::Break(reason.to_owned())
+    }
+
+    /// Logs how far the run is, if it has been silent for long.
+    fn log<A: Algorithm>(&mut self, py: Python<'_>, view: &SweepView<'_, A>) -> PyResult<()> {
+        if self.logged.elapsed() < SILENCE {
+            return Ok(());
+        }
+        self.logged = Instant::now();
+        let text = "%d sweeps in %.0f s, residual %.1e";
+        let seconds = self.start.elapsed().as_secs_f64();
+        let logging = py.import("logging")?;
+        let logger = logging.call_method1("getLogger", ("treeamp",))?;
+        logger.call_method1("info", (text, view.sweep, seconds, view.residual))?;
+        Ok(())
     }
 
     /// What user code raised, named after its node.
@@ -319,6 +340,9 @@ impl<A: Visible> Observer<A> for Watch {
             self.asked = Instant::now();
             if let Err(error) = py.check_signals() {
                 return self.stop(error, "interrupted");
+            }
+            if let Err(error) = self.log(py, view) {
+                return self.stop(error, "the logger raised an exception");
             }
             let Some(callback) = &self.callback else {
                 return ControlFlow::Continue(());

@@ -191,10 +191,9 @@ class MessagePassing(ReprMixin):
         if unseen:
             _logger.warning("nothing is observed: the result is the law of the model itself")
         reverted = bool(report.fallback and report.fallback["reverted"])
-        failed = report.termination == "diverging" or (judged and report.termination in ("sweep_limit", "fallback_limit"))
+        failed = report.termination not in ("converged", "stopped") and (judged or report.termination != "sweep_limit")
         level = logging.WARNING if failed or reverted or report.adaptive else logging.INFO
-        back = "; the state is that of the sweeps, which was nearer to a fixed point" if reverted else ""
-        _logger.log(level, "%s: %s%s", type(self).__name__, report._sentence, back)
+        _logger.log(level, "%s: %s", type(self).__name__, report.message)
 
     def _guarded(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
         """A run, whose refusal names the observations that are missing; one that breaks off leaves its last sweep."""

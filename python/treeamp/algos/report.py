@@ -47,7 +47,7 @@ class Report:
         that is no answer ``"contradicted"``, ``"collapsed"``, ``"not_stationary"``, ``"not_iid"``, ``"unbounded"``,
         ``"infimum_not_attained"`` or ``"infeasible"``.
     message : str
-        The same as a sentence, with the place and the reason of a divergence.
+        How the run ended and after how much work, in one sentence, with the place and the reason of a divergence.
     sweeps : int
         Sweeps done.
     trace : dict
@@ -96,13 +96,13 @@ class Report:
         return state
 
     def __repr__(self) -> str:
-        return f"<Report: {self._sentence}>"
+        return f"<Report: {self.message}>"
 
     def _repr_html_(self) -> str:
         rows = [self._row(id, self.variable(id)) for id in self.variable_ids]
         columns = [name for name in _COLUMNS if any(name in row for row in rows)]
         table = _html.table(columns, [[row.get(name, "") for name in columns] for row in rows])
-        return _html.paragraph(self._sentence) + table + self._total()
+        return _html.paragraph(self.message) + table + self._total()
 
     @staticmethod
     def _row(id: str, known: dict[str, Any]) -> dict[str, Any]:
@@ -154,11 +154,31 @@ class Report:
 
     @cached_property
     def message(self) -> str:
-        return self._end + self._on_the_way
+        return self._how + self._on_the_way
 
     @cached_property
     def _end(self) -> str:
         return str(self._native.termination[1])
+
+    @property
+    def _how(self) -> str:
+        """How the run ended, and after how much work."""
+        reason, then = self._end.partition(": ")[2], self.fallback
+        work = f"{self.sweeps:,} sweep{'s' if self.sweeps != 1 else ''}"
+        if then and not then["reverted"]:
+            work += f", then {then['evaluations']:,} evaluations of a {then['method']}"
+        if self.termination == "converged":
+            return f"converged after {work}{self._end.removeprefix('converged')}"
+        if self.termination == "stopped":
+            return f"stopped after {work}: {reason}"
+        if self.termination == "sweep_limit":
+            return f"did not converge: sweep limit after {work}"
+        if self.termination == "fallback_limit":
+            reached, _, bound = reason.partition(" ")
+            return f"did not converge: fallback limit after {int(reached):,} {bound}"
+        if self.termination == "diverging":
+            return f"did not converge: {self._end}"
+        return f"no answer after {work}: {self._end}"
 
     @property
     def _on_the_way(self) -> str:
@@ -167,12 +187,9 @@ class Report:
         if self.adaptive:
             before = "diverged" if self._settling["restarted"][0] == "diverging" else "did not converge"
             said = f"; restarted with adaptive damping, because the given one {before}"
+        if self.fallback and self.fallback["reverted"]:
+            said += "; the state is that of the sweeps, which was nearer to a fixed point"
         return said + "; precisions were kept positive" if self.positive else said
-
-    @property
-    def _sentence(self) -> str:
-        """The message, with the number of sweeps."""
-        return f"{self._end} after {self.sweeps} sweeps{self._on_the_way}"
 
     @cached_property
     def _settling(self) -> dict[str, Any]:
