@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use treeamp::algorithms::state_evolution::gibbs;
 use treeamp::belief::{OverlapFields, SignalSpec};
 use treeamp::factor::{Averaged, Factor as AnyFactor};
-use treeamp::scalar::Tilt;
+use treeamp::scalar::{Piece, Tilt};
 
 use crate::array::{Flat as Array, flat, pairs, signal, slice};
 use crate::error::{model_message, run_error};
@@ -104,9 +104,12 @@ impl Factor {
     /// The pieces `(start, end, offset, slope)` of a channel that is piecewise linear, in ascending order; none of any other.
     #[getter]
     fn pieces(&self) -> Vec<(f64, f64, f64, f64)> {
-        let pieces = self.inner.scalar().map(|law| law.pieces());
-        let told = pieces.unwrap_or_default().into_iter();
-        told.map(|p| (p.start, p.end, p.offset, p.slope)).collect()
+        let pieces = match self.inner.scalar() {
+            Some(law) => law.pieces(),
+            None => Vec::new(),
+        };
+        let numbers = |p: &Piece| (p.start, p.end, p.offset, p.slope);
+        pieces.iter().map(numbers).collect()
     }
 
     /// $A, r, v$ of a scalar prior, component by component.
