@@ -9,7 +9,7 @@ import treeamp as ta
 
 TABLE: Table = {
     # --- arrays
-    "an empty matrix": (lambda: as_matrix(np.zeros((0, 3))), MODEL, "matrix"),
+    "an empty matrix": (lambda: as_matrix(np.zeros((0, 3))), MODEL, "at least one row"),
     "NaN in a matrix": (lambda: as_matrix([[1.0, NAN]]), MODEL, "finite"),
     "infinity in a matrix": (lambda: as_matrix([[1.0, INF]]), MODEL, "finite"),
     "an impossible output": (lambda: ta.SgnLikelihood([1.0, 0.5]), MODEL, "0.5"),

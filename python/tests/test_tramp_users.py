@@ -252,5 +252,59 @@ def test_operators_that_are_wrong_are_refused() -> None:
         wrong = linalg.LinearOperator((3, 4), matvec=lambda z: (w @ z).astype(dtype), rmatvec=lambda x: (1.01 * w.T @ x).astype(dtype), dtype=dtype)
         with pytest.raises(ta.ModelError, match="fails the dot test"):
             ta.LinearChannel(wrong)
-    with pytest.raises(ta.ModelError, match="must be real"):
+    with pytest.raises(ta.ModelError, match="must be real.*ComplexLinearChannel"):
         ta.LinearChannel(linalg.aslinearoperator(w + 1j))
+    with pytest.raises(ta.ModelError, match="must have an adjoint"):
+        ta.LinearChannel(linalg.LinearOperator((3, 4), matvec=lambda z: w @ z))
+    with pytest.raises(TypeError, match=r"`R` must be an array of numbers, got csr_matrix; its toarray\(\) is one"):
+        ta.RotationChannel(pytest.importorskip("scipy.sparse").csr_matrix(np.eye(3)))
+    for empty in (np.zeros((0, 3)), linalg.aslinearoperator(np.zeros((0, 3)))):
+        with pytest.raises(ta.ModelError, match=r"at least one row and one column, got shape \(0, 3\)"):
+            ta.LinearChannel(empty)
+
+
+class Single:
+    """A map of another package, in single precision: what the channel needs of one."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, w: Any) -> None:
+        self.w, self.shape = w.astype(np.float32), w.shape
+
+    def matvec(self, z: Any) -> Any:
+        return self.w @ z.astype(np.float32)
+
+    def rmatvec(self, x: Any) -> Any:
+        return self.w.T @ x.astype(np.float32)
+
+    def __matmul__(self, z: Any) -> Any:
+        return self.w @ z
+
+
+def agree(W: Any, dense: Any, accuracy: float) -> None:
+    """A run with an operator ends where that with its matrix does."""
+    y = dense @ np.sin(np.arange(dense.shape[1]))
+    ends = []
+    for w in (dense, W):
+        model = ta.GaussBernoulliPrior(dense.shape[1], rho=0.5) @ ta.V("x") @ ta.LinearChannel(w) @ ta.V("z") @ ta.GaussianLikelihood(y, var=0.1)
+        ep = ta.ExpectationPropagation(model.to_model())
+        assert ep.iterate(tol=1e-5).converged
+        ends.append(ep.get_variable_data("x"))
+    assert np.allclose(ends[0]["r"], ends[1]["r"], atol=accuracy) and ends[1]["v"] == pytest.approx(ends[0]["v"], rel=100 * accuracy)
+
+
+def test_any_object_that_maps_vectors_is_an_operator() -> None:
+    w = np.random.default_rng(0).normal(size=(12, 20)) / 4
+    agree(Single(w), w, 1e-3)
+    assert repr(ta.LinearChannel(Single(w))) == "LinearChannel(W=<Single (12, 20)>, name='W')"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_operators_of_pylops(dtype: str) -> None:
+    pylops = pytest.importorskip("pylops")
+    w = np.random.default_rng(0).normal(size=(12, 20)) / 4
+    matrix, slope = pylops.MatrixMult(w.astype(dtype), dtype=dtype), pylops.FirstDerivative(20, dtype=dtype)
+    for operator in (matrix, slope, pylops.VStack([matrix, slope], dtype=dtype), matrix @ slope, 0.5 * matrix):
+        agree(operator, np.asarray(operator.todense(), dtype=float), 1e-6 if dtype == "float64" else 1e-3)
+    with pytest.raises(ta.ModelError, match="must be real"):
+        ta.LinearChannel(pylops.signalprocessing.FFT(20))

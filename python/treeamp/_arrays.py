@@ -59,9 +59,17 @@ def array(x: Any, name: str) -> Array:
     if found.dtype.kind == "c":
         raise TypeError(f"`{name}` must be real, got {found.dtype}: complex signals have their parts on the first axis")
     if found.dtype.kind not in _NUMERIC:
-        raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
+        raise TypeError(f"`{name}` must be an array of numbers, got {_kind(x, found)}")
     converted: Array = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
     return converted
+
+
+def _kind(x: Any, found: Any) -> str:
+    """What came in place of numbers: a type of somebody's own, or an array of something else."""
+    if found.ndim == 0 and found.dtype == object:
+        dense = next((f"; its {name}() is one" for name in ("toarray", "todense") if hasattr(x, name)), "")
+        return type(x).__name__ + dense
+    return f"dtype {found.dtype}"
 
 
 def owned(x: Array) -> Array:
@@ -166,7 +174,7 @@ def complex_array(x: Any, name: str) -> Any:
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise ValueError(f"`{name}` must be known everywhere, got an array with masked entries")
     if found.dtype.kind not in _NUMERIC + "c":
-        raise TypeError(f"`{name}` must be an array of numbers, got dtype {found.dtype}")
+        raise TypeError(f"`{name}` must be an array of numbers, got {_kind(x, found)}")
     kept = np.array(found, dtype=np.complex128)
     kept.flags.writeable = False
     return kept

@@ -49,6 +49,8 @@ class ReprMixin:
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 return f"{name}=<array {value.shape}>"
+            if hasattr(value, "shape") and not np.isscalar(value):  # sparse matrices and operators
+                return f"{name}=<{type(value).__name__} {tuple(value.shape)}>"
             return f"{name}={value!r}"
 
         return f"{type(self).__name__}({', '.join(map(shown, self.repr_parameters))})"

@@ -74,17 +74,22 @@ class LinearChannel(Channel):
                 f"LinearChannel: `route` must be 'exact' for a sparse matrix or a linear operator, got {self.route!r}"
             )
         self.Nx, self.Nz = self.W.shape
-        self.alpha = self.Nx / self.Nz if self.Nz else float("nan")
+        if self.Nx == 0 or self.Nz == 0:
+            raise ModelError(f"LinearChannel: `W` must have at least one row and one column, got shape {tuple(self.W.shape)}")
+        self.alpha = self.Nx / self.Nz
         self._start()
 
     def _make(self) -> _lib.Factor:
         if not _is_operator(self.W):
             return _lib.linear(self.W, self.route)
         if np.dtype(self.W.dtype).kind == "c":
-            raise ModelError("LinearChannel: `W` must be real, got a complex operator")
+            raise ModelError("LinearChannel: `W` must be real, got a complex operator: ComplexLinearChannel takes its matrix")
         adjoint = self.W.rmatvec if hasattr(self.W, "rmatvec") else self.W.T.dot
         apply = self.W.matvec if hasattr(self.W, "matvec") else self.W.dot
-        return _matrix_free(self.name, (self.Nz,), (self.Nx,), apply, adjoint)
+        try:
+            return _matrix_free(self.name, (self.Nz,), (self.Nx,), apply, adjoint)
+        except NotImplementedError as error:  # as scipy says it
+            raise ModelError("LinearChannel: `W` must have an adjoint, got an operator without `rmatvec`") from error
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if not shape or shape[0] != self.Nz:
@@ -121,8 +126,8 @@ def _matrix_free(
     """A map by two functions, whose results are checked to be arrays of numbers."""
     if tolerance is None:
         # conjugate gradients get no nearer than the products are
-        single = np.asarray(apply(np.zeros(prev_shape))).dtype == np.float32
-        tolerance = 1e-6 if single else 1e-12
+        kind = np.asarray(apply(np.zeros(prev_shape))).dtype
+        tolerance = max(1e-12, 8 * float(np.finfo(kind).eps)) if kind.kind == "f" else 1e-12
 
     def applied(z: Array) -> Array:
         return array(apply(z), f"apply of {name}")
@@ -143,8 +148,8 @@ class LinearOperatorChannel(Channel):
     prev_shape, next_shape : int or tuple
         Shapes of :math:`z` and :math:`x`.
     tolerance, max_iter
-        Conjugate gradients stop at this residual, relative to the right-hand side (by default 1e-12, or 1e-6 where ``apply``
-        returns 32-bit floats), and fail beyond so many iterations.
+        Conjugate gradients stop at this residual, relative to the right-hand side (by default 1e-12, or eight units of rounding where
+        ``apply`` returns shorter floats), and fail beyond so many iterations.
     name : str
         In messages and drawings.
 
