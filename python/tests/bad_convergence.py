@@ -7,8 +7,8 @@ from bad_calls import MODEL, RUN, TYPE, VALUE, W, Table, chain, ep, limit
 import treeamp as ta
 
 TABLE: Table = {
-    "a step of zero": (lambda: ep(steps=[1.0, 0.0]), RUN, "`damping.steps` must be in (0, 1], got 0"),
-    "a negative step": (lambda: ep(steps=[-0.5]), RUN, "`damping.steps`"),
+    "a step of zero": (lambda: ep(steps=[1.0, 0.0]), RUN, "`steps` must be in (0, 1], got 0"),
+    "a negative step": (lambda: ep(steps=[-0.5]), RUN, "`steps`"),
     "no steps": (lambda: ep(steps=[]), VALUE, "at least one step"),
     "damping and steps": (lambda: ep(steps=[0.5], damping=0.1), TYPE, "got both"),
     "a sweep limit of zero": (lambda: ta.MAP(chain()).iterate(max_iter=0), VALUE, "`max_iter`"),
@@ -27,7 +27,7 @@ TABLE: Table = {
     "moduli that are negative": (lambda: ta.spectral_estimate(W, [1.0, -1.0]), MODEL, "-1"),
     "no sweeps": (lambda: ep(max_iter=0), VALUE, "`max_iter` must be at least 1, got 0"),
     "sweeps with a fraction": (lambda: ep(max_iter=1.5), TYPE, "`max_iter` must be an integer"),
-    "damping of one": (lambda: ep(damping=1), RUN, "option `damping` must be in [0, 1), got 1"),
+    "damping of one": (lambda: ep(damping=1), RUN, "`damping` must be in [0, 1), got 1"),
     "negative damping": (lambda: ep(damping=-0.1), RUN, "damping"),
     "damping by a word": (lambda: ep(damping="much"), RUN, "(id, direction, number) or 'adaptive', got 'much'"),
     "damping by the word none": (lambda: ep(damping="none"), RUN, "must be a number in [0, 1) (0 for none)"),

@@ -57,7 +57,7 @@ TABLE: Table = {
     "a shape without end": (lambda: gradient(INF), TYPE, "`x_shape` must be an integer"),
     "a shape of nothing": (lambda: gradient(None), VALUE, "`x_shape`"),
     "a total variation without end": (lambda: ta.tv_regression(np.eye(2), np.ones(2), INF, 1.0, 0.1, 1.0), TYPE, "`x_shape`"),
-    "a rotation that is none": (lambda: ta.RotationChannel(np.ones((2, 2))), MODEL, "rotation"),
+    "a rotation that is none": (lambda: ta.RotationChannel(np.ones((2, 2))), MODEL, "RotationChannel: `R` must be"),
     # --- runs
     "a model with no observation where one is needed": (
         lambda: ta.ExpectationPropagation(chain(output=ta.GaussianLikelihood(None, 0.1))).iterate(), RUN,
@@ -71,8 +71,8 @@ TABLE: Table = {
         lambda: ta.ExpectationPropagation(ta.GaussianPrior(3) @ ta.V("x")), TYPE, "call .to_model() first",  # type: ignore[arg-type]
     ),
     "a run in the limit": (lambda: ta.ExpectationPropagation(limit()).iterate(), RUN, "limit"),
-    "a negative tolerance": (lambda: ep(tol=-1.0), RUN, "tolerance"),
-    "a tolerance of NaN": (lambda: ep(tol=NAN), RUN, "tolerance"),
+    "a negative tolerance": (lambda: ep(tol=-1.0), RUN, "`tol`"),
+    "a tolerance of NaN": (lambda: ep(tol=NAN), RUN, "`tol`"),
     "a start of NaN": (lambda: ep(initializer=ta.ConstantInit(a=NAN)), RUN, "initial"),
     "a start of another length": (
         lambda: ep(initializer=ta.CustomInit(b_init=[("x", "bwd", [1.0, 2.0])])), RUN, "expected 3 components, got 2",

@@ -30,13 +30,13 @@ TABLE: Table = {
         RUN, "conjugate gradients",
     ),
     "no tolerance of conjugate gradients": (lambda: operator(tolerance=0.0), MODEL, "`tolerance`"),
-    "a reshape of another size": (lambda: ta.ReshapeChannel(6, (2, 4)), MODEL, "reshape"),
-    "a blur of a negative width": (lambda: ta.Blur1DChannel(-1.0, 8), MODEL, "convolution"),
+    "a reshape of another size": (lambda: ta.ReshapeChannel(6, (2, 4)), MODEL, "ReshapeChannel: `next_shape`"),
+    "a blur of a negative width": (lambda: ta.Blur1DChannel(-1.0, 8), MODEL, "Blur1DChannel: `sigma`"),
     "derivatives of too many axes": (lambda: ta.DifferentialChannel([1.0, 1.0], [0.0], (4,)), MODEL, "one number per axis"),
     "a mask of another shape": (
         lambda: (ta.GaussianPrior(3) @ ta.V("x") @ ta.MaskChannel([True, False]) @ ta.V("y")).to_model(), MODEL, "expected shape (2)",
     ),
-    "a matrix that is not unitary": (lambda: ta.UnitaryChannel(W), MODEL, "unitary"),
+    "a matrix that is not unitary": (lambda: ta.UnitaryChannel(W), MODEL, "UnitaryChannel: `U` must be square"),
     "a complex signal without parts": (
         lambda: (ta.GaussianPrior(3) @ ta.V("x") @ ta.ComplexLinearChannel(W) @ ta.V("z")).to_model(), MODEL, "size=(2, ...)",
     ),

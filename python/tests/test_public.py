@@ -89,3 +89,35 @@ def test_a_run_and_its_report_have_the_same_kinds_of_things(kind: str) -> None:
             except ta.RunError as error:
                 told.append(str(error))
         assert told[0] == told[1], name
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("shape", lambda: ta.GradientChannel(shape=2.0)),
+        ("shape", lambda: ta.LaplacianChannel(shape=-3)),
+        ("shape", lambda: ta.Blur2DChannel([1.0, 1.0], shape="a")),
+        ("prev_shape", lambda: ta.ReshapeChannel(2.5, 4)),
+        ("next_shape", lambda: ta.LinearOperatorChannel(np.copy, np.copy, 3, 1.5)),
+        ("Ns", lambda: ta.ConcatChannel(3)),
+        ("Ns", lambda: ta.SplitChannel([])),
+        ("filter", lambda: ta.ConvChannel(2.0)),
+        ("regions", lambda: ta.PiecewiseLinearChannel("mine", 2.0)),
+        ("regions", lambda: ta.PiecewiseLinearChannel("mine", [1.0])),
+        ("N", lambda: ta.RotationEnsemble(N=1.5)),
+        ("alpha", lambda: ta.glm_state_evolution(alpha=-1, prior_type="binary", output_type="sgn")),
+        ("belief", lambda: (ta.GaussianPrior(3) @ ta.V("x", belief="diag")).to_model()),
+        ("tol", lambda: RUNS["EP"][0].iterate(tol=-1)),
+        ("steps", lambda: RUNS["EP"][0].iterate(steps=[2])),
+        ("damping", lambda: RUNS["EP"][0].iterate(damping=2)),
+        ("perfect", lambda: RUNS["EP"][0].iterate(perfect=-1)),
+        ("vx", lambda: ta.GaussianPrior(3).compute_precision(2.0)),
+        ("vz", lambda: ta.SgnLikelihood(None).compute_precision(2.0, 1.0)),
+        ("p_pos", lambda: ta.BinaryPrior(3, p_pos=2)),
+        ("y", lambda: ta.SgnLikelihood([0.5])),
+    ],
+)
+def test_errors_name_what_was_written(name: str, call: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"`{name}`") as told:
+        call()
+    assert "size" not in str(told.value)

@@ -24,6 +24,7 @@ __all__ = [
     "complex_array",
     "complex_matrix",
     "count",
+    "counts",
     "inverse",
     "known",
     "matrix",
@@ -201,6 +202,20 @@ def count(x: Any, name: str, least: int = 1) -> int:
     if n > sys.maxsize:
         raise ValueError(f"`{name}` must be at most {sys.maxsize}, got {n}")
     return n
+
+
+def counts(x: Any, name: str) -> list[int]:
+    """``x`` as a list of positive integers.
+
+    >>> counts((2, 3), "Ns")
+    [2, 3]
+    """
+    if not isinstance(x, Iterable) or isinstance(x, (str, bytes)):
+        raise TypeError(f"`{name}` must be a list of integers, got {type(x).__name__}")
+    found = [count(n, name) for n in x]
+    if not found:
+        raise ValueError(f"`{name}` must have at least one number, got none")
+    return found
 
 
 def choice(x: Any, known: Iterable[str], name: str) -> str:

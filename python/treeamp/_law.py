@@ -12,7 +12,7 @@ import numpy as np
 from ._arrays import Array, known
 from ._written import overrides
 from .base import Factor
-from .errors import ModelError, NotAvailable
+from .errors import ModelError, NotAvailable, RunError
 
 __all__ = ["Law"]
 
@@ -68,6 +68,13 @@ class Law(Factor):
         return np.where(pinned, np.inf, 1 / spread - a)[()], np.where(pinned, r, r / spread - b)[()]
 
     # --- state evolution
+
+    def _gibbs(self, tau0_hat: float, v: float, name: str) -> tuple[float, float, float]:
+        """The field at which the average variance is ``v``, which was given by this name, and the potentials there."""
+        try:
+            return self._native.gibbs(tau0_hat, known(v, name))
+        except RunError as error:
+            raise RunError(str(error).replace("`v`", f"`{name}`", 1)) from None
 
     @staticmethod
     def _extrinsic(v: float, a: float) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _lib
 from ._arrays import belief, count, positive
-from .errors import FactorError
+from .errors import FactorError, ModelError
 
 if TYPE_CHECKING:
     from ._fragment import Fragment
@@ -188,7 +189,7 @@ class _NativeTwin:
     """The native twin of a module, made when it is first asked for where the constructor did not make it."""
 
     def __get__(self, module: Any, owner: Any = None) -> Any:
-        module._native = module._make()
+        module._native = module._twin()
         return module._native
 
 
@@ -244,12 +245,23 @@ class Factor(Piece, ReprMixin):
         """The native twin, from the parameters."""
         raise NotImplementedError
 
+    def _twin(self) -> _lib.Factor:
+        """The native twin; what is wrong is told by the names that were written, not by those of the catalogue."""
+        try:
+            return self._make()
+        except ModelError as error:
+            parts = re.fullmatch(r"\w+: (observation: |parameter )(.*)", str(error), re.DOTALL)
+            if not parts:
+                raise
+            name = "`y`: " if parts[1] == "observation: " else ""
+            raise type(error)(f"{type(self).__name__}: {name}{parts[2]}") from None
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._native = self._make()
+        self._native = self._twin()
 
     def compute_a_new(self, v: Any, a: Any) -> Any:
         r"""The outgoing precision :math:`1/v - a`."""

@@ -110,11 +110,31 @@ pub fn node_of(tree: &Tree, law: &str, suspect: Option<&str>) -> String {
     suspect.or(only).unwrap_or(law).to_owned()
 }
 
+/// What an option of the library is called in Python.
+fn in_python(option: &str) -> &str {
+    match option {
+        "tolerance" => "tol",
+        "max_sweeps" => "max_iter",
+        "damping.steps" => "steps",
+        "initial" => "initializer",
+        same => same,
+    }
+}
+
 pub fn run_error(error: &RunError) -> PyErr {
     if let Some((law, source)) = raised() {
         return named(source, &law);
     }
     match error {
+        RunError::Option {
+            option,
+            expected,
+            got,
+        } => {
+            let name = in_python(option);
+            let message = format!("`{name}` must be {expected}, got {got}");
+            raise(&RUN, "RunError", message)
+        }
         RunError::Model(error) => model_error(error),
         RunError::Mismatch { .. } => raise(&MISMATCH, "MismatchError", error.to_string()),
         other => raise(&RUN, "RunError", other.to_string()),

@@ -11,7 +11,7 @@ use treeamp::model::NodeKind;
 use treeamp::prelude::{Teacher, Tree as NativeTree, TreeBuilder};
 
 use crate::array::{pairs, python_shape, shaped, slice};
-use crate::error::{model_error, named, node_of, raised, run_error_in};
+use crate::error::{model_error, model_message, named, node_of, raised, run_error_in};
 use crate::factor::Factor;
 
 /// A factor of a declaration: its name if it was given one, the module, its inputs and outputs.
@@ -44,7 +44,12 @@ impl Tree {
 pub fn build(variables: Vec<(String, String)>, factors: Vec<Declared<'_>>) -> PyResult<Tree> {
     let mut builder = TreeBuilder::new();
     for (name, belief) in &variables {
-        let structure: Structure = belief.parse().map_err(|e| model_error(&e))?;
+        let structure: Structure = belief.parse().map_err(|_| {
+            let kinds = "isotropic, diagonal, full or block(n)";
+            model_message(format!(
+                "variable `{name}`: `belief` must be {kinds}, got {belief}"
+            ))
+        })?;
         builder.variable_with(name, structure);
     }
     for (name, factor, inputs, outputs) in &factors {

@@ -264,7 +264,7 @@ class MessagePassing(ReprMixin):
         if isinstance(damping, str):
             if damping != "adaptive":
                 known = "a number in [0, 1) (0 for none), a list of (id, direction, number) or 'adaptive'"
-                raise RunError(f"option `damping` must be {known}, got {damping!r}")
+                raise RunError(f"`damping` must be {known}, got {damping!r}")
             return damping
         if not isinstance(damping, Iterable):
             return number(damping, "damping")

@@ -29,7 +29,7 @@ class Channel(Factor):
     _input_shape: tuple[int, ...] | None = None
 
     def _start(self) -> None:
-        self._native = self._make()
+        self._native = self._twin()
 
     def _make(self) -> _lib.Factor:
         if not self._law:

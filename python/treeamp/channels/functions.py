@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _lib
@@ -76,6 +76,8 @@ class PiecewiseLinearChannel(Channel):
     def __init__(self, name: str, regions: Any) -> None:
         self.name = str(name)
         keys = ("zmin", "zmax", "x0", "slope")
+        if not isinstance(regions, Sequence) or not all(isinstance(region, Mapping) for region in regions):
+            raise TypeError(f"`regions` must be a list of dicts with {', '.join(keys)}, got {regions!r}")
         try:
             self.regions = [{key: number(region[key], key) for key in keys} for region in regions]
         except KeyError as error:

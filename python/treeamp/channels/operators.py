@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_seed, choice, complex_array, count, number, owned, size_to_shape
+from .._arrays import Array, array, check_seed, choice, complex_array, count, counts, number, owned, size_to_shape
 from ..errors import ModelError
 from .base_channel import Channel
 
@@ -37,7 +37,7 @@ class _Shaped(Channel):
         self.real = bool(real)
         if not self.real:
             self._complex = (True, True)
-        given = size_to_shape(shape)
+        given = size_to_shape(shape, "shape")
         self.shape = None if given is None else tuple(given)
         self._start()
 
@@ -176,6 +176,8 @@ class ConvChannel(_Shaped):
 
     def __init__(self, filter: Any, real: bool = True) -> None:
         self.filter = owned(array(filter, "filter")) if real else complex_array(filter, "filter")
+        if self.filter.ndim == 0:
+            raise ValueError("`filter` must be an array of the signal's shape, got a number")
         self._on(self.filter.shape, real)
 
     def _unbound(self) -> _lib.Factor:
@@ -204,7 +206,7 @@ class DifferentialChannel(_Shaped):
 
     def __init__(self, D1: Any, D2: Any, shape: Any, real: bool = True) -> None:
         self.D1, self.D2 = owned(np.atleast_1d(array(D1, "D1"))), owned(np.atleast_1d(array(D2, "D2")))
-        axes = len(size_to_shape(shape) or [])
+        axes = len(size_to_shape(shape, "shape") or [])
         for name in ("D1", "D2"):
             if getattr(self, name).shape != (axes,):
                 raise ModelError(f"DifferentialChannel: `{name}` must have one number per axis, {axes}")
@@ -284,9 +286,10 @@ class ReshapeChannel(_Shaped):
     _law = "reshape"
 
     def __init__(self, prev_shape: Any, next_shape: Any) -> None:
-        self.prev_shape, self.next_shape = tuple(size_to_shape(prev_shape) or ()), tuple(size_to_shape(next_shape) or ())
+        self.prev_shape = tuple(size_to_shape(prev_shape, "prev_shape") or ())
+        self.next_shape = tuple(size_to_shape(next_shape, "next_shape") or ())
         if np.prod(self.prev_shape) != np.prod(self.next_shape):
-            raise ModelError(f"reshape: expected as many components as in {self.prev_shape}, got {self.next_shape}")
+            raise ModelError(f"ReshapeChannel: `next_shape` must have as many components as {self.prev_shape}, got {self.next_shape}")
         self._on(self.prev_shape, True)
 
     def _unbound(self) -> _lib.Factor:
@@ -316,8 +319,8 @@ class ConcatChannel(Channel):
     _law, _native_parameters = "concatenate", ("n_prev", "axis")
 
     def __init__(self, Ns: Any, axis: int = 0) -> None:
-        self.Ns = [count(n, "Ns") for n in Ns]
-        self.n_prev = count(len(self.Ns), "Ns")
+        self.Ns = counts(Ns, "Ns")
+        self.n_prev = len(self.Ns)
         self.axis = count(axis, "axis", 0)
         self._start()
 
@@ -372,8 +375,8 @@ class SplitChannel(Channel):
     _law, _native_parameters = "split", ("Ns", "axis")
 
     def __init__(self, Ns: Any, axis: int = 0) -> None:
-        self.Ns = [count(n, "Ns") for n in Ns]
-        self.n_next = count(len(self.Ns), "Ns")
+        self.Ns = counts(Ns, "Ns")
+        self.n_next = len(self.Ns)
         self.axis = count(axis, "axis", 0)
         self._start()
 

@@ -40,8 +40,8 @@ class Ensemble(ReprMixin):
     _law = ""
     _probabilities: tuple[float, ...] = ()
 
-    def _sized(self, M: Any, N: Any) -> None:
-        self.M, self.N = count(M, "M"), count(N, "N")
+    def _sized(self, M: Any, N: Any, rows: str = "M") -> None:
+        self.M, self.N = count(M, rows), count(N, "N")
         check_memory((self.M, self.N), "a matrix")
         self.alpha = self.M / self.N
 
@@ -150,7 +150,7 @@ class RotationEnsemble(Ensemble):
     _law = "orthogonal"
 
     def __init__(self, N: int) -> None:
-        self._sized(N, N)
+        self._sized(N, N, "N")
 
     def generate(self, seed: int | None = None) -> Array:
         """Draws a rotation."""
@@ -305,7 +305,7 @@ class UnitaryEnsemble(Ensemble):
     repr_parameters = ("N",)
 
     def __init__(self, N: int) -> None:
-        self._sized(N, N)
+        self._sized(N, N, "N")
 
     def generate(self, seed: int | None = None) -> Any:
         """Draws a unitary matrix."""

@@ -38,7 +38,7 @@ class Likelihood(Law):
         self.y_name = str(y_name)
         self.size = None if self.y is None else self.y.shape
         self.isotropic = bool(isotropic)
-        self._native = self._make()
+        self._native = self._twin()
 
     def _channel(self) -> _lib.Factor:
         return _lib.channel(self._law, self._values())
@@ -166,17 +166,17 @@ class Likelihood(Law):
     def compute_precision(self, vz: float, tau_z: float) -> float:
         """The precision at which the average variance is ``vz``."""
         t = inverse(tau_z, "tau_z")
-        return self._native.gibbs(t, known(vz, "vz"))[0] + t
+        return self._gibbs(t, vz, "vz")[0] + t
 
     def compute_dual_mutual_information(self, vz: float, tau_z: float) -> float:
         r""":math:`H - \frac12\hat m v - \frac12 v/\tau_z` at the precision where the average variance is :math:`v`."""
         t = inverse(tau_z, "tau_z")
-        return self._native.gibbs(t, known(vz, "vz"))[1] - 0.5 * float(vz) * t
+        return self._gibbs(t, vz, "vz")[1] - 0.5 * float(vz) * t
 
     def compute_dual_free_energy(self, mz: float, tau_z: float) -> float:
         r""":math:`\frac12 a m - \bar A` at the precision where the overlap is :math:`m`."""
         t = inverse(tau_z, "tau_z")
-        return self._native.gibbs(t, tau_z - known(mz, "mz"))[2] + 0.5 * float(mz) * t
+        return self._gibbs(t, tau_z - known(mz, "mz"), "tau_z - mz")[2] + 0.5 * float(mz) * t
 
     def compute_backward_state_evolution(self, az: float, tau_z: float) -> float:
         r"""The outgoing precision :math:`1/v - a`."""

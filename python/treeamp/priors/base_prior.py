@@ -47,7 +47,7 @@ class Prior(Law):
     def _start(self, size: Any, isotropic: bool) -> None:
         self.size = size
         self.isotropic = bool(isotropic)
-        self._native = self._make()
+        self._native = self._twin()
 
     def _make(self) -> _lib.Factor:
         if self._is_written:
@@ -155,15 +155,15 @@ class Prior(Law):
 
     def compute_precision(self, vx: float) -> float:
         """The precision at which the average variance is ``vx``."""
-        return self._native.gibbs(0.0, known(vx, "vx"))[0]
+        return self._gibbs(0.0, vx, "vx")[0]
 
     def compute_dual_mutual_information(self, vx: float) -> float:
         r""":math:`I - \frac12 a v` at the precision where the average variance is :math:`v`."""
-        return self._native.gibbs(0.0, known(vx, "vx"))[1]
+        return self._gibbs(0.0, vx, "vx")[1]
 
     def compute_dual_free_energy(self, mx: float) -> float:
         r""":math:`\frac12 a m - \bar A` at the precision where the overlap is :math:`m`."""
-        return self._native.gibbs(0.0, self.second_moment() - known(mx, "mx"))[2]
+        return self._gibbs(0.0, self.second_moment() - known(mx, "mx"), "tau_x - mx")[2]
 
     def compute_forward_state_evolution(self, ax: float) -> float:
         r"""The outgoing precision :math:`1/v - a`."""

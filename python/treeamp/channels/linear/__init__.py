@@ -185,8 +185,8 @@ class LinearOperatorChannel(Channel):
         for key, function in self._given.items():
             if not callable(function):
                 raise TypeError(f"`{key}` must be a function, got {type(function).__name__}")
-        self.prev_shape = tuple(size_to_shape(prev_shape) or ())
-        self.next_shape = tuple(size_to_shape(next_shape) or ())
+        self.prev_shape = tuple(size_to_shape(prev_shape, "prev_shape") or ())
+        self.next_shape = tuple(size_to_shape(next_shape, "next_shape") or ())
         self.tolerance = None if tolerance is None else number(tolerance, "tolerance")
         self.max_iter = count(max_iter, "max_iter")
         self.name = str(name)
