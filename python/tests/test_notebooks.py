@@ -84,7 +84,29 @@ def branches():
     return (ta.GaussianPrior(4) @ ta.V("x", n_next=2) @ (one + two)).to_model()
 
 
-@pytest.mark.parametrize("model", [branches(), regression().to_observed({"y": np.zeros(20)})])
+def long_names():
+    layers = [ta.GaussianPrior(3), ta.LinearChannel(np.eye(3)), ta.GaussianChannel(0.1)]
+    return ta.MultiLayerModel(layers, ids=["a_rather_long_name_0", "a_noisy_one", "y"])
+
+
+def test_names_too_long_for_a_circle_stand_above_it():
+    model = long_names()
+    svg, ax = model._repr_svg_(), model.plot()
+    try:
+        places = {text.get_text(): text for text in ax.texts}
+        circles = [p for p in ax.patches if hasattr(p, "radius")]
+        for line in ("a_rather_", "long_name_0", "a_noisy_one"):
+            place = places[line].get_position()
+            assert any(place[0] == c.center[0] and place[1] < c.center[1] - c.radius for c in circles), line
+            assert f">{line}</text>" in svg
+        ax.figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.texts]
+        assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    finally:
+        matplotlib.pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize("model", [branches(), long_names(), regression().to_observed({"y": np.zeros(20)})])
 def test_the_plot_is_the_svg(model):
     svg = model._repr_svg_()
     ax = model.plot()

@@ -75,6 +75,19 @@ def test_reports_can_be_looked_through(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", RUNS)
+def test_algorithms_can_be_looked_through(kind: str) -> None:
+    """Before a run and after one."""
+    algo, _ = RUNS[kind]
+    fresh = type(algo)(algo.model)
+    inspect.getmembers(fresh)
+    assert not hasattr(fresh, "n_iter")
+    with pytest.raises(ta.RunError, match="nothing is known before a run"):
+        _ = fresh.n_iter
+    inspect.getmembers(algo)
+    assert algo.n_iter > 0 and np.isfinite(algo.A_model)
+
+
+@pytest.mark.parametrize("kind", RUNS)
 def test_a_run_and_its_report_have_the_same_kinds_of_things(kind: str) -> None:
     algo, report = RUNS[kind]
     shared = [n for n in dir(algo) if not n.startswith("_") and hasattr(report, n)]

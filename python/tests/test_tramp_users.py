@@ -217,8 +217,23 @@ def test_qplot_renames_parts_of_labels_and_has_a_size() -> None:
     table = pd.DataFrame({"alpha": [1.0, 2.0, 1.0, 2.0], "mse_x": [1.0, 2.0, 3.0, 4.0], "rho": [0.1, 0.1, 0.2, 0.2]})
     figure = qplot(table, "alpha", "mse_x", column="rho", rename={"mse_": "error of ", "alpha": "α", "rho": "ρ"}, figsize=(3, 2))
     assert figure.axes[0].get_ylabel() == "error of x" and figure.axes[0].get_xlabel() == "α"
-    assert figure.axes[1].get_title() == "ρ = 0.2" and tuple(figure.get_size_inches()) == (6.0, 2.0)
+    # a pair is the size of the figure, as for matplotlib; values are told as "rho=0.2", which scripts rename
+    assert figure.axes[1].get_title() == "ρ=0.2" and tuple(figure.get_size_inches()) == (3.0, 2.0)
+    named = qplot(table, "alpha", "mse_x", color="rho", rename={"rho=0.1": "sparse", "rho=": "density "}).axes[0]
+    assert [line.get_label() for line in named.get_lines()] == ["sparse", "density 0.2"]
     assert tuple(qplot(table, "alpha", "mse_x", figsize=2).get_size_inches()) == (2.6, 2.0)
+
+
+def test_qplot_tells_one_column_apart_twice() -> None:
+    """By colour and by marker: a curve for every value, not for every pair of them."""
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"alpha": [1.0, 2.0, 1.0, 2.0], "mse": [1.0, 2.0, 3.0, 4.0], "rho": [0.1, 0.1, 0.2, 0.2]})
+    (panel,) = qplot(table, "alpha", ["mse", "rho"], color="rho", marker="rho", y_markers=["-", "x"]).axes
+    lines = panel.get_lines()
+    assert [line.get_label() for line in lines] == ["rho=0.1, mse", "rho=0.1, rho", "rho=0.2, mse", "rho=0.2, rho"]
+    assert [list(line.get_ydata()) for line in lines] == [[1.0, 2.0], [0.1, 0.1], [3.0, 4.0], [0.2, 0.2]]
+    assert [line.get_marker() for line in lines] == ["o", "o", "s", "s"] and [line.get_color() for line in lines] == ["C0", "C0", "C1", "C1"]
+    assert [line.get_linestyle() for line in lines] == ["-", "None", "-", "None"]
 
 
 # --- operators of scipy, and of packages that have such

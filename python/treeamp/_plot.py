@@ -25,28 +25,28 @@ def draw_graph(model: Model, ax: Any = None) -> Any:
         figure = pyplot.figure(figsize=(width / _PIXELS_PER_INCH, height / _PIXELS_PER_INCH))
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     for start, end in links:
-        (_, _, _, x0, y0), (_, _, _, x1, y1) = nodes[start], nodes[end]
+        (*_, x0, y0), (*_, x1, y1) = nodes[start], nodes[end]
         ax.plot([x0, x1], [y0, y1], color=_INK, linewidth=1.0, zorder=1)
-    for label, note, kind, x, y in nodes:
+    for label, is_above, note, kind, x, y in nodes:
         if kind == "factor":
             corner = (x - _HALF_SIDE, y - _HALF_SIDE)
             ax.add_patch(patches.Rectangle(corner, 2 * _HALF_SIDE, 2 * _HALF_SIDE, fc=_FACTOR, ec=_INK, zorder=2))
             below = y + _HALF_SIDE + 5
-            ax.text(x, below, _two_lines(label), size=10.5 * _POINTS, color=_FACTOR, ha="center", va="top")
+            ax.text(x, below, label, size=10.5 * _POINTS, color=_FACTOR, ha="center", va="top")
             continue
         fill = _OBSERVED if kind == "observed" else "white"
         ax.add_patch(patches.Circle((x, y), _RADIUS, fc=fill, ec=_INK, zorder=2))
-        size = (10 if len(label) > 4 else 14) * _POINTS
-        ax.text(x, y, label, size=size, style="italic", ha="center", va="center", zorder=3)
-        ax.text(x, y - _RADIUS - 7, note, size=10 * _POINTS, color="#555555", ha="center", va="bottom")
+        top = y - _RADIUS - 7
+        if is_above:
+            for line in reversed(label.split("\n")):
+                ax.text(x, top, line, size=10 * _POINTS, style="italic", ha="center", va="baseline")
+                top -= 11
+        else:
+            size = (10 if len(label) > 4 else 14) * _POINTS
+            ax.text(x, y, label, size=size, style="italic", ha="center", va="center", zorder=3)
+        ax.text(x, top, note, size=10 * _POINTS, color="#555555", ha="center", va="baseline")
     ax.set_xlim(0, width)
     ax.set_ylim(height, 0)
     ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
-
-
-def _two_lines(label: str) -> str:
-    """Long names on two lines, so that neighbours do not touch."""
-    cut = label.rfind("_") + 1 if len(label) > 12 else 0
-    return f"{label[:cut]}\n{label[cut:]}" if cut else label

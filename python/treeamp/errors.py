@@ -7,7 +7,7 @@ __all__ = [
     "ModelError",
     "NotAvailable",
     "NotImported",
-    "NotOfThisRun",
+    "NotKnown",
     "RunError",
     "TooLarge",
     "TreeampError",
@@ -30,8 +30,8 @@ class RunError(TreeampError, ValueError):
     """A run that cannot be started, or a quantity that is not defined."""
 
 
-class NotOfThisRun(RunError, AttributeError):
-    """An attribute of reports of another algorithm; ``hasattr`` says that there is none."""
+class NotKnown(RunError, AttributeError):
+    """An attribute that is known after a run only, or of another algorithm; ``hasattr`` says that there is none."""
 
 
 class MismatchError(RunError):

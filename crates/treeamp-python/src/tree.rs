@@ -19,7 +19,7 @@ type Declared<'py> = (Option<String>, PyRef<'py, Factor>, Vec<String>, Vec<Strin
 
 /// Nodes, links and size of a drawing.
 type Drawn = (
-    Vec<(String, String, &'static str, f64, f64)>,
+    Vec<(String, bool, String, &'static str, f64, f64)>,
     Vec<(usize, usize)>,
     (f64, f64),
 );
@@ -171,7 +171,8 @@ impl Tree {
                 NodeKind::Observed => "observed",
                 NodeKind::Factor => "factor",
             };
-            (n.label, n.note, kind, n.x, n.y)
+            let lines = n.lines().join("\n");
+            (lines, n.is_above(), n.note, kind, n.x, n.y)
         });
         (nodes.collect(), drawing.links, drawing.size)
     }

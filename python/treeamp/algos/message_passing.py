@@ -12,7 +12,7 @@ import numpy as np
 from .. import _lib
 from .._arrays import array, count, number
 from ..base import ReprMixin
-from ..errors import RunError
+from ..errors import NotKnown, RunError
 from ..models import Model
 from .callbacks import JoinCallback
 from .initial_conditions import Initializer, edges_of
@@ -284,7 +284,7 @@ class MessagePassing(ReprMixin):
         if self._kept is not None:
             return self._kept
         if self.report is None:
-            raise RunError("nothing is known before a run: call .iterate() first")
+            raise NotKnown("nothing is known before a run: call .iterate() first")
         return self.report
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _html, _lib
 from .._arrays import Array
-from ..errors import NotOfThisRun, RunError
+from ..errors import NotKnown, RunError
 
 __all__ = ["FixedPoint", "Report"]
 
@@ -335,7 +335,7 @@ class Report:
 
     def _of_theory(self, name: str) -> Any:
         if not self._theory:
-            raise NotOfThisRun(f"`{name}` belongs to state evolution, this run was none")
+            raise NotKnown(f"`{name}` belongs to state evolution, this run was none")
         return self._theory[name]
 
     def _told(self, name: str) -> Any:

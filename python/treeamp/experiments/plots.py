@@ -63,9 +63,9 @@ def qplot(
     color, column, row, marker, linestyle : str, optional
         Columns whose values tell curves and panels apart.
     figsize : float or (float, float)
-        Height of a panel, or its width and height, in inches.
+        Height of a panel, or width and height of the figure, in inches.
     rename : dict, optional
-        Texts in place of others, wherever they stand in labels, titles and legends.
+        Texts in place of others, wherever they stand in labels, titles and legends, where values are told as ``"rho=0.5"``.
 
     Returns
     -------
@@ -75,7 +75,6 @@ def qplot(
         raise TypeError(f"`data` must be a pandas DataFrame, got {type(data).__name__}")
     plt = _pyplot()
     names = dict(rename or {})
-    width, height = (1.3 * figsize, figsize) if np.ndim(figsize) == 0 else figsize  # type: ignore[misc,operator]
 
     def label(name: Any) -> str:
         text = str(name)
@@ -98,25 +97,26 @@ def qplot(
             sharex=sharex,
             sharey=sharey,
             squeeze=False,
-            figsize=(width * len(columns), height * len(rows)),
+            figsize=_figure_size(figsize, len(columns), len(rows)),
             layout="constrained",
         )
         for i, r in enumerate(rows):
             for j, c in enumerate(columns):
                 panel = axes[i][j]
-                title = [label(f"{n} = {v}") for n, v in ((row, r), (column, c)) if n is not None]
+                title = [label(f"{n}={v}") for n, v in ((row, r), (column, c)) if n is not None]
                 panel.set_title(", ".join(title))
                 for k, level in enumerate(colors):
                     for m, mark in enumerate(marks):
                         for s, line in enumerate(lines):
-                            chosen = {row: r, column: c, color: level, marker: mark, linestyle: line}
+                            told_apart = [(color, level), (marker, mark), (linestyle, line)]
                             part = data
-                            for key, value in chosen.items():
+                            # one column may be told apart twice, by colour and marker
+                            for key, value in [(row, r), (column, c), *told_apart]:
                                 if key is not None:
                                     part = part[part[key] == value]
                             if part.empty:
                                 continue
-                            told = [label(f"{n} = {v}") for n, v in ((color, level), (marker, mark), (linestyle, line)) if n]
+                            told = [label(f"{n}={v}") for n, v in dict(told_apart).items() if n]
                             for name, style in zip(ys, markers):
                                 own = told + ([label(name)] if len(ys) > 1 or y_legend else [])
                                 sorted_part = part.sort_values(x)
@@ -125,8 +125,12 @@ def qplot(
                                     drawn["marker"] = _MARKERS[m % len(_MARKERS)]
                                 if color:
                                     drawn["color"] = f"C{k}"
-                                line_style = style if style != "-" else _LINES[s % len(_LINES)]
-                                panel.plot(sorted_part[x], sorted_part[name], line_style, **drawn)
+                                drawn_as = style if style != "-" else _LINES[s % len(_LINES)]
+                                places = sorted_part[x], sorted_part[name]
+                                if marker and drawn_as not in _LINES:  # markers are those of the column
+                                    panel.plot(*places, linestyle="none", **drawn)
+                                else:
+                                    panel.plot(*places, drawn_as, **drawn)
                 panel.set_xscale("log" if xlog else "linear")
                 panel.set_yscale("log" if ylog else "linear")
                 if xlim is not None:
@@ -140,6 +144,14 @@ def qplot(
                 if panel.get_legend_handles_labels()[0] and (i, j) == (0, len(columns) - 1):
                     panel.legend(fontsize="small")
     return figure
+
+
+def _figure_size(given: Any, columns: int, rows: int) -> tuple[float, float]:
+    """Width and height of a figure, from that of the figure or the height of a panel."""
+    if np.ndim(given) == 0:
+        return 1.3 * given * columns, given * rows
+    width, height = given
+    return width, height
 
 
 #: More components than this are a scatter alone, and of a scatter this many are drawn.

@@ -12,6 +12,8 @@ const ROW: f64 = 92.0;
 const MARGIN: f64 = 60.0;
 const RADIUS: f64 = 21.0;
 const HALF_SIDE: f64 = 12.0;
+/// The longest name that fits a circle.
+const INSIDE: usize = 7;
 
 /// A node of a drawing and its place in it, in pixels from the upper left corner.
 #[derive(Clone, Debug)]
@@ -28,6 +30,25 @@ pub struct DrawnNode {
     pub y: f64,
     column: usize,
     row: f64,
+}
+
+impl DrawnNode {
+    /// Its label on one line, or on two where neighbours would touch otherwise, cut behind the underscore nearest to the middle.
+    #[must_use]
+    pub fn lines(&self) -> Vec<&str> {
+        let middle = self.label.len() / 2;
+        let ends = self.label.match_indices('_').map(|(i, _)| i + 1);
+        match ends.min_by_key(|end| end.abs_diff(middle)) {
+            Some(end) if self.label.len() > 12 => vec![&self.label[..end], &self.label[end..]],
+            _ => vec![&self.label],
+        }
+    }
+
+    /// It is the name of a variable that is too long for its circle, and is written above it.
+    #[must_use]
+    pub fn is_above(&self) -> bool {
+        self.kind != NodeKind::Factor && self.label.chars().count() > INSIDE
+    }
 }
 
 /// What a node of a drawing stands for.
@@ -259,7 +280,6 @@ impl Drawing {
 }
 
 fn render_node(svg: &mut String, node: &DrawnNode, x: f64, y: f64) {
-    let label = escape_xml(&node.label);
     if node.kind == NodeKind::Factor {
         let (left, top, side) = (x - HALF_SIDE, y - HALF_SIDE, 2.0 * HALF_SIDE);
         let _ = writeln!(
@@ -267,9 +287,7 @@ fn render_node(svg: &mut String, node: &DrawnNode, x: f64, y: f64) {
             "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{side}\" height=\"{side}\" \
              fill=\"#2b4c7e\" stroke=\"#333\"/>"
         );
-        // long names go on two lines, so that neighbours do not touch
-        let lines = two_lines(&node.label);
-        for (k, line) in lines.iter().enumerate() {
+        for (k, line) in node.lines().iter().enumerate() {
             let y = y + HALF_SIDE + 13.0 + 11.0 * k as f64;
             let line = escape_xml(line);
             let _ = writeln!(
@@ -289,26 +307,32 @@ fn render_node(svg: &mut String, node: &DrawnNode, x: f64, y: f64) {
         "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"#333\" \
          stroke-width=\"1.3\"/>"
     );
-    let size = if node.label.chars().count() > 4 {
-        10
-    } else {
-        14
+    let mut name = |line: &str, y: f64, size: u32| {
+        let line = escape_xml(line);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" font-style=\"italic\">{line}</text>"
+        );
     };
-    let below = y + 0.35 * f64::from(size);
-    let note_y = y - RADIUS - 7.0;
+    let mut top = y - RADIUS - 7.0;
+    if node.is_above() {
+        for line in node.lines().iter().rev() {
+            name(line, top, 10);
+            top -= 11.0;
+        }
+    } else {
+        let size = if node.label.chars().count() > 4 {
+            10
+        } else {
+            14
+        };
+        name(&node.label, y + 0.35 * f64::from(size), size);
+    }
     let note = escape_xml(&node.note);
     let _ = writeln!(
         svg,
-        "<text x=\"{x:.1}\" y=\"{below:.1}\" font-size=\"{size}\" font-style=\"italic\">{label}</text>\n\
-         <text x=\"{x:.1}\" y=\"{note_y:.1}\" font-size=\"10\" fill=\"#555\">{note}</text>"
+        "<text x=\"{x:.1}\" y=\"{top:.1}\" font-size=\"10\" fill=\"#555\">{note}</text>"
     );
-}
-
-fn two_lines(label: &str) -> Vec<String> {
-    match label.rfind('_').filter(|_| label.len() > 12) {
-        Some(i) => vec![label[..=i].to_owned(), label[i + 1..].to_owned()],
-        None => vec![label.to_owned()],
-    }
 }
 
 fn escape_xml(text: &str) -> String {
