@@ -7,8 +7,9 @@
 //! | a loss of observed outputs | [`ScalarLoss`] |
 //! | a penalty | [`ScalarPenalty`], or [`Penalty`] where components are coupled |
 //! | a law of rows | [`RowLaw`](crate::separable::RowLaw) |
+//! | a law of outputs of rows | [`RowLikelihood`](crate::separable::RowLikelihood) |
 //! | a Gaussian channel | [`Kernel`] |
-//! | any other factor | [`Factor`] and [`PosteriorRule`], [`ProximalRule`], [`EnsembleRule`] or [`GenerativeRule`] |
+//! | any other factor | [`Factor`] and [`PosteriorRule`], [`ProximalRule`], [`EnsembleRule`], [`RowEnsembleRule`] or [`GenerativeRule`] |
 //! | a linear map | [`LinearOperator`], and [`SingularSystem`] where a transform diagonalises it |
 //! | an algorithm | [`Algorithm`] |
 //!
@@ -20,12 +21,15 @@ pub use crate::engine::{Algorithm, Marginal};
 pub use crate::error::ShapeError;
 pub use crate::factor::{
     Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, Incoming,
-    PosteriorRule, ProximalRule, Request, RouteChoice, Site, Workspace, downcast,
-    message_from_moments, same,
+    PosteriorRule, ProximalRule, Request, RouteChoice, RowAveraged, RowEnsembleRule, RowEstimate,
+    Site, Workspace, downcast, message_from_moments, same,
 };
 pub use crate::operator::{LinearOperator, SingularSystem};
 pub use crate::scalar::{
     ScalarChannel, ScalarLikelihood, ScalarLoss, ScalarPenalty, ScalarPrior, Tilt, Tilted,
     TiltedPair,
 };
-pub use crate::separable::{Penalised, Penalty, RowsPrior, SeparableLikelihood, SeparablePrior};
+pub use crate::separable::{
+    Penalised, Penalty, RowChannel, RowComponent, RowOutputs, RowTilt, RowsPrior,
+    SeparableLikelihood, SeparablePrior,
+};

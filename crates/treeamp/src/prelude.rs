@@ -9,9 +9,9 @@ pub use crate::algorithms::state_evolution::phases::{
 };
 pub use crate::algorithms::{
     Evolution, ExpectationPropagation, MaximumAPosteriori, Minimum, MismatchedEvolution, Posterior,
-    Solution, StateEvolution, Teacher,
+    RowEvolution, Solution, StateEvolution, Teacher,
 };
-pub use crate::belief::{SignalSpec, Structure};
+pub use crate::belief::{RowMatrix, RowOverlaps, SignalSpec, Structure};
 pub use crate::catalog::channels::*;
 pub use crate::catalog::likelihoods::*;
 pub use crate::catalog::losses::*;
@@ -31,5 +31,5 @@ pub use crate::model::{
 };
 pub use crate::separable::{
     IidLaw, LossChannel, ObservedLaw, OutputChannel, PartsLikelihood, PartsPrior, PenaltyLaw,
-    RowLaw,
+    RowLaw, RowLikelihood,
 };

@@ -12,4 +12,6 @@ pub use expectation_propagation::{ExpectationPropagation, Posterior};
 pub use map::{MaximumAPosteriori, Minimum, Mode};
 pub use minimiser::point::Solution;
 pub use starts::{FixedPoint, RestartReport, Restarts, Start, near, push, spectral_estimate};
-pub use state_evolution::{Evolution, MismatchedEvolution, Prediction, StateEvolution, Teacher};
+pub use state_evolution::{
+    Evolution, MismatchedEvolution, Prediction, RowEvolution, StateEvolution, Teacher,
+};

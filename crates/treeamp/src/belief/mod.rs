@@ -8,6 +8,7 @@ mod maps;
 mod message;
 mod moments;
 mod overlaps;
+mod row_overlaps;
 mod signal;
 mod sym_matrix;
 
@@ -21,6 +22,7 @@ pub use message::Message;
 pub use moments::Moments;
 pub(crate) use moments::mean_square;
 pub use overlaps::{OverlapFields, Overlaps};
+pub use row_overlaps::{RowMatrix, RowOverlaps};
 pub use signal::{Element, SignalSpec, Structure};
 pub(crate) use sym_matrix::CHUNK;
 pub use sym_matrix::SymMatrix;

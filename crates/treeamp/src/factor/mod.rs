@@ -6,6 +6,7 @@ mod gaussian_average;
 mod incoming;
 mod proximal;
 mod route;
+mod row_ensemble;
 mod rules;
 mod site;
 
@@ -23,6 +24,7 @@ pub(crate) use proximal::{
     FEASIBLE, cold_excess, gaussian_proximal_rule, log_value, quadratic_energy,
 };
 pub use route::{Route, RouteChoice, RouteReport};
+pub use row_ensemble::{RowAveraged, RowEnsembleRule, RowEstimate};
 pub use rules::{GenerativeRule, PosteriorRule, message_from_moments};
 pub use site::Site;
 pub(crate) use site::{posterior, proximal};
@@ -229,6 +231,11 @@ pub trait Factor: Any + Debug + Send + Sync {
 
     /// State evolution, on the student's and the teacher's side.
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        None
+    }
+
+    /// State evolution with rows, whose overlaps are matrices.
+    fn row_ensemble(&self) -> Option<&dyn RowEnsembleRule> {
         None
     }
 

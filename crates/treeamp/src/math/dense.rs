@@ -4,6 +4,8 @@
 use faer::linalg::solvers::{DenseSolveCore, Llt, Solve};
 use faer::{Col, ColRef, Mat, MatRef, Side};
 
+use crate::error::FactorError;
+
 /// Eigenvalues below this fraction of the largest are zero.
 const RANK_CUT: f64 = 1e-12;
 
@@ -224,4 +226,84 @@ pub(crate) fn is_covariance(s: MatRef<'_, f64>) -> bool {
     };
     let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
     values.iter().all(|l| *l >= -NEGATIVE * largest)
+}
+
+fn not_positive() -> FactorError {
+    FactorError::Improper("a matrix is not positive definite".to_owned())
+}
+
+/// The inverse of a positive definite matrix.
+pub(crate) fn inverse_of(a: MatRef<'_, f64>) -> Result<Mat<f64>, FactorError> {
+    let factor = cholesky(a).ok_or_else(not_positive)?;
+    Ok(inverse(&factor))
+}
+
+/// $\ln\det a$ of a positive definite matrix.
+pub(crate) fn log_det_of(a: MatRef<'_, f64>) -> Result<f64, FactorError> {
+    let factor = cholesky(a).ok_or_else(not_positive)?;
+    Ok(log_det(&factor))
+}
+
+/// Two symmetric matrices $a = C C^T$ and $b = C U D U^T C^T$, the first positive definite, in one basis.
+pub(crate) struct Congruence {
+    /// $C U$.
+    basis: Mat<f64>,
+    /// $D$, ascending.
+    pub values: Vec<f64>,
+}
+
+impl Congruence {
+    pub fn new(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Result<Self, FactorError> {
+        let factor = cholesky(a).ok_or_else(not_positive)?;
+        let c = factor.L();
+        let half = solve_lower(c, b);
+        let whole = solve_lower(c, half.transpose());
+        let eigen = symmetrised(whole.as_ref())
+            .self_adjoint_eigen(Side::Lower)
+            .map_err(|_| FactorError::Failed("eigenvalues did not converge".to_owned()))?;
+        Ok(Self {
+            basis: c * eigen.U(),
+            values: eigen.S().column_vector().iter().copied().collect(),
+        })
+    }
+
+    /// $C U f(D) U^T C^T$.
+    pub fn map(&self, f: impl Fn(f64) -> f64) -> Mat<f64> {
+        let values: Vec<f64> = self.values.iter().map(|d| f(*d)).collect();
+        let n = values.len();
+        let entry = |i: usize, j: usize| {
+            let terms = (0..n).map(|k| self.basis[(i, k)] * values[k] * self.basis[(j, k)]);
+            terms.sum()
+        };
+        Mat::from_fn(n, n, entry)
+    }
+}
+
+/// $C^{-1} b$ for a lower triangular $C$.
+pub(crate) fn solve_lower(c: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let mut out = b.to_owned();
+    for k in 0..out.ncols() {
+        for i in 0..out.nrows() {
+            let known: f64 = (0..i).map(|j| c[(i, j)] * out[(j, k)]).sum();
+            out[(i, k)] = (out[(i, k)] - known) / c[(i, i)];
+        }
+    }
+    out
+}
+
+/// $L$ with $L L^T = S$, square and row by row, its last columns zero where $S$ is singular. Eigenvalues below `rounding` in size are
+/// zero; `None` where one is less than minus that.
+pub(crate) fn square_root(s: MatRef<'_, f64>, rounding: f64) -> Option<Vec<f64>> {
+    let n = s.nrows();
+    let eigen = s.self_adjoint_eigen(Side::Lower).ok()?;
+    let values = eigen.S().column_vector();
+    if values.iter().any(|l| !(*l >= -rounding)) {
+        return None;
+    }
+    // eigenvalues are ascending
+    let entry = |i: usize, j: usize| {
+        let k = n - 1 - j;
+        eigen.U()[(i, k)] * values[k].max(0.0).sqrt()
+    };
+    Some((0..n * n).map(|at| entry(at / n, at % n)).collect())
 }

@@ -60,6 +60,17 @@ pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + PartialEq + Send + Sync + 
         None
     }
 
+    /// Weights, means and variances of the Gaussians that it is a mixture of, a variance of zero being a point; `None` of any other law.
+    fn mixture(&self) -> Option<Vec<(f64, E, f64)>> {
+        if let Some(own) = self.as_gaussian() {
+            return Some(vec![(1.0, own.b.scale(1.0 / own.a), 1.0 / own.a)]);
+        }
+        let atoms = self.atoms();
+        let mass: f64 = atoms.iter().map(|(_, p)| p).sum();
+        let points = atoms.into_iter().map(|(x, p)| (p, x, 0.0));
+        ((mass - 1.0).abs() < ALL_ATOMS).then(|| points.collect())
+    }
+
     /// $\ln\int p(x)\,\mathcal N(x; \tfrac ba, \tfrac1a)\,dx = A - \tfrac{|b|^2}{2a} - \tfrac12\ln\tfrac{2\pi}a$ for $a > 0$, the last
     /// term once per real component. Averages at high precision are weighted by it. Of a law that is all atoms it is their sum;
     /// otherwise override it where it can be had without the difference, which loses its digits there.

@@ -20,6 +20,8 @@ mod penalised;
 mod penalty;
 mod prior;
 mod proximal;
+mod row_average;
+mod row_output;
 mod rows;
 
 mod view;
@@ -32,6 +34,9 @@ pub use parts::{PartsLikelihood, PartsPrior};
 pub use penalised::Penalised;
 pub use penalty::{Penalty, PenaltyLaw};
 pub use prior::{IidLaw, SeparablePrior};
+pub use row_average::RowComponent;
+pub(crate) use row_average::propagated;
+pub use row_output::{RowChannel, RowLikelihood, RowOutputs, RowTilt};
 pub use rows::{RowLaw, RowsPrior};
 
 /// Fills `mean` with the first of `f(i)` and returns the average of the second.

@@ -6,12 +6,14 @@ use faer::linalg::solvers::Solve;
 use faer::{Col, Mat};
 use rand::Rng;
 
+use super::row_average::RowComponent;
 use crate::belief::{
     Block, Form, Gaussian, Message as _, Moments, SignalSpec, Structure, product_excess,
 };
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, BeliefError, Context, Factor, GenerativeRule, PosteriorRule, downcast, each_supported,
+    Arity, BeliefError, Context, Factor, GenerativeRule, PosteriorRule, RowEnsembleRule, downcast,
+    each_supported,
 };
 use crate::math::dense::{
     cholesky, cholesky_beyond, column, inverse, square, store, store_vector, symmetrised,
@@ -41,6 +43,12 @@ pub trait RowLaw: Debug + Clone + PartialEq + Send + Sync + 'static {
         None
     }
 
+    /// The Gaussians that it is a mixture of, if it is one: state evolution then averages by quadrature for rows of two, and otherwise
+    /// over draws.
+    fn components(&self) -> Option<Vec<RowComponent>> {
+        None
+    }
+
     /// A short text of its parameters.
     fn summary(&self) -> String {
         format!("rows of {}", self.dim())
@@ -49,7 +57,20 @@ pub trait RowLaw: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// The prior of a matrix of `n` independent rows, of shape `(n, r)`, for a variable with block beliefs:
     /// `var("u").block(r)`.
     fn rows(self, n: usize) -> RowsPrior<Self> {
-        RowsPrior { law: self, n }
+        RowsPrior {
+            law: self,
+            n,
+            ratio: None,
+        }
+    }
+
+    /// The prior of rows in the limit of infinitely many, the reference that ratios refer to. For theory only.
+    fn limit(self) -> RowsPrior<Self> {
+        RowsPrior {
+            law: self,
+            n: 0,
+            ratio: Some(1.0),
+        }
     }
 }
 
@@ -58,6 +79,8 @@ pub trait RowLaw: Debug + Clone + PartialEq + Send + Sync + 'static {
 pub struct RowsPrior<L> {
     law: L,
     n: usize,
+    /// Rows relative to the reference, in the limit; `n` is then zero.
+    ratio: Option<f64>,
 }
 
 impl<L> RowsPrior<L> {
@@ -88,7 +111,10 @@ impl<L: RowLaw> Factor for RowsPrior<L> {
     }
 
     fn output_specs(&self, _: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
-        Ok(vec![SignalSpec::real([self.n, self.law.dim()])])
+        Ok(vec![match self.ratio {
+            Some(ratio) => SignalSpec::limit(ratio),
+            None => SignalSpec::real([self.n, self.law.dim()]),
+        }])
     }
 
     fn structures(&self) -> &'static [Structure] {
@@ -110,6 +136,10 @@ impl<L: RowLaw> Factor for RowsPrior<L> {
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn row_ensemble(&self) -> Option<&dyn RowEnsembleRule> {
         Some(self)
     }
 

@@ -13,6 +13,7 @@ mod information;
 mod known_values;
 mod landscape;
 mod oracle;
+mod rows;
 mod runs;
 mod several_unknowns;
 mod students;

@@ -15,7 +15,7 @@ pub struct Prediction(pub Overlaps);
 /// Order parameters of a variable: three numbers, or matrices for rows of several components.
 pub trait OrderParameters: Marginal {
     /// The overlaps of teacher and student.
-    type Overlaps: Copy;
+    type Overlaps: Clone;
 
     /// The overlaps.
     fn overlaps(&self) -> Self::Overlaps;

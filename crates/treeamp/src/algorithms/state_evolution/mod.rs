@@ -13,6 +13,7 @@ mod landscape;
 mod mutual_information;
 pub mod phases;
 mod replica_symmetric;
+mod rows;
 mod teacher;
 mod theory;
 
@@ -25,7 +26,8 @@ pub use information::Information;
 pub use landscape::{Place, landscape};
 pub use mutual_information::{MutualInformation, Start, mutual_information, mutual_information_at};
 pub use replica_symmetric::ReplicaSymmetric;
+pub use rows::{BayesOptimalRows, RowField, RowPrediction};
 pub use teacher::{
     SecondMoment, Teacher, TeacherMoments, check_second_moments, not_a_bayesian_network,
 };
-pub use theory::{EvolutionBuilder, MismatchedEvolution, StateEvolution, Theory};
+pub use theory::{EvolutionBuilder, MismatchedEvolution, RowEvolution, StateEvolution, Theory};

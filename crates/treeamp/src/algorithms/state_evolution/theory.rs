@@ -4,7 +4,8 @@
 use super::evolution::{OrderParameters, noiseless_output};
 use super::heuristic::heuristics;
 use super::teacher::not_a_bayesian_network;
-use super::{BayesOptimal, Evolution, ReplicaSymmetric, Teacher};
+use super::{BayesOptimal, BayesOptimalRows, Evolution, ReplicaSymmetric, RowField, Teacher};
+use crate::belief::RowMatrix;
 use crate::engine::{
     Algorithm, Damping, EdgeMessage, Engine, Fallback, Initial, Messages, Objective, Observer,
     Options,
@@ -15,6 +16,9 @@ use crate::scalar::{OutputMeasure, ScalarView};
 
 /// The precision that an informed start gives, in units of $1/\tau_0$.
 pub(super) const INFORMED: f64 = 1e8;
+
+/// What the uninformed start of rows knows, $\hat Q\tau_0$: nothing at all may be a fixed point that units with a symmetry never leave.
+const PUSH: f64 = 1e-3;
 
 /// Variances below this fraction of the least noise are perfect recovery.
 const BELOW_NOISE: f64 = 1e-6;
@@ -50,6 +54,21 @@ pub type StateEvolution<'t> = EvolutionBuilder<'t, BayesOptimal>;
 
 /// State evolution of a student on data of another teacher.
 pub type MismatchedEvolution<'t> = EvolutionBuilder<'t, ReplicaSymmetric>;
+
+/// State evolution of a tree whose signals are made of rows $x \in \mathbb R^r$ with block beliefs: overlaps are $r \times r$ matrices.
+///
+/// ```
+/// use treeamp::prelude::*;
+/// let rows = MixtureRow::gaussian(&[0.0, 0.0], &[1.0, 0.0, 0.0, 1.0])?;
+/// let model = (source(rows.limit()) >> var("w").block(2)
+///     >> LinearEnsemble::gaussian(3.0)? >> var("z").block(2)
+///     >> SignCommittee::new(2)?.channel() >> var("y")).build()?.expect("y")?;
+/// let evolution = RowEvolution::new(&model)?.fixed_point()?;
+/// let q = evolution.overlaps("w")?.q;
+/// assert!(q.get(0, 0) - q.get(0, 1) > 0.1); // the units have specialised
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type RowEvolution<'t> = EvolutionBuilder<'t, BayesOptimalRows>;
 
 /// A theory of a tree, its options and its start.
 #[derive(Debug, Clone)]
@@ -90,6 +109,53 @@ impl<'t> EvolutionBuilder<'t, ReplicaSymmetric> {
             theory.options.initial = active(noise * theory.teacher().tau0[0]);
         }
         Ok(theory)
+    }
+}
+
+impl<'t> EvolutionBuilder<'t, BayesOptimalRows> {
+    /// Prepares the theory of a tree of rows: checks the rules and finds the teacher's second moments.
+    ///
+    /// # Errors
+    /// A factor without a [`RowEnsembleRule`](crate::factor::RowEnsembleRule), a tree that is no Bayesian network, or rows whose second
+    /// moment is singular.
+    pub fn new(tree: &'t Tree) -> Result<Self, RunError> {
+        let algorithm = BayesOptimalRows::new(tree)?;
+        let mut theory = Self::of(tree, algorithm);
+        theory.options.initial = Initial::Constant {
+            precision: PUSH / theory.teacher().tau0[0],
+            linear: 0.0,
+        };
+        Ok(theory)
+    }
+
+    /// Starts with $\hat Q$ given on all messages into the named variables.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownVariable`](crate::error::ModelError::UnknownVariable), a matrix of another size than the rows, or one that
+    /// has a negative eigenvalue.
+    pub fn starting_from_rows(mut self, starts: &[(&str, RowMatrix)]) -> Result<Self, RunError> {
+        let mut messages = Vec::new();
+        for (name, q_hat) in starts {
+            let variable = &self.tree.variables()[self.tree.variable(name)?];
+            let dim = RowField::rows_of(&variable.spec);
+            if q_hat.dim() != dim || !q_hat.is_covariance() {
+                return Err(RunError::Option {
+                    option: "initial",
+                    expected: format!("a {dim} x {dim} matrix without negative eigenvalues"),
+                    got: format!("{:?} on {name}", q_hat.data()),
+                });
+            }
+            for e in &variable.edges {
+                let factor = self.tree.edges()[*e].factor;
+                messages.push((
+                    self.tree.factors()[factor].name.clone(),
+                    variable.name.clone(),
+                    RowField::of(q_hat.clone()),
+                ));
+            }
+        }
+        self.warm = Some(Messages::new(messages));
+        Ok(self)
     }
 }
 

@@ -18,6 +18,7 @@ mod poisson_softplus;
 mod probit;
 mod quantised;
 mod rician_modulus;
+mod sign_committee;
 mod student_t_noise;
 
 pub use activation::ActivationLikelihood;
@@ -37,6 +38,7 @@ pub use poisson_softplus::PoissonSoftplusLikelihood;
 pub use probit::ProbitLikelihood;
 pub use quantised::Quantised;
 pub use rician_modulus::RicianModulus;
+pub use sign_committee::SignCommittee;
 pub use student_t_noise::StudentTNoise;
 
 /// $\ln \delta(d)$.

@@ -210,6 +210,13 @@ impl ScalarPrior for GaussBernoulli {
         log_add_exp(spike, slab)
     }
 
+    fn mixture(&self) -> Option<Vec<(f64, f64, f64)>> {
+        Some(vec![
+            (1.0 - self.rho, 0.0, 0.0),
+            (self.rho, self.mean, self.variance),
+        ])
+    }
+
     fn landmarks(&self) -> Vec<Landmark> {
         vec![Landmark::spread(self.mean, self.variance.sqrt())]
     }

@@ -175,6 +175,11 @@ impl ScalarPrior for GaussianMixture {
         })
     }
 
+    fn mixture(&self) -> Option<Vec<(f64, f64, f64)>> {
+        let part = |c: &Component| (c.weight, c.mean, c.variance);
+        Some(self.components.iter().map(part).collect())
+    }
+
     fn landmarks(&self) -> Vec<Landmark> {
         let components = self.components.iter();
         components

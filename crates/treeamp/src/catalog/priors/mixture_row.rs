@@ -10,7 +10,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::error::{ModelError, parameter};
 use crate::math::dense::{column, conditioned, dot, is_covariance, root, square};
-use crate::separable::RowLaw;
+use crate::separable::{RowComponent, RowLaw};
 
 /// One component: a weight, a mean and a covariance.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,6 +194,15 @@ impl RowLaw for MixtureRow {
             [only] => Some((&only.mean, &only.covariance)),
             _ => None,
         }
+    }
+
+    fn components(&self) -> Option<Vec<RowComponent>> {
+        let component = |c: &Component| RowComponent {
+            weight: c.weight,
+            mean: c.mean.clone(),
+            covariance: c.covariance.clone(),
+        };
+        Some(self.components.iter().map(component).collect())
     }
 
     fn summary(&self) -> String {

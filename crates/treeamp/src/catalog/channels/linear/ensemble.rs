@@ -3,11 +3,14 @@
 
 use std::sync::Arc;
 
-use super::Linear;
 use super::average::{Average, prior_potential, second_moment};
-use crate::belief::{Element, OverlapFields, Overlaps, SignalSpec};
+use super::{Linear, rows};
+use crate::belief::{Element, OverlapFields, Overlaps, RowMatrix, SignalSpec, Structure};
 use crate::error::{FactorError, ModelError, ShapeError};
-use crate::factor::{Arity, Averaged, EnsembleRule, Factor};
+use crate::factor::{
+    Arity, Averaged, BeliefError, EnsembleRule, Factor, RowAveraged, RowEnsembleRule, RowEstimate,
+    all_alike,
+};
 use crate::math::spectrum::Spectrum;
 
 /// A linear channel $x = W z$ with $W$ from an ensemble, in the limit of infinite size. For theory
@@ -129,7 +132,20 @@ impl Factor for LinearEnsemble {
         })
     }
 
+    /// Isotropic beliefs, or the same block for every row at both ends.
+    fn structures(&self) -> &'static [Structure] {
+        &[Structure::Isotropic, Structure::Block { dim: 0 }]
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        all_alike(self.structures(), ports)
+    }
+
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn row_ensemble(&self) -> Option<&dyn RowEnsembleRule> {
         Some(self)
     }
 
@@ -202,6 +218,28 @@ macro_rules! ensemble_rule_from_spectrum {
                 let average = Average::new(known(self)?, at);
                 average.check()?;
                 Ok(average.potential())
+            }
+        }
+
+        impl RowEnsembleRule for $channel {
+            fn second_moment(
+                &self,
+                inputs: &[RowMatrix],
+                _: usize,
+            ) -> Result<RowMatrix, FactorError> {
+                Ok(rows::second_moment(known(self)?, inputs))
+            }
+
+            fn field(
+                &self,
+                at: RowAveraged<'_>,
+                target: usize,
+            ) -> Result<RowEstimate, FactorError> {
+                rows::field(known(self)?, at, target)
+            }
+
+            fn potential(&self, at: RowAveraged<'_>) -> Result<f64, FactorError> {
+                rows::potential(known(self)?, at)
             }
         }
     };

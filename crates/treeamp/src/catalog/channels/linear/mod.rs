@@ -34,6 +34,7 @@ mod ladder;
 mod messages;
 mod posterior;
 mod resolvent;
+mod rows;
 mod spread;
 mod structured;
 mod work;
@@ -57,7 +58,7 @@ use crate::catalog::module::{Module, Parameter, ParameterKind, Preset, Signals};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
     Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule, Route,
-    RouteChoice, Workspace, each_supported, gaussian_proximal_rule,
+    RouteChoice, RowEnsembleRule, Workspace, each_supported, gaussian_proximal_rule,
 };
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
@@ -428,6 +429,10 @@ impl Factor for Linear {
     }
 
     fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn row_ensemble(&self) -> Option<&dyn RowEnsembleRule> {
         Some(self)
     }
 
