@@ -173,7 +173,7 @@ fn exchangeable(
 
 /// $\frac1K E\operatorname{tr}(z - \omega)(z' - \omega)^T = \frac1K\operatorname{tr}VGV$ from draws of $\omega$, of $z$, and of another row $z'$ until
 /// it has the output of $z$: without quadrature, and without a formula of the law. With its standard error.
-fn gain_of_draws(law: &SignCommittee, v: [f64; 2], omega: [f64; 2], n: usize) -> (f64, f64) {
+fn gain_of_draws(law: SignCommittee, v: [f64; 2], omega: [f64; 2], n: usize) -> (f64, f64) {
     let k = law.dim();
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut normal = move || -> f64 { StandardNormal.sample(&mut rng) };
@@ -235,7 +235,7 @@ fn averages_of_committees_against_draws() {
         let left =
             posterior(one, own + (k - 1.0) * other) + (k - 1.0) * posterior(rest, own - other);
         let gain = (1.0 - seen) - left / k;
-        let drawn = gain_of_draws(&law, [1.0 - seen, shared], [seen, -shared], 200_000);
+        let drawn = gain_of_draws(law, [1.0 - seen, shared], [seen, -shared], 200_000);
         println!("gain {gain:.6}, draws {:.6} +- {:.6}", drawn.0, drawn.1);
         let error = (drawn.1.powi(2) + field.standard_error.get(0, 0).powi(2)).sqrt();
         assert!((gain - drawn.0).abs() < 4.0 * error);

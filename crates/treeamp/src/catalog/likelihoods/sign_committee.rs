@@ -31,7 +31,7 @@ const END: f64 = 5.5;
 /// Steps $h$ make a relative error $e^{-(2\pi/h)^2\lambda/2\lambda_{max}}$; this is its exponent.
 const DIGITS: f64 = 14.0;
 /// Points of a sum at most.
-const POINTS: usize = 200_000;
+const POINTS: f64 = 2e5;
 
 /// Correlations up to which Plackett's integral starts at zero: the rule of 32 points is good to rounding there.
 const NEARLY_EQUAL: f64 = 0.97;
@@ -240,20 +240,23 @@ fn take_logarithm(tilt: &mut RowTilt) {
 
 /// Calls `f` with every point $u$ of a grid of equal steps, and its weight.
 fn over_grid(dim: usize, step: f64, f: &mut impl FnMut(&[f64], f64)) -> Result<(), FactorError> {
-    let side = (END / step).ceil();
-    let points = (2.0 * side + 1.0).powi(dim as i32);
-    if points > POINTS as f64 {
+    let side = (2.0 * END / step).ceil();
+    let points: f64 = (0..dim).map(|_| side).product();
+    if points > POINTS {
         return Err(FactorError::Unsupported(format!(
             "its fields are too nearly dependent for an average over {dim} dimensions ({points:.0} points)"
         )));
     }
-    let (points, each) = (points as usize, 2 * side as usize + 1);
+    let half = (1_u32..)
+        .map(|k| f64::from(k) * step)
+        .take_while(|x| *x < END);
+    let axis: Vec<f64> = half.flat_map(|x| [x, -x]).chain([0.0]).collect();
     let mut u = vec![0.0; dim];
-    for index in 0..points {
+    for index in 0..(0..dim).map(|_| axis.len()).product() {
         let (mut rest, mut weight) = (index, 1.0);
         for x in &mut u {
-            *x = step * ((rest % each) as f64 - side);
-            rest /= each;
+            *x = axis[rest % axis.len()];
+            rest /= axis.len();
             weight *= step * normal_density(*x);
         }
         f(&u, weight);
@@ -263,7 +266,7 @@ fn over_grid(dim: usize, step: f64, f: &mut impl FnMut(&[f64], f64)) -> Result<(
 
 impl SignCommittee {
     fn tilts(
-        &self,
+        self,
         label: &[Option<usize>],
         v: &[f64],
         omega: &[f64],

@@ -38,7 +38,7 @@ impl Line {
     fn breaks(&self) -> impl Iterator<Item = Self> + use<> {
         let line = *self;
         let size = line.normal[0].hypot(line.normal[1]);
-        let sides = if line.width < NARROW * size { 1 } else { 0 };
+        let sides = i32::from(line.width < NARROW * size);
         (-sides..=sides).map(move |k| Self {
             offset: line.offset + f64::from(k) * SIDES * line.width,
             ..line
@@ -164,7 +164,8 @@ fn mean_and_error(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 fn kronecker(dim: usize) -> Vec<f64> {
     let power = 1.0 / (dim as f64 + 1.0);
     let g = (0..60).fold(1.5_f64, |g, _| (1.0 + g).powf(power));
-    (1..=dim).map(|j| g.powi(-(j as i32)).fract()).collect()
+    let powers = std::iter::successors(Some(1.0 / g), |x| Some(x / g));
+    powers.take(dim).collect()
 }
 
 #[cfg(test)]
@@ -183,8 +184,7 @@ mod tests {
         });
         let step = |x: f64| f64::from(u8::from(x > 0.0));
         let [both] = average_plane(&mut |[a, b]| [step(a) * step(a + b)], &lines);
-        println!("orthant: {both}");
-        assert!((both - 0.375).abs() < 1e-9);
+        assert!((both - 0.375).abs() < 1e-9, "{both}");
     }
 
     #[test]
@@ -194,7 +194,6 @@ mod tests {
             out[1] = (0.3 * s.iter().sum::<f64>()).exp();
         };
         let (mean, error) = average_at_random(3, 2, 0, &mut f);
-        println!("{mean:?} +- {error:?}");
         for (k, exact) in [3.0, (0.5_f64 * 0.09 * 3.0).exp()].into_iter().enumerate() {
             assert!(
                 (mean[k] - exact).abs() < 4.0 * error[k],
