@@ -310,8 +310,17 @@ def files(catalogue: list[dict[str, Any]]) -> dict[Path, str]:
         ("channels/activations.py", "Noise, and functions of components.", "base_channel import Channel", channels),
         ("likelihoods/laws.py", "Noise and functions of components, observed.", "base_likelihood import Likelihood", likelihoods),
     ]
-    of_laws = {PACKAGE / path: file(about, f"{arrays(laws)}\nfrom .{base}", laws) for path, about, base, laws in written}
+    lists = {"priors": priors + penalties, "channels": channels, "likelihoods": likelihoods}
+    exports = {PACKAGE / package / "__init__.py": exported(package, laws) for package, laws in lists.items()}
+    of_laws = exports | {PACKAGE / path: file(about, f"{arrays(laws)}\nfrom .{base}", laws) for path, about, base, laws in written}
     return of_laws | {PACKAGE / f"{path.replace('.', '/')}.py": as_in_tramp(path, names.split()) for path, names in NAMES["paths"].items()}
+
+
+def exported(package: str, laws: list[Law]) -> str:
+    """The `__init__` of a package with the names of its laws: type checkers read a list, and nothing that is computed."""
+    source = (PACKAGE / package / "__init__.py").read_text(encoding="utf-8")
+    names = "".join(f'    "{name}",\n' for name in sorted(law.name for law in laws))
+    return re.sub(r"__all__ \+= \[\n.*?\]", f"__all__ += [\n{names}]", source, flags=re.DOTALL)
 
 
 def as_in_tramp(path: str, names: list[str]) -> str:

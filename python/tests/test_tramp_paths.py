@@ -76,6 +76,8 @@ def test_type_checkers_know_the_paths(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     lines = [line for line in EXAMPLES if "CHANNEL_CLASSES" not in line]
     lines += [f"from treeamp.{path} import {name}" for path, names in PATHS.items() for name in names.split()]
+    # and every name of the package itself, by attribute
+    lines += ["import treeamp as ta"] + [f"ta.{name}" for name in sorted(vars(ta)) if not name.startswith("_")]
     lines += ["from treeamp.priors.gaussian_prior import GaussianPrior as P", "wrong: int = P(3)"]
     script.write_text("\n".join(lines) + "\n")
     told = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(script)], capture_output=True, text=True, cwd=tmp_path)

@@ -17,12 +17,24 @@ from .callbacks import (
 )
 from .explain import DisplayLatexMessagePassing, ExplainMessagePassing, ExplainStateEvolution
 from .initial_conditions import ConstantInit, CustomInit, InformedInit, Initializer, NearInit, NoisyInit, PushInit, spectral_estimate
-from .phases import *  # noqa: F403
-from .phases import __all__ as _phases
+from .phases import (
+    FixedPoints,
+    Landscape,
+    MutualInformation,
+    PhasePoint,
+    PhaseReport,
+    heuristics,
+    l1_threshold,
+    l1_transition,
+    landscape,
+    mutual_information,
+    noiseless_linear_threshold,
+    phase_report,
+    threshold,
+)
 from .report import FixedPoint, Report
 
 __all__ = [
-    "MAP",
     "Callback",
     "ConstantInit",
     "CustomInit",
@@ -33,13 +45,19 @@ __all__ = [
     "ExplainMessagePassing",
     "ExplainStateEvolution",
     "FixedPoint",
+    "FixedPoints",
     "InformedInit",
     "Initializer",
     "JoinCallback",
+    "Landscape",
     "LogProgress",
+    "MAP",
+    "MutualInformation",
     "NearInit",
     "NoisyInit",
     "PassCallback",
+    "PhasePoint",
+    "PhaseReport",
     "PushInit",
     "Report",
     "StateEvolution",
@@ -49,6 +67,13 @@ __all__ = [
     "TrackMessages",
     "TrackObjective",
     "TrackOverlaps",
+    "heuristics",
+    "l1_threshold",
+    "l1_transition",
+    "landscape",
+    "mutual_information",
+    "noiseless_linear_threshold",
+    "phase_report",
     "spectral_estimate",
-    *_phases,
+    "threshold",
 ]

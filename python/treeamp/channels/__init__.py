@@ -83,7 +83,36 @@ __all__ = [
     "SumChannel",
     "UnitaryChannel",
     "get_channel",
-    *activations.__all__,
+]
+# those of laws, written by python/generate.py: type checkers read a list
+__all__ += [
+    "AbsChannel",
+    "AsymmetricAbsChannel",
+    "CensoredChannel",
+    "GaussianChannel",
+    "HardSigmoidChannel",
+    "HardTanhChannel",
+    "HeteroscedasticNoiseChannel",
+    "HingeChannel",
+    "HuberChannel",
+    "LaplaceNoiseChannel",
+    "LeakyReluChannel",
+    "LogisticChannel",
+    "NegativeBinomialChannel",
+    "OutlierNoiseChannel",
+    "PoissonChannel",
+    "PoissonSoftplusChannel",
+    "ProbitChannel",
+    "QuantileChannel",
+    "QuantisedChannel",
+    "ReluChannel",
+    "SgnChannel",
+    "SigmoidChannel",
+    "SoftplusChannel",
+    "SquaredHingeChannel",
+    "StudentTNoiseChannel",
+    "SymmetricDoorChannel",
+    "TanhChannel",
 ]
 
 #: Channels by the names that ``get_channel`` takes.

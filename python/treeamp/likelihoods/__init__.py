@@ -16,7 +16,37 @@ from .base_likelihood import Likelihood
 from .complex import ModulusLikelihood, PhaseLikelihood, RicianModulusLikelihood
 from .laws import *  # noqa: F403
 
-__all__ = ["Likelihood", "ModulusLikelihood", "PhaseLikelihood", "RicianModulusLikelihood", "get_likelihood", *laws.__all__]
+__all__ = ["Likelihood", "ModulusLikelihood", "PhaseLikelihood", "RicianModulusLikelihood", "get_likelihood"]
+# those of laws, written by python/generate.py: type checkers read a list
+__all__ += [
+    "AbsLikelihood",
+    "AsymmetricAbsLikelihood",
+    "CensoredLikelihood",
+    "GaussianLikelihood",
+    "HardSigmoidLikelihood",
+    "HardTanhLikelihood",
+    "HeteroscedasticNoiseLikelihood",
+    "HingeLikelihood",
+    "HuberLikelihood",
+    "LaplaceNoiseLikelihood",
+    "LeakyReluLikelihood",
+    "LogisticLikelihood",
+    "NegativeBinomialLikelihood",
+    "OutlierNoiseLikelihood",
+    "PoissonLikelihood",
+    "PoissonSoftplusLikelihood",
+    "ProbitLikelihood",
+    "QuantileLikelihood",
+    "QuantisedLikelihood",
+    "ReluLikelihood",
+    "SgnLikelihood",
+    "SigmoidLikelihood",
+    "SoftplusLikelihood",
+    "SquaredHingeLikelihood",
+    "StudentTNoiseLikelihood",
+    "SymmetricDoorLikelihood",
+    "TanhLikelihood",
+]
 
 #: Likelihoods by the names that ``get_likelihood`` takes.
 LIKELIHOOD_CLASSES: dict[str, Callable[..., Likelihood]] = {
