@@ -58,6 +58,15 @@ impl ExpectationPropagation {
         sizes_known(tree)?;
         Engine::with_options(tree, self, options)
     }
+
+    /// Checks what a plan would refuse, at once at any size: no matrix is decomposed.
+    ///
+    /// # Errors
+    /// As [`on`](Self::on), but for work before the first sweep that fails.
+    pub fn check(self, tree: &Tree, options: &Options) -> Result<(), RunError> {
+        sizes_known(tree)?;
+        Engine::check(tree, &self, options)
+    }
 }
 
 impl Report<ExpectationPropagation> {

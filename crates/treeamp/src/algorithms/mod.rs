@@ -3,6 +3,7 @@
 mod contradiction;
 mod double_loop;
 mod expectation_propagation;
+mod inclusion;
 mod map;
 mod minimiser;
 mod starts;

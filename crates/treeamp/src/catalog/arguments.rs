@@ -11,6 +11,7 @@ use crate::error::{ModelError, parameter};
 use crate::factor::Factor;
 use crate::math::complex_matrix::ComplexMatrix;
 use crate::math::matrix::Matrix;
+use crate::operator::StandIn;
 use crate::scalar::{Elem, ScalarLikelihood, ScalarLoss, ScalarPrior};
 use crate::separable::{
     IidLaw as _, LossChannel, OutputChannel, PartsPrior, Penalty, PenaltyLaw as _,
@@ -34,6 +35,8 @@ pub enum MatrixArgument {
     Complex(ComplexMatrix),
     /// In the limit, where only its spectrum is known.
     Limit(LinearEnsemble),
+    /// One that is not drawn, of which only the shape is known.
+    StandIn(StandIn),
 }
 
 /// An array of numbers, row by row; real and imaginary parts interleaved where it is complex.

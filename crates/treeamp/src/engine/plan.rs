@@ -39,9 +39,7 @@ impl Plan {
     /// # Errors
     /// Missing rules (all of them at once), unsupported beliefs, a failed preparation.
     pub fn new<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<Self, RunError> {
-        check_rules(tree, algorithm)?;
-        check_algorithm_beliefs(tree, algorithm)?;
-        check_beliefs(tree)?;
+        Self::check(tree, algorithm)?;
         for node in tree.factors() {
             node.factor.prepare().map_err(|source| RunError::Factor {
                 factor: node.name.clone(),
@@ -49,6 +47,16 @@ impl Plan {
             })?;
         }
         Ok(Self::layout(tree))
+    }
+
+    /// The checks alone: nothing is decomposed, and nothing laid out.
+    ///
+    /// # Errors
+    /// Missing rules (all of them at once), unsupported beliefs.
+    pub fn check<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<(), RunError> {
+        check_rules(tree, algorithm)?;
+        check_algorithm_beliefs(tree, algorithm)?;
+        check_beliefs(tree)
     }
 
     fn layout(tree: &Tree) -> Self {

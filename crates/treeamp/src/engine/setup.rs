@@ -51,6 +51,15 @@ impl<'t, A: Algorithm> Engine<'t, A> {
         })
     }
 
+    /// Checks what a plan checks, without the work of [`prepare`](crate::factor::Factor::prepare): it answers at once at any size.
+    ///
+    /// # Errors
+    /// Missing rules, unsupported beliefs, beliefs beyond the memory limit.
+    pub fn check(tree: &Tree, algorithm: &A, options: &Options) -> Result<(), RunError> {
+        check_memory(tree, options)?;
+        Plan::check(tree, algorithm)
+    }
+
     /// Sets all options at once.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {

@@ -251,7 +251,7 @@ fn rolls_back(tree: &Tree, options: &Options) -> bool {
 /// The bytes of beliefs that are not isotropic: message and cavity slots, a way back, and per variable its
 /// marginal, three to tell oscillations by, and one message and one marginal to work in; and what the factors
 /// around them need.
-pub(super) fn check_memory(tree: &Tree, options: &Options) -> Result<(), RunError> {
+pub(super) fn structured_bytes(tree: &Tree, options: &Options) -> Vec<u128> {
     let variables = tree.variables();
     let structured = |i: usize| variables[i].spec.structure != Structure::Isotropic;
     let mut bytes: Vec<u128> = vec![0; variables.len()];
@@ -277,6 +277,13 @@ pub(super) fn check_memory(tree: &Tree, options: &Options) -> Result<(), RunErro
             bytes[i] = bytes[i].saturating_add(numbers.saturating_mul(8));
         }
     }
+    bytes
+}
+
+/// The bytes of beliefs that are not isotropic stay within the limit.
+pub(super) fn check_memory(tree: &Tree, options: &Options) -> Result<(), RunError> {
+    let variables = tree.variables();
+    let bytes = structured_bytes(tree, options);
     let total = bytes.iter().fold(0_u128, |t, b| t.saturating_add(*b));
     let most = (0..variables.len()).max_by_key(|i| bytes[*i]);
     match most.map(|i| &variables[i]) {

@@ -1,6 +1,7 @@
 //! Factors: what a node of the tree can do, as small capabilities.
 
 mod context;
+mod cost;
 mod ensemble;
 mod gaussian_average;
 mod incoming;
@@ -15,6 +16,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use context::{Context, Request, Workspace};
+pub use cost::Cost;
 pub(crate) use ensemble::signal;
 pub use ensemble::{Averaged, EnsembleRule};
 pub use gaussian_average::GaussianFactor;
@@ -180,6 +182,12 @@ pub trait Factor: Any + Debug + Send + Sync {
     /// How many `f64` it needs besides, for beliefs that are not isotropic: matrices on the smaller side.
     fn dense_len(&self, _ports: &[SignalSpec]) -> usize {
         0
+    }
+
+    /// What expectation propagation between these signals costs, from sizes alone: nothing is computed or decomposed. By default
+    /// that of a law on components.
+    fn cost(&self, ports: &[SignalSpec]) -> Cost {
+        Cost::of_components(ports)
     }
 
     /// Work to be done once before the first sweep, such as a decomposition.

@@ -127,6 +127,14 @@ impl LinearOperator for ComplexDense {
         self.w.apply_adjoint(x, out);
     }
 
+    fn product_cost(&self) -> f64 {
+        super::MATRIX_ENTRY * self.input().len() as f64 * self.output().len() as f64
+    }
+
+    fn decomposes(&self) -> bool {
+        true
+    }
+
     fn singular_system(&self) -> Result<Option<&dyn SingularSystem>, FactorError> {
         self.parts()?;
         Ok(Some(self))
@@ -243,6 +251,14 @@ impl LinearOperator for ComplexOnReal {
         self.real.adjoint(x, out, scratch);
     }
 
+    fn product_cost(&self) -> f64 {
+        super::MATRIX_ENTRY * self.input().len() as f64 * self.output().len() as f64
+    }
+
+    fn decomposes(&self) -> bool {
+        true
+    }
+
     fn singular_system(&self) -> Result<Option<&dyn SingularSystem>, FactorError> {
         self.real.singular_system()
     }
@@ -320,6 +336,10 @@ impl LinearOperator for Unitary {
 
     fn adjoint(&self, x: &[f64], out: &mut [f64], _: &mut [f64]) {
         self.w.apply_adjoint(x, out);
+    }
+
+    fn product_cost(&self) -> f64 {
+        super::MATRIX_ENTRY * self.input().len() as f64 * self.output().len() as f64
     }
 
     fn singular_system(&self) -> Result<Option<&dyn SingularSystem>, FactorError> {

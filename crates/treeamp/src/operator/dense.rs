@@ -111,6 +111,14 @@ impl LinearOperator for Dense {
         self.w.apply_transpose(x, x.len() / self.w.rows(), out);
     }
 
+    fn product_cost(&self) -> f64 {
+        super::MATRIX_ENTRY * self.w.rows() as f64 * self.w.cols() as f64
+    }
+
+    fn decomposes(&self) -> bool {
+        true
+    }
+
     fn singular_system(&self) -> Result<Option<&dyn SingularSystem>, FactorError> {
         self.parts()?;
         Ok(Some(self))

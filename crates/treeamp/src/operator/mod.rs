@@ -22,6 +22,7 @@ mod multi_convolution;
 mod probes;
 mod real_dft;
 mod sparse;
+mod stand_in;
 mod subsampled_dft;
 
 use std::fmt::Debug;
@@ -44,6 +45,7 @@ pub(crate) use mask::check_shape;
 pub use multi_convolution::MultiChannelConvolution;
 pub use real_dft::OrthogonalDft;
 pub use sparse::SparseMatrix;
+pub use stand_in::StandIn;
 pub use subsampled_dft::SubSampledDft;
 
 use crate::belief::SignalSpec;
@@ -98,6 +100,27 @@ pub trait LinearOperator: Debug + Send + Sync + 'static {
         &[]
     }
 
+    /// What a product with one column costs, in the unit of [`Cost`](crate::factor::Cost): by default the products of its parts, or a fast
+    /// transform.
+    fn product_cost(&self) -> f64 {
+        let parts = self.parts();
+        if parts.is_empty() {
+            let len = self.input().len().max(self.output().len()) as f64;
+            return TRANSFORM * len * (len + 1.0).log2();
+        }
+        parts.iter().map(|p| p.product_cost()).sum()
+    }
+
+    /// Its singular system is that of a matrix, to be computed; by default it is not.
+    fn decomposes(&self) -> bool {
+        false
+    }
+
+    /// It has the shape of a matrix that was not drawn: nothing can be run on it.
+    fn is_stand_in(&self) -> bool {
+        false
+    }
+
     /// Its singular system, if it has a fast one.
     ///
     /// # Errors
@@ -127,6 +150,11 @@ pub trait LinearOperator: Debug + Send + Sync + 'static {
         Some(STRUCTURED)
     }
 }
+
+/// Operations for an entry of a matrix that multiplies a vector, which waits for memory.
+pub(crate) const MATRIX_ENTRY: f64 = 8.0;
+/// Operations of a fast transform, per number and doubling.
+const TRANSFORM: f64 = 5.0;
 
 /// Why state evolution of a structured operator is a heuristic.
 pub(crate) const STRUCTURED: &str = "a structured operator is not drawn from a rotationally \

@@ -133,6 +133,10 @@ impl LinearOperator for SparseMatrix {
         }
     }
 
+    fn product_cost(&self) -> f64 {
+        super::MATRIX_ENTRY * self.entries.len() as f64
+    }
+
     fn gram_diagonal(&self) -> Option<Vec<f64>> {
         let mut diagonal = vec![0.0; self.input.len()];
         for (j, w) in self.columns.iter().zip(&self.entries) {

@@ -9,6 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod ends;
+mod estimates;
 mod options;
 mod runs;
 mod starts;

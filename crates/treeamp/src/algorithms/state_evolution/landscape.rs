@@ -51,10 +51,23 @@ pub struct Place {
 /// ```
 ///
 /// # Errors
-/// An unknown signal, one without a prior of its own or with a Gaussian one (which answers the same whatever it is told, so
+/// An unknown signal, one without a prior of its own or with a Gaussian one (whose posterior variance does not depend on the data, so
 /// that nothing varies along it), fewer than two places, a factor without a rule, a rest of the tree that
 /// does not settle.
 pub fn landscape(tree: &Tree, signal: &str, places: usize) -> Result<Vec<Place>, RunError> {
+    landscape_watched(tree, signal, places, &mut |_, _| ())
+}
+
+/// The same, calling `watch(done, all)` before every place and at the end.
+///
+/// # Errors
+/// As [`landscape`].
+pub fn landscape_watched(
+    tree: &Tree,
+    signal: &str,
+    places: usize,
+    watch: &mut dyn FnMut(usize, usize),
+) -> Result<Vec<Place>, RunError> {
     if places < 2 {
         return Err(RunError::Option {
             option: "places",
@@ -71,12 +84,19 @@ pub fn landscape(tree: &Tree, signal: &str, places: usize) -> Result<Vec<Place>,
     if (answers[1] - answers[0]).abs() * held.tau0 < 1e-9 {
         return Err(RunError::NotDefined {
             what: format!("the landscape of `{signal}`"),
-            why: "expected a prior that is not Gaussian: that one answers the same whatever it is told"
-                .to_owned(),
+            why: "expected a prior that is not Gaussian".to_owned(),
         });
     }
     let told = held.spread(places)?;
-    told.into_iter().map(|told| held.place(told)).collect()
+    let all = told.len();
+    let numbered = told.into_iter().enumerate();
+    let curve = numbered.map(|(k, told)| {
+        watch(k, all);
+        held.place(told)
+    });
+    let curve: Result<Vec<Place>, RunError> = curve.collect();
+    watch(all, all);
+    curve
 }
 
 /// The signal, its prior, and the algorithm that both follow.

@@ -23,7 +23,7 @@ pub use evolution::{Evolution, OrderParameters, Prediction};
 pub use gibbs::{Gibbs, gibbs, linear_dual_information};
 pub use heuristic::heuristics;
 pub use information::Information;
-pub use landscape::{Place, landscape};
+pub use landscape::{Place, landscape, landscape_watched};
 pub use mutual_information::{MutualInformation, Start, mutual_information, mutual_information_at};
 pub use replica_symmetric::ReplicaSymmetric;
 pub use rows::{BayesOptimalRows, RowField, RowPrediction};

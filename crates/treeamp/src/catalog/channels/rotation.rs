@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand::Rng;
 
+use super::Linear;
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::{FewScalars, Theory};
 use crate::belief::{Gaussian, SignalSpec, Structure, product_excess, product_log_partition};
@@ -89,6 +90,7 @@ impl Rotation {
                 Err(parameter(Self::NAME, "matrix", "real", "a complex one"))
             }
             MatrixArgument::Limit(ensemble) => a.channel(ensemble.clone()),
+            MatrixArgument::StandIn(shape) => a.channel(Linear::of(shape.clone())),
         },
         ..Module::CHANNEL
     };

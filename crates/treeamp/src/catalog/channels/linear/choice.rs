@@ -8,7 +8,7 @@ use crate::factor::{Context, Route, RouteChoice};
 
 /// A matrix whose larger side is below this is decomposed: a run takes 7 ms at this size in place of 2, and what tests of a smaller
 /// matrix cannot see grows like the inverse root of its size.
-const SMALL: usize = 500;
+pub(super) const SMALL: usize = 500;
 /// Standard deviations of the mean of independent entries.
 const MEAN: f64 = 5.0;
 /// Spreads of squared row and column norms, in units of those of independent Gaussian entries.
@@ -23,6 +23,13 @@ impl Linear {
     pub(super) fn chosen(&self) -> &RouteChoice {
         self.inner.choice.get_or_init(|| {
             let route = self.inner.route;
+            if self.operator().is_stand_in() {
+                return RouteChoice {
+                    iid: route != Route::Exact,
+                    only: route == Route::IidOnly,
+                    why: "declared".to_owned(),
+                };
+            }
             let only = route == Route::IidOnly;
             let (iid, why) = match (route, self.entries_object()) {
                 (Route::Exact, _) => (false, "declared".to_owned()),
@@ -169,7 +176,7 @@ impl Linear {
     }
 }
 
-fn is_simple(structure: Structure) -> bool {
+pub(super) fn is_simple(structure: Structure) -> bool {
     matches!(structure, Structure::Isotropic | Structure::Diagonal)
 }
 

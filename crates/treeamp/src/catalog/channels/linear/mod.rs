@@ -26,6 +26,7 @@ mod average;
 mod bidiagonal;
 mod certificate;
 mod choice;
+mod cost;
 mod ensemble;
 mod extrinsic;
 mod iid;
@@ -57,8 +58,8 @@ use crate::catalog::arguments::MatrixArgument;
 use crate::catalog::module::{Module, Parameter, ParameterKind, Preset, Signals};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
-    Arity, BeliefError, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule, Route,
-    RouteChoice, RowEnsembleRule, Workspace, each_supported, gaussian_proximal_rule,
+    Arity, BeliefError, Cost, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
+    Route, RouteChoice, RowEnsembleRule, Workspace, each_supported, gaussian_proximal_rule,
 };
 use crate::math::decomposition::Decomposition;
 use crate::math::matrix::Matrix;
@@ -309,6 +310,7 @@ impl Linear {
                     Self::of(ComplexDense::new(w.clone()))
                 }
                 MatrixArgument::Complex(w) => Self::of(ComplexOnReal::new(w.clone())?),
+                MatrixArgument::StandIn(shape) => Self::of(shape.clone()),
                 // theory: the spectrum is that of the ensemble, whatever the route
                 MatrixArgument::Limit(ensemble) => return a.channel(ensemble.clone()),
             };
@@ -393,7 +395,9 @@ impl Factor for Linear {
 
     /// An output determines the input where the matrix has the rank of its columns.
     fn passes_exact(&self, ports: &[SignalSpec], _: usize, to: usize) -> bool {
-        to == X || (ports[X].len() >= ports[Z].len() && has_column_rank(self.dense_matrix()))
+        to == X
+            || (ports[X].len() >= ports[Z].len()
+                && (self.operator().is_stand_in() || has_column_rank(self.dense_matrix())))
     }
 
     fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
@@ -421,7 +425,8 @@ impl Factor for Linear {
         }
         let (n, m) = (ports[Z].len(), ports[X].len());
         let side = n.min(m);
-        let rectangles = if self.matrix().is_some() { 1 } else { 2 };
+        let is_matrix = self.matrix().is_some() || self.operator().is_stand_in();
+        let rectangles = if is_matrix { 1 } else { 2 };
         let square = side.saturating_mul(side).saturating_mul(4);
         n.saturating_mul(m)
             .saturating_mul(rectangles)
@@ -459,7 +464,15 @@ impl Factor for Linear {
         (self.inner.route != Route::Exact).then(|| self.chosen_for(ports))
     }
 
+    fn cost(&self, ports: &[SignalSpec]) -> Cost {
+        self.cost_between(ports)
+    }
+
     fn prepare(&self) -> Result<(), FactorError> {
+        if self.operator().is_stand_in() {
+            let why = "its matrix was not drawn: it can be checked, and not be run";
+            return Err(FactorError::Unsupported(why.to_owned()));
+        }
         self.tested()?;
         let choice = self.chosen();
         if choice.iid {
