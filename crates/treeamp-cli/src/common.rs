@@ -14,6 +14,9 @@ pub struct Common {
     /// Threads of sweeps and phase diagrams; by default all cores. A single run takes one
     #[arg(long, global = true, value_name = "N", value_parser = parse::count, allow_negative_numbers = true)]
     pub threads: Option<usize>,
+    /// Show progress and the time left even if the standard error is not a terminal, a line a second
+    #[arg(long, global = true)]
+    pub progress: bool,
 }
 
 impl Common {

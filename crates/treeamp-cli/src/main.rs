@@ -10,6 +10,7 @@ mod model;
 mod number;
 mod output;
 mod pictures;
+mod progress;
 mod report;
 mod text;
 
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
                 line.trim_start_matches("error: ").to_owned(),
             ));
         }
-        Err(error) => error.exit(),
+        Err(error) => return usage(&error),
     };
     let result = match cli.command {
         Command::Demo(c) => c.run(&cli.common),
@@ -80,6 +81,20 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => complain(&failure),
     }
+}
+
+/// Help, or what is wrong with the options; without the tip to pass an unknown option as a value, which no command takes.
+fn usage(error: &clap::Error) -> ExitCode {
+    if error.kind() != ErrorKind::UnknownArgument {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let kept = text
+        .split("\n\n")
+        .filter(|p| !p.contains("as a value, use"));
+    let kept: Vec<&str> = kept.collect();
+    let _ = write!(std::io::stderr(), "{}", kept.join("\n\n"));
+    ExitCode::from(2)
 }
 
 /// The failure in one line, if it has something to say, and its exit code.

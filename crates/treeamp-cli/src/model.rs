@@ -14,12 +14,29 @@ pub struct ModelArgs {
     /// Model file (TOML); `treeamp modules` lists what it can name
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Another value of a parameter, or of a factor's: rho=0.2, linear.alpha=1.5
+    /// Set a parameter of the model, or of one factor: rho=0.2, linear.alpha=1.5
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, f64)>,
 }
 
 impl ModelArgs {
+    /// The values that were set, for reports.
+    pub fn given(&self) -> Vec<(String, String)> {
+        let set = self.set.iter();
+        set.map(|(n, v)| ("set".to_owned(), format!("{n} = {v}")))
+            .collect()
+    }
+
+    /// Says where a parameter is set that another option varies.
+    pub fn warn_of_set(&self, varied: &[&str], option: &str) {
+        let set = self.set.iter().map(|(name, _)| name);
+        for name in set.filter(|n| varied.contains(&n.as_str())) {
+            warn(&format!(
+                "`{name}` is set and varied: the values of {option} are taken, not that of --set"
+            ));
+        }
+    }
+
     /// Reads the file.
     pub fn read(&self) -> Result<(ModelFile, Setting), Failure> {
         let file = ModelFile::read(&self.file)?;

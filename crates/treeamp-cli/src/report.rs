@@ -11,7 +11,7 @@ pub struct Page {
 
 const STYLE: &str = "body{font:16px/1.5 Helvetica,Arial,sans-serif;color:#222;max-width:70rem;margin:2rem auto;padding:0 1rem}\
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}\
-table{border-collapse:collapse}th,td{padding:.25rem .8rem;text-align:right;border-bottom:1px solid #ddd}\
+div.wide{overflow:auto;max-height:40rem}thead th{position:sticky;top:0;background:#fff}table{border-collapse:collapse}footer{margin-top:2rem;color:#666;font-size:.9rem}th,td{padding:.25rem .8rem;text-align:right;border-bottom:1px solid #ddd}\
 th:first-child,td:first-child{text-align:left}\
 pre{background:#f6f6f4;padding:1rem;overflow:auto}figure{margin:1rem 0}svg{max-width:100%;height:auto}";
 
@@ -41,13 +41,25 @@ impl Page {
             }
             line + "</tr>\n"
         };
-        self.body += "<table>\n";
+        // a wide or long table scrolls by itself
+        self.body += "<div class=\"wide\"><table>\n<thead>";
         self.body += &cells("th", &mut header.iter().copied());
+        self.body += "</thead>\n<tbody>\n";
         for row in rows {
             self.body += &cells("td", &mut row.iter().map(String::as_str));
         }
-        self.body += "</table>\n";
+        self.body += "</tbody></table></div>\n";
         self
+    }
+
+    /// What was asked for on the command line, name and value.
+    pub fn options(&mut self, options: &[(String, String)]) -> &mut Self {
+        if options.is_empty() {
+            return self;
+        }
+        let rows = options.iter().map(|(n, v)| vec![n.clone(), v.clone()]);
+        let rows: Vec<Vec<String>> = rows.collect();
+        self.section("Options").table(&["option", "value"], &rows)
     }
 
     /// A paragraph, if there is something to say.
@@ -77,8 +89,9 @@ impl Page {
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
-             </head>\n<body>\n<h1>{title}</h1>\n{}</body>\n</html>\n",
-            self.body
+             </head>\n<body>\n<h1>{title}</h1>\n{}<footer>treeamp {}</footer>\n</body>\n</html>\n",
+            self.body,
+            env!("CARGO_PKG_VERSION")
         )
     }
 }

@@ -212,3 +212,28 @@ fn help_teaches_by_example() {
     assert!(help.contains("Examples:") && help.contains("treeamp demo --seed 1"));
     assert!(treeamp(&["--version"]).status.success());
 }
+
+/// The instance of the default seed is a typical one: its error is that of theory; in the long version, of the seeds 0 to 99 none is nearer
+/// to their median (two are equally near, on either side).
+#[test]
+fn the_default_seed_is_typical() {
+    let told = |seed: Option<usize>| -> (f64, f64) {
+        let seed = seed.map(|s| s.to_string());
+        let seed: Vec<&str> = seed.iter().flat_map(|s| ["--seed", s.as_str()]).collect();
+        let output = treeamp(&[&["demo", "--no-picture", "--json"][..], &seed].concat());
+        let told: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let number = |name: &str| told[name].as_f64().expect("a number");
+        (number("mse"), number("predicted"))
+    };
+    let (mse, predicted) = told(None);
+    assert!((mse / predicted - 1.0).abs() < 0.05, "{mse} {predicted}");
+    if std::env::var("TREEAMP_FULL").is_err() {
+        return;
+    }
+    let mut errors: Vec<f64> = (0..100).map(|seed| told(Some(seed)).0).collect();
+    errors.sort_by(f64::total_cmp);
+    let median = 0.5 * (errors[49] + errors[50]);
+    let near = |x: &f64| (x - median).abs();
+    let nearest = errors.iter().map(near).fold(f64::INFINITY, f64::min);
+    assert!(near(&mse) < nearest * (1.0 + 1e-9), "{mse} {median}");
+}

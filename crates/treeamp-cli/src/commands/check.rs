@@ -3,23 +3,27 @@
 use clap::Args;
 use serde_json::json;
 use treeamp::algorithms::{ExpectationPropagation, MaximumAPosteriori};
-use treeamp_lab::experiment::{ExperimentError, instance};
+use treeamp::engine::Estimate;
+use treeamp_lab::experiment::{ExperimentError, RunOptions, outline};
 
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::output::print;
+use crate::text::number;
 
 /// Check a model file and its data without running anything.
 ///
-/// Reads the file and everything it refers to, builds the tree, conditions it on the observations, and plans
-/// the run (rules, beliefs, memory): whatever `treeamp run` would refuse is refused here, with file, line and key. A law without a
+/// Reads the file and everything it refers to, builds the tree, conditions it on the observations, and checks
+/// rules, beliefs and memory: what `treeamp run` would refuse before its first sweep is refused here, with file, line and key. Random matrices are not
+/// drawn and nothing is decomposed, so that it answers at once at any size, and says what a run costs to an order of magnitude. A law without a
 /// second moment can be drawn from, but `treeamp predict` refuses it as a teacher, and this is said.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   treeamp check models/sparse_regression.toml
   treeamp check models/sparse_regression.toml --set rho=1.5     what is wrong with rho = 1.5?
+  treeamp check models/sparse_regression.toml --set n=20000     what would that cost?
   treeamp check models/total_variation.toml --map
 
 Exit codes:
@@ -36,14 +40,16 @@ impl Check {
     /// Checks, and says so.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
-        let instance = instance(&file, &setting, 0)?;
+        let instance = outline(&file, &setting)?;
         let tree = &instance.posterior;
-        let planned = if self.map {
-            MaximumAPosteriori.on(tree).map(drop)
+        let options = RunOptions::default().or_of(&file).planning();
+        let checked = if self.map {
+            MaximumAPosteriori.check(tree, &options)
         } else {
-            ExpectationPropagation.on(tree).map(drop)
+            ExpectationPropagation.check(tree, &options)
         };
-        planned.map_err(ExperimentError::from)?;
+        checked.map_err(ExperimentError::from)?;
+        let cost = Estimate::of(tree);
         let (variables, factors) = (tree.variables().len(), tree.factors().len());
         if common.json {
             let observed: Vec<&str> = tree.observed().iter().map(|(n, _)| n.as_str()).collect();
@@ -56,6 +62,16 @@ impl Check {
                 "no_theory": instance.no_theory,
                 "parameters": file.adjustable(),
                 "warnings": file.warnings(),
+                "cost": {
+                    "set_up_seconds": number(cost.set_up_seconds()),
+                    "sweep_seconds": number(cost.sweep_seconds()),
+                    "bytes": number(cost.bytes),
+                    "parts": cost.parts.iter().map(|(name, c)| json!({
+                        "name": name,
+                        "set_up": number(c.set_up),
+                        "sweep": number(c.sweep),
+                    })).collect::<Vec<_>>(),
+                },
             });
             return print(&format!("{report}\n"));
         }
@@ -64,8 +80,10 @@ impl Check {
             format!("{variables} hidden variables, {factors} factors"),
         );
         print(&match &instance.no_theory {
-            None => format!("{name}: good: {size}\n"),
-            Some(why) => format!("{name}: good for `run`, not for `predict`: {size}; {why}\n"),
+            None => format!("{name}: good: {size}\n  cost  {cost}\n"),
+            Some(why) => format!(
+                "{name}: good for `run`, not for `predict`: {size}; {why}\n  cost  {cost}\n"
+            ),
         })
     }
 }

@@ -13,8 +13,9 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{ProgressLine, check_report, note, print, refuse_existing, save, warn};
+use crate::output::{check_report, note, print, refuse_existing, save};
 use crate::pictures::curve::Curve;
+use crate::progress::ProgressLine;
 use crate::report::Page;
 use crate::text::{pairs, short};
 
@@ -107,7 +108,9 @@ impl Sweep {
             // that of a sweep which goes on is replaced, as its table is
             check_report(path, true)?;
         }
-        self.warn();
+        let axes = self.grid.iter().filter_map(|g| g.split_once('='));
+        let axes: Vec<&str> = axes.map(|(name, _)| name.trim()).collect();
+        self.model.warn_of_set(&axes, "--grid");
         // what is wrong with the grid is said before a journal is made
         Plan::new(&file, &setting, self, &self.seeds_beside(Vec::new()))?;
         let journal_path = journal_path(&self.output, shard);
@@ -127,16 +130,16 @@ impl Sweep {
         let cells = shard.of(plan.grid.cells(), |cell| source_of(cell).name().to_owned());
         say_how_to_go_on(&journal_path, &journal, &cells);
         let threads = common.threads();
-        let mut line = ProgressLine::new();
+        let mut line = ProgressLine::new(common);
         let options = self.how.options();
         let work = |cell: &Cell| plan.cell(&file, cell, &options);
         let records = run(&cells, threads, Some(&mut journal), work, |p| {
-            let failed = if p.failed > 0 {
-                format!("cells, {} failed", p.failed)
-            } else {
-                "cells".to_owned()
+            let failed = match p.failed {
+                0 => String::new(),
+                n => format!(", {n} failed"),
             };
-            line.show(p.finished, p.total, &failed);
+            let what = format!("cells{failed}; after Ctrl-C the same command goes on");
+            line.show(p.finished, p.total, &what);
         });
         line.clear();
         let records = records?;
@@ -153,20 +156,6 @@ impl Sweep {
             &self.output
         };
         report(&records, output, common.json)
-    }
-
-    /// Says where two options speak of one parameter.
-    fn warn(&self) {
-        let set = self.model.set.iter().map(|(name, _)| name);
-        let swept = |name: &&String| {
-            let axes = self.grid.iter().filter_map(|g| g.split_once('='));
-            axes.map(|(n, _)| n.trim()).any(|n| n == *name)
-        };
-        for name in set.filter(swept) {
-            warn(&format!(
-                "`{name}` is set and swept: the values of --grid are taken, not that of --set"
-            ));
-        }
     }
 
     /// What the results depend on besides the parameters and seeds of the cells.
@@ -230,20 +219,23 @@ fn say_how_to_go_on(path: &Path, journal: &Journal, cells: &[Cell]) {
 
 impl Sweep {
     /// What was asked for on the command line.
-    fn settings(&self) -> Vec<Vec<String>> {
-        let line = |name: &str, value: String| vec![name.to_owned(), value];
-        let set = self.model.set.iter();
-        let set = set.map(|(name, x)| line("set", format!("{name} = {x}")));
-        let grid = self.grid.iter().map(|g| line("grid", g.clone()));
-        let seeds = format!("{}, from {}", self.seeds, self.seed);
-        set.chain(grid).chain([line("seeds", seeds)]).collect()
+    fn given(&self) -> Vec<(String, String)> {
+        let mut given = self.model.given();
+        let grid = self.grid.iter().map(|g| ("grid".to_owned(), g.clone()));
+        given.extend(grid);
+        given.push((
+            "seeds".to_owned(),
+            format!("{}, from {}", self.seeds, self.seed),
+        ));
+        let sources: Vec<&str> = self.sources().iter().map(|s| s.name()).collect();
+        given.push(("by".to_owned(), sources.join(", ")));
+        given.extend(self.how.given());
+        given
     }
 
     fn page(&self, file: &ModelFile, plan: &Plan, table: &Table) -> String {
         let mut page = Page::new(&file.title);
-        page.paragraph(&file.description)
-            .section("Sweep")
-            .table(&["", ""], &self.settings());
+        page.paragraph(&file.description).options(&self.given());
         fill(page, file, plan, table)
     }
 }

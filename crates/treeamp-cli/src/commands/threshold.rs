@@ -1,5 +1,7 @@
 //! `treeamp threshold`: where a family of models changes its phase.
 
+use std::cell::RefCell;
+
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use treeamp::RunError;
@@ -14,6 +16,7 @@ use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
 use crate::output::print;
+use crate::progress::ProgressLine;
 use crate::text::number;
 
 /// The transitions of a family.
@@ -85,6 +88,8 @@ impl Threshold {
     /// Searches, and prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
+        self.model.warn_of_set(&[&self.of], "--between");
+        let progress = RefCell::new((ProgressLine::new(common), 0));
         let at = |value: f64| {
             let setting = setting.clone().with(&self.of, value);
             bayes_optimal_theory(&file, &setting, "a threshold")
@@ -96,6 +101,7 @@ impl Threshold {
             .unwrap_or_else(|| first.variables()[0].name.clone());
         first.variable(&signal)?;
         let family = |value: f64| {
+            self.show(&mut progress.borrow_mut());
             at(value).map_err(|error| match error {
                 ExperimentError::Run(e) => e,
                 ExperimentError::Model(e) => RunError::Model(e),
@@ -123,6 +129,7 @@ impl Threshold {
         };
         let found: Vec<(Kind, Result<f64, RunError>)> =
             kinds.into_iter().map(|k| (k, find(k))).collect();
+        drop(progress);
         if common.json {
             let entries = found.iter().map(|(kind, value)| {
                 let entry = match value {
@@ -154,6 +161,25 @@ impl Threshold {
             return Ok(());
         }
         Err(Failure::NotConverged)
+    }
+
+    /// The models looked at so far, of about as many as bisections to the tolerance take.
+    fn show(&self, (line, done): &mut (ProgressLine, usize)) {
+        let (low, high) = self.between;
+        let halvings = ((high - low) / self.tolerance).log2().max(1.0);
+        let searches = if self.kind == Kind::All { 4.0 } else { 1.0 };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive count"
+        )]
+        let total = (searches * (halvings + 2.0)).ceil() as usize;
+        line.show(
+            *done,
+            total.max(*done + 1),
+            &format!("values of {}", self.of),
+        );
+        *done += 1;
     }
 
     /// As many digits as the tolerance is worth, and one more.

@@ -54,10 +54,7 @@ pub fn figure(title: &str, names: (&str, &str), columns: &[Column], rows: &[f64]
         pixels.extend(across.iter().map(|c| shade(phase(c, at(y, k)))));
     }
     let raster = Raster::colours(PIXELS, pixels);
-    let line = |f: fn(&Column) -> Option<f64>| -> Vec<(f64, f64)> {
-        let place = |c: &Column| (c.x, f(c).unwrap_or(f64::NAN));
-        columns.iter().map(place).collect()
-    };
+    let line = |f: fn(&Column) -> Option<f64>| boundary(columns, f, y);
     let areas = PHASES.map(|name| (name, middle(name, &across, y)));
     let found: Vec<&str> = areas
         .iter()
@@ -94,6 +91,24 @@ pub fn figure(title: &str, names: (&str, &str), columns: &[Column], rows: &[f64]
     Figure::new(title).panel(panel).panel_size(560.0, 460.0)
 }
 
+/// A threshold along the columns. One beyond the range lies at its end beside one inside, as areas have it, and is left out elsewhere.
+fn boundary(
+    columns: &[Column],
+    f: fn(&Column) -> Option<f64>,
+    range: (f64, f64),
+) -> Vec<(f64, f64)> {
+    let inside = |k: usize| {
+        let value = columns.get(k).and_then(f);
+        value.is_some_and(|t| (range.0..=range.1).contains(&t))
+    };
+    let place = |(k, c): (usize, &Column)| {
+        let beside = inside(k) || inside(k + 1) || (k > 0 && inside(k - 1));
+        let value = f(c).filter(|_| beside);
+        (c.x, value.map_or(f64::NAN, |t| t.clamp(range.0, range.1)))
+    };
+    columns.iter().enumerate().map(place).collect()
+}
+
 /// The thresholds at a place between two columns: on the straight line between theirs. One beyond the range counts as
 /// at its end.
 fn between(columns: &[Column], x: f64, range: (f64, f64)) -> Column {
@@ -123,7 +138,11 @@ fn middle(name: &str, across: &[Column], range: (f64, f64)) -> Option<(f64, f64)
             _ => (c.algorithmic?, f64::INFINITY),
         })
     };
-    let spans = across.iter().enumerate().filter_map(|(k, c)| {
+    // a name at the edge would cross the frame
+    let margin = across.len() / 8;
+    let inner = across.iter().enumerate().skip(margin);
+    let inner = inner.take(across.len() - 2 * margin);
+    let spans = inner.filter_map(|(k, c)| {
         let (low, high) = ends(c)?;
         let (low, high) = (low.clamp(range.0, range.1), high.clamp(range.0, range.1));
         let from_centre = (k as f64 / across.len() as f64 - 0.5).abs();

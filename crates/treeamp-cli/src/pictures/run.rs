@@ -1,7 +1,7 @@
 //! A run: its signals and its convergence.
 
 use treeamp::belief::{Element, SignalSpec, Structure};
-use treeamp_lab::experiment::{Alignment, Inference};
+use treeamp_lab::experiment::{Alignment, BySweep, Inference};
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Raster, Series};
 
 /// A picture shows this many components at most.
@@ -18,7 +18,8 @@ pub fn signal(run: &Inference, variable: &str) -> Option<Panel> {
     let truth = truth(run, variable);
     let recovered = format!("recovered{note}");
     if let Some(truth) = truth.filter(|t| t.iter().filter(|x| **x != 0.0).count() > STEMS) {
-        return Some(scatter(variable, truth, &mean, &recovered));
+        let bars = deviations(run, variable, &mean);
+        return Some(scatter(variable, truth, &mean, &recovered, bars));
     }
     let place = |x: &[f64]| -> Vec<(f64, f64)> {
         let points = x.iter().take(SHOWN).enumerate();
@@ -56,7 +57,13 @@ pub fn signal(run: &Inference, variable: &str) -> Option<Panel> {
 }
 
 /// Recovered against true values.
-fn scatter(variable: &str, truth: &[f64], mean: &[f64], recovered: &str) -> Panel {
+fn scatter(
+    variable: &str,
+    truth: &[f64],
+    mean: &[f64],
+    recovered: &str,
+    bars: Option<Vec<(f64, f64)>>,
+) -> Panel {
     let points = truth.iter().copied().zip(mean.iter().copied());
     let points: Vec<(f64, f64)> = points.take(SCATTERED).collect();
     let (low, high) = range(truth);
@@ -65,9 +72,15 @@ fn scatter(variable: &str, truth: &[f64], mean: &[f64], recovered: &str) -> Pane
     } else {
         variable.to_owned()
     };
+    let name = match &bars {
+        Some(_) => format!("{recovered}, ± one standard deviation"),
+        None => recovered.to_owned(),
+    };
+    let marks = Series::marks(name, points).ink(Ink::Blue).size(3.0);
+    let marks = marks.bars(bars.into_iter().flatten().take(SCATTERED));
     Panel::new(title, Axis::linear("true"), Axis::linear("recovered"))
         .series(Series::line("equal", [(low, low), (high, high)]).ink(Ink::Grey))
-        .series(Series::marks(recovered, points).ink(Ink::Blue).size(3.0))
+        .series(marks)
 }
 
 /// One standard deviation to either side, where every component has its own.
@@ -88,14 +101,14 @@ pub fn convergence(run: &Inference) -> Panel {
     let report = &run.report;
     let residuals = report.trace.iter().map(|r| (r.sweep as f64, r.residual));
     let names = report.variables();
-    let title = if report.termination.is_converged() {
-        "Convergence"
-    } else {
-        "Did not converge"
+    let title = match (&report.fallback, report.termination.is_converged()) {
+        (Some(done), true) => format!("Convergence: the sweeps before the {}", done.method),
+        (None, true) => "Convergence".to_owned(),
+        (_, false) => "Did not converge".to_owned(),
     };
     let title = match names.len() {
         n if n > LINES => format!("{title}, the first {LINES} of {n} variables"),
-        _ => title.to_owned(),
+        _ => title,
     };
     let mut panel = Panel::new(
         title,
@@ -127,10 +140,42 @@ fn heading(run: &Inference, title: &str) -> String {
     format!("{title}: {said}")
 }
 
-/// The signals of one variable and the convergence.
+/// The probability that a component is not zero, where the prior has a point mass there.
+fn inclusion(run: &Inference, variable: &str) -> Option<Panel> {
+    let all = run.inclusion(variable).ok()??;
+    let title = match all.len() {
+        n if n > SHOWN => format!("{variable}, the first {SHOWN} components"),
+        _ => variable.to_owned(),
+    };
+    let points = all.into_iter().take(SHOWN).enumerate();
+    let points: Vec<(f64, f64)> = points.map(|(i, p)| (i as f64, p)).collect();
+    let vertical = Axis::linear("probability that it is not zero").range(-0.03, 1.03);
+    let panel = Panel::new(title, Axis::linear("component").integer(), vertical);
+    let few = points.len() <= STEMS;
+    let series = if few {
+        Series::stems("inclusion probability", points).size(6.0)
+    } else {
+        Series::marks("inclusion probability", points).size(3.0)
+    };
+    Some(panel.series(series.ink(Ink::Blue)))
+}
+
+/// The figures of a report: images where there are some, else the signals, inclusion probabilities and convergence of the first variable.
+pub fn of_report(run: &Inference) -> Vec<Figure> {
+    let name = run.posterior.variables()[0].name.as_str();
+    match images(run, name, "") {
+        Ok(pictures) => vec![pictures, Figure::new("").panel(convergence(run))],
+        Err(_) => vec![figure(run, name, "")],
+    }
+}
+
+/// The signals of one variable, its inclusion probabilities and the convergence. Other variables are not shown, and the figure says so.
 pub fn figure(run: &Inference, variable: &str, title: &str) -> Figure {
     let mut figure = Figure::new(heading(run, title));
     if let Some(panel) = signal(run, variable) {
+        figure = figure.panel(panel);
+    }
+    if let Some(panel) = inclusion(run, variable) {
         figure = figure.panel(panel);
     }
     figure.panel(convergence(run))
@@ -257,7 +302,7 @@ pub fn errors(
     title: &str,
     (variable, up_to): (&str, &str),
     runs: &[Vec<f64>],
-    predicted: Option<&[f64]>,
+    predicted: Option<&BySweep>,
 ) -> Figure {
     let points = |trace: &[f64]| -> Vec<(f64, f64)> {
         let numbered = trace.iter().enumerate();
@@ -269,8 +314,18 @@ pub fn errors(
         Axis::log(format!("mean squared error of {variable}{up_to}")).with_zero(),
     );
     if let Some(predicted) = predicted {
-        let line = Series::line("state evolution", points(predicted));
-        panel = panel.series(line.ink(Ink::Black).size(2.5));
+        let name = if predicted.fixed_point {
+            "fixed point of state evolution"
+        } else {
+            "state evolution"
+        };
+        let line = Series::line(name, points(&predicted.errors));
+        let line = line.ink(Ink::Black).size(2.5);
+        panel = panel.series(if predicted.fixed_point {
+            line.dashed()
+        } else {
+            line
+        });
     }
     let all: Vec<(f64, f64)> = runs.iter().flat_map(|trace| points(trace)).collect();
     let name = match runs.len() {

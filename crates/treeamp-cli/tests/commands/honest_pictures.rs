@@ -90,6 +90,39 @@ fn lost_signs_are_turned() {
     assert!((1..6).contains(&turned), "{turned} of 6 had the other sign");
 }
 
+/// The theory of a penalty is that of its minimiser, and the picture says that it is no curve of sweeps.
+#[test]
+fn the_theory_of_a_penalty_is_a_fixed_point() {
+    let folder = Folder::new("penalty_theory");
+    let set = ["--set", "n=100"];
+    let theory = |name: &str| {
+        drawn(
+            &folder,
+            &[&["plot", "convergence", &model(name)][..], &set].concat(),
+        )
+        .0
+    };
+    assert!(theory("lasso").contains("fixed point of state evolution"));
+    let bayes = theory("sparse_regression");
+    assert!(bayes.contains("state evolution") && !bayes.contains("fixed point"));
+}
+
+/// A picture shows one variable, and the command says which others there are.
+#[test]
+fn what_is_not_shown_is_named() {
+    let folder = Folder::new("shown");
+    let file = model("sparse_regression");
+    for (signal, other) in [("x", "z"), ("z", "x")] {
+        let set = ["--set", "n=60", "--signal", signal];
+        let (svg, output) = drawn(&folder, &[&["plot", "run", &file][..], &set].concat());
+        let said = stdout(&output);
+        let line = format!("shown    {signal}; --signal draws {other}");
+        assert!(said.contains(&line), "{said}");
+        // only the prior of x has a point mass
+        assert_eq!(svg.contains("inclusion probability"), signal == "x");
+    }
+}
+
 /// Observations are drawn over a signal only where they are values of its components.
 #[test]
 fn other_domains_have_a_panel_of_their_own() {

@@ -1,12 +1,14 @@
 //! The commands on model files: what they print, what they leave, how they fail.
 
 mod beliefs;
+mod cost;
 mod documented;
 mod honest_pictures;
 mod mistakes;
 mod modes;
 mod pictures;
 mod real_data;
+mod reports;
 mod runs;
 mod sweeps;
 mod symmetry;

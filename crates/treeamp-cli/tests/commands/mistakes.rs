@@ -95,6 +95,31 @@ fn mistakes_are_named() {
     ]);
 }
 
+/// An option that does not exist is not to be passed as a value, which no command takes.
+#[test]
+fn unknown_options_get_no_tip_that_misleads() {
+    let model = models().join("sparse_regression.toml");
+    for arguments in [
+        vec!["run", text(&model), "--tolerence", "1e-3"],
+        vec!["plot", "run", text(&model), "--sgnal", "x", "-o", "x.svg"],
+    ] {
+        let said = fails(2, &arguments);
+        assert!(said.contains("unexpected argument") && said.contains("Usage:"));
+        assert!(!said.contains("as a value"), "{said}");
+    }
+    // what is varied cannot be set as well
+    let sensing = models().join("compressed_sensing.toml");
+    let said = treeamp(&[
+        "threshold",
+        text(&sensing),
+        "--between",
+        "0.1:0.9",
+        "--set",
+        "alpha=2",
+    ]);
+    assert!(stderr(&said).contains("`alpha` is set and varied"));
+}
+
 /// What is wrong is said of the value, not of how to write it; outputs of another kind are refused.
 #[test]
 fn mistakes_in_options_are_named() {

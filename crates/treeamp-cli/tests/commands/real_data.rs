@@ -12,6 +12,9 @@ fn real_data_have_a_standard_deviation_for_every_coefficient() {
     let stds = [
         0.0119, 0.0397, 0.0407, 0.0393, 0.1488, 0.1149, 0.0898, 0.0822, 0.0733, 0.0242,
     ];
+    let inclusions = [
+        0.1042, 0.9904, 1.0, 1.0, 0.6716, 0.4313, 0.6440, 0.4251, 1.0, 0.1853,
+    ];
     let folder = Folder::new("real");
     let (csv, svg) = (folder.path("r.csv"), folder.path("r.svg"));
     let model = models().join("real_data.toml");
@@ -23,10 +26,36 @@ fn real_data_have_a_standard_deviation_for_every_coefficient() {
         let number = |k: usize| cells[k].parse::<f64>().expect("a number");
         assert!((number(2) - means[i]).abs() < 0.015, "{line}: {}", means[i]);
         assert!((number(4) - stds[i]).abs() < 0.015, "{line}: {}", stds[i]);
+        // probabilities of columns that stand in for each other (tc, ldl, hdl) are off by most
+        let gap = (number(6) - inclusions[i]).abs();
+        assert!(gap < 0.1, "{line}: {}", inclusions[i]);
+    }
+    let table = works(&["run", text(&model)]);
+    let bmi = table.lines().find(|l| l.trim_start().starts_with("bmi"));
+    let bmi: Vec<&str> = bmi.expect("a line").split_whitespace().collect();
+    assert_eq!(bmi.len(), 4, "name, mean, std, probability: {bmi:?}");
+    assert!(table.contains("P(not zero)") && table.contains("expected not zero  6."));
+    // the same numbers in JSON and in arrays
+    let told = works(&["run", text(&model), "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let x = &told["variables"]["x"];
+    assert_eq!(x["components"][2], "bmi");
+    let npz = folder.path("r.npz");
+    works(&["run", text(&model), "--output", text(&npz)]);
+    for (name, key) in [
+        ("x_std", "std"),
+        ("x_inclusion", "inclusion"),
+        ("x_mean", "mean"),
+    ] {
+        let array = read(&format!("{}:{name}", npz.display())).expect("an array");
+        let listed = x[key].as_array().expect("a list");
+        let listed = listed.iter().map(|v| v.as_f64().expect("a number"));
+        assert_eq!(array.values, listed.collect::<Vec<f64>>(), "{name}");
     }
     works(&["plot", "run", text(&model), "--output", text(&svg)]);
     let picture = fs::read_to_string(&svg).expect("the picture");
     assert!(picture.contains("± one standard deviation"));
+    assert!(picture.contains("probability that it is not zero"));
 }
 
 /// A straight line, y = 2 + 3 a, beside a column that is not used.

@@ -335,7 +335,7 @@ fn failed_cells_say_why() {
         "{said}"
     );
     assert!(
-        warned.contains("warning: `rho` is set and swept"),
+        warned.contains("warning: `rho` is set and varied"),
         "{warned}"
     );
 }

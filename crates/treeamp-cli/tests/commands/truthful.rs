@@ -71,7 +71,15 @@ fn variances_say_whose_they_are() {
         let lines: Vec<Vec<&str>> = lines.lines().map(|l| l.split(',').collect()).collect();
         assert_eq!(
             lines[0],
-            ["variable", "index", "mean", "variance", "std", "belief"]
+            [
+                "variable",
+                "index",
+                "mean",
+                "variance",
+                "std",
+                "belief",
+                "inclusion"
+            ]
         );
         for i in 0..3 {
             let line = &lines[i + 1];

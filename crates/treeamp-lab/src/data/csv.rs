@@ -42,16 +42,17 @@ pub fn decode(bytes: &[u8]) -> Result<Array, String> {
     Array::real(shape, values)
 }
 
-/// Columns of a table with a header: `y`, `a,b`, or `-y` for all others. One column is a vector, several are a matrix.
-pub fn columns(bytes: &[u8], wanted: &str) -> Result<Array, String> {
-    let text = std::str::from_utf8(bytes).map_err(|e| format!("expected text, got bytes: {e}"))?;
-    let text = text.trim_start_matches('\u{feff}');
-    let header = text.lines().find(|line| !line.trim().is_empty());
-    let header: Vec<&str> = header.unwrap_or_default().split([',', ';', '\t']).collect();
-    let header: Vec<&str> = header.iter().map(|f| f.trim().trim_matches('"')).collect();
-    if header.iter().any(|name| name.parse::<f64>().is_ok()) {
-        return Err("expected a header with the names of the columns, got numbers".to_owned());
-    }
+/// The names of the columns, if the first line is a header.
+fn header(text: &str) -> Option<Vec<&str>> {
+    let first = text.lines().find(|line| !line.trim().is_empty())?;
+    let names = first.split([',', ';', '\t']);
+    let names: Vec<&str> = names.map(|f| f.trim().trim_matches('"')).collect();
+    let numbers = names.iter().any(|name| name.parse::<f64>().is_ok());
+    (!numbers).then_some(names)
+}
+
+/// The places of wanted columns: `y`, `a,b`, or `-y` for all others.
+fn chosen(header: &[&str], wanted: &str) -> Result<Vec<usize>, String> {
     let place = |name: &str| {
         let found = header.iter().position(|h| *h == name.trim());
         let missing = || {
@@ -63,17 +64,31 @@ pub fn columns(bytes: &[u8], wanted: &str) -> Result<Array, String> {
         };
         found.ok_or_else(missing)
     };
-    let chosen: Vec<usize> = if let Some(others) = wanted.strip_prefix('-') {
-        let left_out = others
-            .split(',')
-            .map(place)
-            .collect::<Result<Vec<_>, _>>()?;
-        (0..header.len())
-            .filter(|k| !left_out.contains(k))
-            .collect()
-    } else {
-        wanted.split(',').map(place).collect::<Result<_, _>>()?
-    };
+    if let Some(others) = wanted.strip_prefix('-') {
+        let left_out = others.split(',').map(place);
+        let left_out = left_out.collect::<Result<Vec<_>, _>>()?;
+        let kept = (0..header.len()).filter(|k| !left_out.contains(k));
+        return Ok(kept.collect());
+    }
+    wanted.split(',').map(place).collect()
+}
+
+/// The names of the wanted columns, or of all; `None` where there is no header, or not these columns.
+pub fn names(bytes: &[u8], wanted: Option<&str>) -> Option<Vec<String>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let header = header(text.trim_start_matches('\u{feff}'))?;
+    let all = || Some((0..header.len()).collect());
+    let places: Vec<usize> = wanted.map_or_else(all, |w| chosen(&header, w).ok())?;
+    Some(places.into_iter().map(|k| header[k].to_owned()).collect())
+}
+
+/// Columns of a table with a header: `y`, `a,b`, or `-y` for all others. One column is a vector, several are a matrix.
+pub fn columns(bytes: &[u8], wanted: &str) -> Result<Array, String> {
+    let text = std::str::from_utf8(bytes).map_err(|e| format!("expected text, got bytes: {e}"))?;
+    let text = text.trim_start_matches('\u{feff}');
+    let no_header = "expected a header with the names of the columns, got numbers";
+    let header = header(text).ok_or(no_header)?;
+    let chosen = chosen(&header, wanted)?;
     let mut values = Vec::new();
     let lines = text
         .lines()

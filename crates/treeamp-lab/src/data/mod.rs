@@ -56,6 +56,17 @@ pub fn read(path: &str) -> Result<Array, DataError> {
     array.map_err(fail)
 }
 
+/// The names of the columns that [`read`] takes from a `.csv` file with a header, in their order; `None` of any other file.
+#[must_use]
+pub fn column_names(path: &str) -> Option<Vec<String>> {
+    let (file, member) = split(path);
+    let file = Path::new(file);
+    if !has_extension(file, "csv") || limit::regular(file).is_err() {
+        return None;
+    }
+    csv::names(&read_at_most(file, LARGEST).ok()?, member)
+}
+
 /// The file of a path, and the array behind its colon.
 fn split(path: &str) -> (&str, Option<&str>) {
     match path.rsplit_once(':') {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use treeamp::algorithms::Restarts;
-use treeamp::engine::{Algorithm, Damping, Engine, Fallback, Initial, Observer};
+use treeamp::engine::{Algorithm, Damping, Engine, Fallback, Initial, Observer, Options};
 use treeamp::extend::PosteriorRule;
 use treeamp::model::Sample;
 use treeamp::prelude::{ExpectationPropagation, Posterior};
@@ -92,6 +92,14 @@ impl RunOptions {
         serde_json::Value::Object(given.collect())
     }
 
+    /// The options that a planner must know: a memory limit may lie above the default.
+    #[must_use]
+    pub fn planning(&self) -> Options {
+        let mut options = Options::default();
+        options.memory_limit = self.memory_limit.unwrap_or(options.memory_limit);
+        options
+    }
+
     /// An engine with these options, but for its start.
     pub(super) fn apply<'t, A: Algorithm>(&self, mut engine: Engine<'t, A>) -> Engine<'t, A> {
         if let Some(n) = self.max_sweeps {
@@ -164,6 +172,15 @@ impl Inference {
         }
     }
 
+    /// The probabilities that components of a variable are not zero, where its prior has a point mass there.
+    ///
+    /// # Errors
+    /// An unknown variable.
+    pub fn inclusion(&self, variable: &str) -> Result<Option<Vec<f64>>, ExperimentError> {
+        let found = self.report.inclusion(&self.posterior, variable);
+        found.map_err(ExperimentError::from)
+    }
+
     /// The error of a variable, where the truth is known and the measure has a meaning.
     ///
     /// # Errors
@@ -222,7 +239,8 @@ pub fn infer_on(
         ..
     } = instance;
     let options = options.or_of(file);
-    let mut engine = options.apply(ExpectationPropagation.on(&posterior)?);
+    let planned = ExpectationPropagation.on_with(&posterior, options.planning())?;
+    let mut engine = options.apply(planned);
     if let Some(std) = options.start_noise {
         engine = engine.initial(Initial::Noisy {
             precision: 0.0,

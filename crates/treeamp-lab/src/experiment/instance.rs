@@ -108,7 +108,24 @@ pub fn instance(
     setting: &Setting,
     seed: u64,
 ) -> Result<Instance, ExperimentError> {
-    let scale = Scale::Finite { seed };
+    at_scale(file, setting, Scale::Finite { seed }, seed)
+}
+
+/// An instance of the same shapes and kinds of values, with stand-ins in the places of random matrices: it is there at once, at any
+/// size, for checks and estimates.
+///
+/// # Errors
+/// As [`instance`].
+pub fn outline(file: &ModelFile, setting: &Setting) -> Result<Instance, ExperimentError> {
+    at_scale(file, setting, Scale::Outline, 0)
+}
+
+fn at_scale(
+    file: &ModelFile,
+    setting: &Setting,
+    scale: Scale,
+    seed: u64,
+) -> Result<Instance, ExperimentError> {
     let believed = file.student_setting(setting);
     let mut posterior = file.of_student().tree(&believed, scale)?;
     let names = observed(file, &posterior);

@@ -1,6 +1,7 @@
 //! Maximum a posteriori estimation on an instance.
 
 use treeamp::algorithms::{MaximumAPosteriori, Minimum, Solution};
+use treeamp::engine::Observer;
 use treeamp::model::{Sample, Tree};
 
 use super::{ExperimentError, Instance, Metric, Observed, RunOptions, instance};
@@ -56,6 +57,7 @@ pub fn minimise(
     setting: &Setting,
     seed: u64,
     options: &RunOptions,
+    observer: &mut impl Observer<MaximumAPosteriori>,
 ) -> Result<Minimisation, ExperimentError> {
     let Instance {
         truth,
@@ -65,7 +67,7 @@ pub fn minimise(
     } = instance(file, setting, seed)?;
     let options = options.or_of(file);
     let engine = options.apply(MaximumAPosteriori.on(&posterior)?);
-    let report = engine.run(&mut ())?;
+    let report = engine.run(observer)?;
     let solution = report.solution_so_far(&posterior)?;
     Ok(Minimisation {
         truth,

@@ -12,8 +12,10 @@ mod rows;
 pub use alignment::Alignment;
 pub use error::ExperimentError;
 pub use infer::{End, Inference, RunOptions, infer, infer_on};
-pub use instance::{Instance, Observed, bayes_optimal_theory, instance, theory, theory_student};
+pub use instance::{
+    Instance, Observed, bayes_optimal_theory, instance, outline, theory, theory_student,
+};
 pub use metric::Metric;
 pub use minimise::{Minimisation, minimise};
-pub use predict::{Forecast, ForecastRow, predict, predict_by_sweep};
+pub use predict::{BySweep, Forecast, ForecastRow, predict, predict_by_sweep};
 pub use rows::{Source, cell_seed, leaves, phase_name, row};

@@ -40,8 +40,17 @@ pub struct Forecast {
     pub restarted: Option<Termination>,
 }
 
-/// The error of one variable after every sweep, as state evolution predicts it. The theory of a student with a penalty is
-/// that of its minimiser, whose sweeps begin elsewhere: it is the error at the fixed point, once for every sweep.
+/// The error of one variable as state evolution predicts it for a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BySweep {
+    /// After every sweep.
+    pub errors: Vec<f64>,
+    /// The theory of a student with a penalty is that of its minimiser, and knows nothing of the sweeps on the way: the error is that of
+    /// the fixed point, once for every sweep.
+    pub fixed_point: bool,
+}
+
+/// The error of one variable after every sweep, as state evolution predicts it; of a student with a penalty, that of its fixed point.
 ///
 /// # Errors
 /// As [`predict`], and an unknown variable.
@@ -50,7 +59,7 @@ pub fn predict_by_sweep(
     setting: &Setting,
     options: &RunOptions,
     variable: &str,
-) -> Result<Vec<f64>, ExperimentError> {
+) -> Result<BySweep, ExperimentError> {
     let teacher = theory(file, setting)?;
     let student = theory_student(file, setting)?;
     let mut errors = vec![];
@@ -82,14 +91,17 @@ pub fn predict_by_sweep(
             student
         ),
     }
-    let penalised = student.is_some_and(|student| {
+    let fixed_point = student.is_some_and(|student| {
         let mut factors = student.factors().iter();
         factors.any(|f| f.factor.ensemble().is_some_and(|e| !e.is_law()))
     });
-    if let Some(last) = errors.last().copied().filter(|_| penalised) {
+    if let Some(last) = errors.last().copied().filter(|_| fixed_point) {
         errors.fill(last);
     }
-    Ok(errors)
+    Ok(BySweep {
+        errors,
+        fixed_point,
+    })
 }
 
 /// Bayes-optimal state evolution, or the mismatched one when the file has a student.

@@ -109,7 +109,11 @@ pub fn row(
             row.set("converged", run.report.termination.is_converged());
             row.set("ended", run.report.termination.to_string());
         }
-        Source::Map => minimised(&minimise(file, &setting, seed, options)?, metrics, &mut row)?,
+        Source::Map => minimised(
+            &minimise(file, &setting, seed, options, &mut ())?,
+            metrics,
+            &mut row,
+        )?,
         Source::Se => {
             let forecast = predict(file, &setting, options)?;
             for v in &forecast.variables {

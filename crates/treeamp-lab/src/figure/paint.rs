@@ -1,8 +1,8 @@
 //! Figures as PNG: the same elements as in the SVG, painted.
 
 use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash,
-    Transform,
+    Color, ColorU8, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke,
+    StrokeDash, Transform,
 };
 
 use super::svg::{Element, Image};
@@ -29,16 +29,16 @@ pub fn paint(size: (f64, f64), elements: &[Element], scale: f64) -> Result<Vec<u
     #[expect(clippy::cast_possible_truncation, reason = "a scale")]
     let transform = Transform::from_scale(scale as f32, scale as f32);
     for element in elements {
-        draw(&mut pixmap, element, transform);
+        if let Some(image) = &element.image {
+            draw_image(&mut pixmap, image, scale);
+        } else {
+            draw(&mut pixmap, element, transform);
+        }
     }
     pixmap.encode_png().map_err(|e| e.to_string())
 }
 
 fn draw(pixmap: &mut Pixmap, element: &Element, transform: Transform) {
-    if let Some(image) = &element.image {
-        draw_image(pixmap, image, transform);
-        return;
-    }
     let Some(path) = parse(&element.commands) else {
         return;
     };
@@ -68,22 +68,34 @@ fn draw(pixmap: &mut Pixmap, element: &Element, transform: Transform) {
     }
 }
 
-/// Every pixel of an image is a rectangle: sharp at any scale.
-fn draw_image(pixmap: &mut Pixmap, image: &Image, transform: Transform) {
+/// Every pixel of an image is a rectangle: sharp at any scale. Neighbours share the pixel where one ends and the other begins, so that
+/// there is no gap between them.
+fn draw_image(pixmap: &mut Pixmap, image: &Image, scale: f64) {
     let (dx, dy) = image.pixel_size();
+    let rows = image.pixels.len().div_ceil(image.columns.max(1));
+    let edges = |from: f64, step: f64, count: usize, end: u32| -> Vec<usize> {
+        let edge = |k: usize| {
+            let place = (scale * (from + step * k as f64)).round();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "clamped"
+            )]
+            let pixel = place.clamp(0.0, f64::from(end)) as usize;
+            pixel
+        };
+        (0..=count).map(edge).collect()
+    };
+    let (width, height) = (pixmap.width(), pixmap.height());
+    let x = edges(image.corner.0, dx, image.columns, width);
+    let y = edges(image.corner.1, dy, rows, height);
+    let page = pixmap.pixels_mut();
     for (i, [r, g, b]) in image.pixels.iter().enumerate() {
         let (row, column) = (i / image.columns, i % image.columns);
-        let (x, y) = (
-            image.corner.0 + dx * column as f64,
-            image.corner.1 + dy * row as f64,
-        );
-        #[expect(clippy::cast_possible_truncation, reason = "places on a page")]
-        let rect = tiny_skia::Rect::from_xywh(x as f32, y as f32, dx as f32, dy as f32);
-        if let Some(rect) = rect {
-            let mut paint = Paint::default();
-            paint.set_color_rgba8(*r, *g, *b, 255);
-            paint.anti_alias = false;
-            pixmap.fill_rect(rect, &paint, transform, None);
+        let ink = ColorU8::from_rgba(*r, *g, *b, 255).premultiply();
+        for line in y[row]..y[row + 1] {
+            let start = line * width as usize;
+            page[start + x[column]..start + x[column + 1]].fill(ink);
         }
     }
 }
@@ -168,6 +180,29 @@ mod tests {
         }
         for commands in ["M0", "A1 2", "L1 1 x"] {
             assert!(parse(commands).is_none(), "{commands}");
+        }
+    }
+
+    /// At a scale where pixels of the image end between those of the page, every one of the page is covered.
+    #[test]
+    fn images_have_no_gaps() {
+        for columns in [7, 96, 101] {
+            let image = Image {
+                corner: (3.3, 2.7),
+                size: (340.0, 320.0),
+                columns,
+                pixels: vec![[0, 0, 0]; columns * 5],
+            };
+            let mut pixmap = Pixmap::new(1032, 972).expect("a page");
+            pixmap.fill(Color::WHITE);
+            draw_image(&mut pixmap, &image, 2.7);
+            let white = |x: u32, y: u32| pixmap.pixel(x, y).is_some_and(|p| p.red() > 0);
+            let inside = (10..=925).flat_map(|x| (9..=870).map(move |y| (x, y)));
+            assert_eq!(
+                inside.filter(|(x, y)| white(*x, *y)).count(),
+                0,
+                "{columns}"
+            );
         }
     }
 

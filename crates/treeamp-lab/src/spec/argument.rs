@@ -8,7 +8,8 @@ use treeamp::catalog::{
     Size,
 };
 use treeamp::error::parameter;
-use treeamp::prelude::LinearEnsemble;
+use treeamp::operator::StandIn;
+use treeamp::prelude::{LinearEnsemble, Matrix};
 
 use super::build::Scale;
 use super::error::MakeError;
@@ -50,7 +51,7 @@ impl Place<'_> {
             let plain = match value {
                 Value::Plain(argument) => argument,
                 Value::Size(shape) => Argument::Size(match self.scale {
-                    Scale::Finite { .. } => Size::Shape(shape),
+                    Scale::Finite { .. } | Scale::Outline => Size::Shape(shape),
                     Scale::Limit => Size::Limit(shape.iter().map(|n| *n as f64).product()),
                 }),
                 Value::Matrix(source) => Argument::Matrix(self.matrix(&source, parameter)?),
@@ -73,6 +74,7 @@ impl Place<'_> {
                 MatrixArgument::Limit(LinearEnsemble::orthogonal(1.0)?)
             }
             Scale::Limit => MatrixArgument::Limit(source.limit(self.folder, complex)?),
+            Scale::Outline => self.outline(source, p, columns)?,
             Scale::Finite { .. } if source.is_complex() => {
                 MatrixArgument::Complex(source.realise_complex(columns, self.seed)?)
             }
@@ -80,6 +82,39 @@ impl Place<'_> {
                 MatrixArgument::Real(source.realise(columns, self.seed, self.folder)?)
             }
         })
+    }
+
+    /// The same, but a stand-in for a matrix that would be drawn.
+    fn outline(
+        &self,
+        source: &MatrixSource,
+        p: &Parameter,
+        columns: usize,
+    ) -> Result<MatrixArgument, MakeError> {
+        let Some(rows) = source.drawn_rows(columns)? else {
+            return Ok(MatrixArgument::Real(source.realise(
+                columns,
+                self.seed,
+                self.folder,
+            )?));
+        };
+        if p.domain == Domain::Orthogonal {
+            let identity = |i: usize, j: usize| f64::from(u8::from(i == j));
+            return Ok(MatrixArgument::Real(Matrix::from_fn(
+                rows, columns, identity,
+            )?));
+        }
+        let from = match self.inputs.first() {
+            Some(spec) if source.is_complex() => spec.element,
+            _ => Element::Real,
+        };
+        let to = if source.is_complex() {
+            Element::Complex
+        } else {
+            Element::Real
+        };
+        let shape = StandIn::new(rows, columns, from, to)?;
+        Ok(MatrixArgument::StandIn(shape))
     }
 
     /// The array of a data file, its numbers row by row, or its truth values: what is not zero.

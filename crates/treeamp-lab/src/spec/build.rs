@@ -26,6 +26,8 @@ pub enum Scale {
         /// The seed.
         seed: u64,
     },
+    /// With its sizes, and stand-ins in the places of random matrices: it can be checked, sampled and observed at once, and not be run.
+    Outline,
     /// In the limit of large sizes, for theory: only ratios matter.
     Limit,
 }
@@ -155,7 +157,7 @@ impl ModelFile {
         let folder = self.folder();
         let seed = match scale {
             Scale::Finite { seed } => seed,
-            Scale::Limit => 0,
+            Scale::Outline | Scale::Limit => 0,
         };
         let mut specs: BTreeMap<&str, SignalSpec> = BTreeMap::new();
         let mut made = vec![None; self.factors.len()];

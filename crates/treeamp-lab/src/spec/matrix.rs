@@ -85,6 +85,18 @@ impl MatrixSource {
         kind == "complex_gaussian" || kind == "unitary"
     }
 
+    /// The number of rows of a matrix that would be drawn; `None` of one that is read from a file.
+    pub fn drawn_rows(&self, columns: usize) -> Result<Option<usize>, ModelError> {
+        match self {
+            Self::File(_) => Ok(None),
+            Self::Ensemble { kind, alpha, .. } => {
+                let rows = rows(*alpha, columns)?;
+                check_kind(kind, columns)?;
+                Ok(Some(rows))
+            }
+        }
+    }
+
     /// A complex matrix itself.
     pub fn realise_complex(&self, columns: usize, seed: u64) -> Result<ComplexMatrix, ModelError> {
         match self {
@@ -195,12 +207,21 @@ fn rows(alpha: f64, columns: usize) -> Result<usize, ModelError> {
     Ok(rows as usize)
 }
 
-fn draw(kind: &str, rows: usize, columns: usize, seed: u64) -> Result<Matrix, ModelError> {
+/// The ensemble exists at this size.
+fn check_kind(kind: &str, columns: usize) -> Result<(), ModelError> {
     // random features have a square matrix inside
     if kind.starts_with("features") && (columns as f64).powi(2) > LARGEST_ARRAY {
         let expected = "of at most 31622 columns for random features";
         return Err(parameter("linear", "matrix", expected, columns));
     }
+    if ENSEMBLES.contains(&kind) {
+        return Ok(());
+    }
+    Err(parameter("linear", "ensemble", ENSEMBLES.join(", "), kind))
+}
+
+fn draw(kind: &str, rows: usize, columns: usize, seed: u64) -> Result<Matrix, ModelError> {
+    check_kind(kind, columns)?;
     match kind {
         "gaussian" => ensemble::gaussian(rows, columns, seed),
         "binary" => ensemble::binary(rows, columns, seed),

@@ -28,6 +28,7 @@
 
 mod argument;
 mod build;
+mod columns;
 mod error;
 mod file;
 mod matrix;

@@ -1,7 +1,7 @@
 //! `treeamp plot landscape`: the free entropy against the error of a signal.
 
 use clap::Args;
-use treeamp::algorithms::state_evolution::landscape;
+use treeamp::algorithms::state_evolution::landscape_watched;
 use treeamp::algorithms::state_evolution::phases::phase_report;
 use treeamp_lab::experiment::bayes_optimal_theory;
 
@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
 use crate::pictures;
+use crate::progress::ProgressLine;
 
 /// A signal of a model.
 #[derive(Debug, Args)]
@@ -35,7 +36,10 @@ impl LandscapeArgs {
         let tree = bayes_optimal_theory(&file, &setting, "a landscape")?;
         let first = || tree.variables()[0].name.clone();
         let signal = self.signal.clone().unwrap_or_else(first);
-        let places = landscape(&tree, &signal, self.places)?;
+        let mut line = ProgressLine::new(common);
+        let mut watch = |done, total| line.show(done, total, "places");
+        let places = landscape_watched(&tree, &signal, self.places, &mut watch)?;
+        drop(line);
         let report = phase_report(&tree, &signal)?;
         let figure = pictures::landscape::figure(&file.title, &signal, &places, &report);
         self.target.draw(&figure, common)

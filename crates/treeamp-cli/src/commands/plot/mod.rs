@@ -44,14 +44,15 @@ Examples:
 Exit codes:
   0 done, 2 bad input, 3 something could not be read or written")]
     Curve(curve::CurveArgs),
-    /// The signal and the convergence of one run
+    /// A signal, its inclusion probabilities and the convergence of one run
     #[command(after_help = "\
 Examples:
   treeamp plot run models/sparse_regression.toml --output run.png
+  treeamp plot run models/real_data.toml -o real.png     coefficients, with error bars and inclusion probabilities
 
 Exit codes:
   0 done, 1 the run did not converge (its state is drawn), 2 bad input, 3 something could not be read or written")]
-    Run(run::RunArgs),
+    Run(run::SignalArgs),
     /// A signal of one run: true, observed, recovered
     #[command(after_help = "\
 Examples:

@@ -16,8 +16,9 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{ProgressLine, refuse_existing, save};
+use crate::output::{refuse_existing, save};
 use crate::pictures::phases::{self, Column};
+use crate::progress::ProgressLine;
 
 /// A parameter and its values.
 type Values = (String, Vec<f64>);
@@ -55,6 +56,7 @@ impl PhaseArgs {
         }
         let (file, setting) = self.model.read()?;
         let (x, y) = (numbers(&self.x)?, numbers(&self.y)?);
+        self.model.warn_of_set(&[&x.0, &y.0], "--x and --y");
         if x.0 == y.0 {
             let text = format!("expected two parameters, got `{}` twice", x.0);
             return Err(Failure::Usage(text));
@@ -124,7 +126,7 @@ impl PhaseArgs {
                     .with("algorithmic", algorithmic),
             ])
         };
-        let mut line = ProgressLine::new();
+        let mut line = ProgressLine::new(common);
         let records = run(grid.cells(), common.threads(), None, work, |p| {
             line.show(p.finished, p.total, "columns");
         });

@@ -4,18 +4,17 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use treeamp::prelude::*;
-use treeamp_lab::experiment::{
-    Alignment, Inference, Metric, infer, infer_on, instance, predict_by_sweep,
-};
+use treeamp_lab::experiment::{Alignment, Inference, Metric, infer_on, instance, predict_by_sweep};
 use treeamp_lab::figure::Figure;
 
 use super::Target;
-use crate::commands::run::{How, file_seed};
+use crate::commands::run::{How, file_seed, say_cost};
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
 use crate::pictures::run as pictures;
+use crate::progress::{ProgressLine, Sweeps};
 
 /// A run.
 #[derive(Debug, Args)]
@@ -52,17 +51,24 @@ pub struct ConvergenceArgs {
 }
 
 impl RunArgs {
-    /// Draws it.
-    pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let (run, title) = self.infer()?;
-        let name = run.posterior.variables()[0].name.clone();
-        self.finish(&run, &pictures::figure(&run, &name, &title), common)
-    }
-
     /// Saves the picture, says how the run ended, and fails where it did not converge.
-    fn finish(&self, run: &Inference, figure: &Figure, common: &Common) -> Result<(), Failure> {
+    fn finish(
+        &self,
+        run: &Inference,
+        figure: &Figure,
+        shown: &str,
+        common: &Common,
+    ) -> Result<(), Failure> {
+        let others = run.posterior.variables().iter();
+        let others = others.map(|v| v.name.as_str()).filter(|n| *n != shown);
+        let others: Vec<&str> = others.collect();
+        let shown = match others.len() {
+            0 => shown.to_owned(),
+            _ => format!("{shown}; --signal draws {}", others.join(", ")),
+        };
         let ended = run.report.termination.to_string();
-        self.target.draw_of(figure, Some(&ended), common)?;
+        let said = [("ended", ended.as_str()), ("shown", &shown)];
+        self.target.draw_of(figure, &said, common)?;
         if run.report.termination.is_converged() {
             Ok(())
         } else {
@@ -70,11 +76,15 @@ impl RunArgs {
         }
     }
 
-    fn infer(&self) -> Result<(Inference, String), Failure> {
+    fn infer(&self, common: &Common) -> Result<(Inference, String), Failure> {
         self.target.check()?;
         let (file, setting) = self.model.read()?;
         let seed = self.seed.unwrap_or_else(|| file_seed(&file));
-        let run = infer(&file, &setting, seed, &self.how.options(), &mut ())?;
+        let options = self.how.options();
+        let instance = instance(&file, &setting, seed)?;
+        say_cost(&instance.posterior, &options.or_of(&file).planning());
+        let mut watch = Sweeps::new(common, options.or_of(&file).max_sweeps);
+        let run = infer_on(&file, instance, seed, &options, &mut watch)?;
         Ok((run, file.title))
     }
 }
@@ -87,20 +97,28 @@ impl SignalArgs {
         Ok(name)
     }
 
+    /// Draws the signal and the convergence.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let (run, title) = self.run.infer(common)?;
+        let name = self.name(&run.posterior)?;
+        let figure = pictures::figure(&run, &name, &title);
+        self.run.finish(&run, &figure, &name, common)
+    }
+
     /// Draws lines.
     pub fn signals(&self, common: &Common) -> Result<(), Failure> {
-        let (run, title) = self.run.infer()?;
+        let (run, title) = self.run.infer(common)?;
         let name = self.name(&run.posterior)?;
         let figure = pictures::signals(&run, &name, &title).map_err(Failure::Usage)?;
-        self.run.finish(&run, &figure, common)
+        self.run.finish(&run, &figure, &name, common)
     }
 
     /// Draws pixels.
     pub fn images(&self, common: &Common) -> Result<(), Failure> {
-        let (run, title) = self.run.infer()?;
+        let (run, title) = self.run.infer(common)?;
         let name = self.name(&run.posterior)?;
         let figure = pictures::images(&run, &name, &title).map_err(Failure::Usage)?;
-        self.run.finish(&run, &figure, common)
+        self.run.finish(&run, &figure, &name, common)
     }
 }
 
@@ -114,7 +132,9 @@ impl ConvergenceArgs {
         let mut options = args.how.options().or_of(&file);
         let (mut errors, mut name, mut turned) = (Vec::new(), String::new(), Vec::new());
         let mut failed = 0;
+        let mut line = ProgressLine::new(common);
         for k in 0..self.seeds as u64 {
+            line.show(errors.len(), self.seeds, "runs");
             let seed = first.wrapping_add(k);
             let instance = instance(&file, &setting, seed)?;
             name = self.one.name(&instance.posterior)?;
@@ -144,6 +164,7 @@ impl ConvergenceArgs {
             turned.push(Alignment::of(run.report.mean(&name)?, &truth, element));
             errors.push(traces);
         }
+        drop(line);
         // where one run lost the sign or phase, the errors of all are up to that
         let turned = turned.iter().find(|a| **a != Alignment::Plain);
         let (kind, up_to) = match turned {
@@ -166,8 +187,9 @@ impl ConvergenceArgs {
             _ => format!("{} ({ended})", file.title),
         };
         let variable = (name.as_str(), up_to);
-        let figure = pictures::errors(&title, variable, &errors, predicted.ok().as_deref());
-        args.target.draw_of(&figure, Some(&ended), common)?;
+        let figure = pictures::errors(&title, variable, &errors, predicted.ok().as_ref());
+        args.target
+            .draw_of(&figure, &[("ended", ended.as_str())], common)?;
         if failed == 0 {
             Ok(())
         } else {

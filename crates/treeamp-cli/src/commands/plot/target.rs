@@ -44,14 +44,14 @@ impl Target {
 
     /// Saves the picture, and says where it is.
     pub fn draw(&self, figure: &Figure, common: &Common) -> Result<(), Failure> {
-        self.draw_of(figure, None, common)
+        self.draw_of(figure, &[], common)
     }
 
-    /// The same of a run that ended somehow.
+    /// The same of a run, with what else there is to say of it.
     pub fn draw_of(
         &self,
         figure: &Figure,
-        ended: Option<&str>,
+        said: &[(&str, &str)],
         common: &Common,
     ) -> Result<(), Failure> {
         figure
@@ -59,14 +59,14 @@ impl Target {
             .map_err(|e| Failure::writing(&self.output, &e))?;
         if common.json {
             let mut report = json!({ "picture": self.output });
-            if let Some(ended) = ended {
-                report["ended"] = json!(ended);
+            for (name, text) in said {
+                report[*name] = json!(text);
             }
             return print(&format!("{report}\n"));
         }
         let picture = self.output.display().to_string();
-        let ended = ended.map(|text| ("ended", text.to_owned()));
-        let lines: Vec<_> = ended.into_iter().chain([("picture", picture)]).collect();
+        let said = said.iter().map(|(n, text)| (*n, (*text).to_owned()));
+        let lines: Vec<_> = said.chain([("picture", picture)]).collect();
         print(&pairs(&lines))
     }
 }

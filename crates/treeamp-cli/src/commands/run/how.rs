@@ -9,20 +9,20 @@ use crate::number as parse;
 /// The options of an iteration.
 #[derive(Debug, Args)]
 pub struct How {
-    /// Give up after this many sweeps
+    /// Stop after this many sweeps
     #[arg(long, value_parser = parse::count, allow_negative_numbers = true)]
     max_sweeps: Option<usize>,
     /// Converged when the relative change of a sweep is below this
     #[arg(long, value_parser = parse::variance, allow_negative_numbers = true)]
     tolerance: Option<f64>,
-    /// With --map: any point whose energy is within this fraction of the least one will do
+    /// With --map: stop at a point whose energy is within this fraction of the minimum
     ///
-    /// The relative primal-dual gap of its certificate. By default 1e-8, and places to 1e-6 of their scale; large images are faster with 1e-5.
+    /// It is the relative primal-dual gap. By default 1e-8, and components to 1e-6 of their scale; 1e-5 is faster for large images.
     #[arg(long, value_parser = parse::fraction, allow_negative_numbers = true)]
     gap: Option<f64>,
     /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
     ///
-    /// Adaptive is the default: no damping while the run settles by itself, more when it swings. A number keeps that
+    /// Adaptive is the default: no damping while the residual falls, more when messages oscillate. A number keeps that
     /// much of every message; a run that does not settle with it, because it diverges or comes to its sweep limit,
     /// starts again as an adaptive one, unless the fallback is forbidden. None and 0 are exactly those sweeps.
     #[arg(long, value_name = "adaptive|none|NUMBER", value_parser = parse::damping)]
@@ -30,11 +30,11 @@ pub struct How {
     damping: Option<Damping>,
     /// In place of a damping: the part of the new messages that each sweep takes, as 0.3,0.5,1; the last stays
     ///
-    /// Numbers above 0, to 1. The run has exactly those steps, and nothing takes over from it.
+    /// Numbers above 0, to 1. The run takes exactly those steps, without a fallback.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse::step)]
     #[arg(conflicts_with = "damping", allow_negative_numbers = true)]
     steps: Option<Vec<f64>>,
-    /// A slower way to a fixed point that takes over where sweeps do not settle: automatic, forced or forbidden
+    /// A slower, more certain method where sweeps do not converge: automatic, forced or forbidden
     ///
     /// For expectation propagation it is a double loop that minimises the Bethe free energy. Automatic is the
     /// default: when an adaptively damped run diverges or has not settled. Forced starts it after two sweeps.
@@ -43,18 +43,29 @@ pub struct How {
     /// Random first messages of this standard deviation, for symmetric models
     #[arg(long, value_parser = parse::positive, allow_negative_numbers = true)]
     start_noise: Option<f64>,
-    /// Also from this many random pushes, keeping the fixed point of the largest evidence
+    /// Also run from this many random starts, and keep the fixed point of the largest evidence
     #[arg(long, value_parser = parse::count, allow_negative_numbers = true)]
     restarts: Option<usize>,
-    /// The most bytes that beliefs which are not isotropic may take, as 4e9; by default 2 GiB
+    /// Memory limit of beliefs that are not isotropic, in bytes, as 4e9; by default 2 GiB
     #[arg(long, value_name = "BYTES", value_parser = parse::bytes, allow_negative_numbers = true)]
     memory_limit: Option<u64>,
-    /// Exact messages through linear channels, whatever route the file gives them
+    /// Exact messages through linear channels, also where the file has `route = "iid"` or "auto"
     #[arg(long)]
     exact: bool,
 }
 
 impl How {
+    /// The options that were given, by their names.
+    pub fn given(&self) -> Vec<(String, String)> {
+        let given = self.options().to_json();
+        let given = given.as_object().into_iter().flatten();
+        let text = |value: &serde_json::Value| match value {
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        given.map(|(n, v)| (n.clone(), text(v))).collect()
+    }
+
     /// As the laboratory takes them.
     pub fn options(&self) -> RunOptions {
         RunOptions {

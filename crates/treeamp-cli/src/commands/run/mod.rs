@@ -1,5 +1,6 @@
 //! `treeamp run`: inference on a model file.
 
+mod components;
 mod how;
 mod mode;
 mod results;
@@ -9,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
+use treeamp::engine::Estimate;
 use treeamp::prelude::*;
-use treeamp_lab::experiment::{End, Inference, Metric, cell_seed, infer};
+use treeamp_lab::experiment::{End, Inference, Metric, cell_seed, infer_on, instance};
 use treeamp_lab::spec::{ModelFile, Setting};
 
 pub use how::How;
@@ -20,7 +22,8 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{ProgressLine, check_report, print, refuse_existing, save, warn};
+use crate::output::{check_report, note, print, refuse_existing, save, warn};
+use crate::progress::Sweeps;
 use crate::report::Page;
 use crate::text::{heading, number, pairs, short, table};
 
@@ -35,16 +38,20 @@ Examples:
   treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 1
   treeamp run models/sparse_regression.toml --set alpha=0.3 --seed 1 --cell      as in a sweep over alpha
   treeamp run models/perceptron.toml --output result.npz
+  treeamp run models/real_data.toml                       coefficients of the columns of a .csv file
   treeamp run models/perceptron.toml --damping none        to see what damping is for
   treeamp run models/perceptron.toml --fallback forced     the double loop in place of sweeps
   treeamp run models/total_variation.toml --map            the mode, with a penalty
   treeamp run models/phase_retrieval.toml --restarts 5     several starts, the best fixed point
   treeamp run models/sparse_regression.toml --json | jq .variables.x.mse
 
-The .npz holds x_mean and x_variance for every variable x, and x_covariance where its belief is full or in blocks; a
-.csv has the columns variable, index, mean, variance, std, belief. An isotropic belief (the default) has one variance
+The .npz holds x_mean, x_variance and x_std for every variable x, and x_covariance where its belief is full or in blocks; a
+.csv has the columns variable, index, mean, variance, std, belief, inclusion. An isotropic belief (the default) has one variance
 for all components, their average: x_variance is then a single number. `belief = \"diagonal\"` under [variables.x] of the
 model file has one for each. With --map there is x_minimiser, and the column minimiser.
+
+The inclusion probability of a component (x_inclusion) is the posterior probability that it is not zero, for priors with a point mass
+there. The table and --json show the components of small variables, under the names of the columns of their data file.
 
 Exit codes:
   0 done, 1 the run did not converge, 2 bad input, 3 something could not be read or written")]
@@ -54,7 +61,7 @@ pub struct Run {
     /// Seed of everything random; any integer
     #[arg(long, value_parser = parse::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// The instance that a cell of `sweep` with this seed and these parameters has
+    /// Draw the instance that a cell of `sweep` with this seed and these parameters draws
     #[arg(long)]
     cell: bool,
     #[command(flatten)]
@@ -89,15 +96,12 @@ impl Run {
         let (file, setting) = self.model.read()?;
         let seed = self.stream(&file, &setting);
         let clock = Instant::now();
-        let mut line = ProgressLine::new();
-        let limit = self.how.options().or_of(&file).max_sweeps;
-        let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
-            let note = format!("sweeps, residual {:.1e}", view.residual);
-            line.show(view.sweep, limit.unwrap_or(200), &note);
-            std::ops::ControlFlow::Continue(())
-        };
-        let outcome = infer(&file, &setting, seed, &self.how.options(), &mut watch);
-        line.clear();
+        let options = self.how.options();
+        let instance = instance(&file, &setting, seed)?;
+        say_cost(&instance.posterior, &options.or_of(&file).planning());
+        let mut watch = Sweeps::new(common, options.or_of(&file).max_sweeps);
+        let outcome = infer_on(&file, instance, seed, &options, &mut watch);
+        drop(watch);
         let run = outcome?;
         let time = clock.elapsed();
         if run.observed.is_empty() {
@@ -110,18 +114,24 @@ impl Run {
             save(path, self.page(&file, seed, &run, time)?.as_bytes())?;
         }
         if common.json {
-            print(&format!(
-                "{:#}\n",
-                self.as_json(&file.title, seed, &run, time)?
-            ))?;
+            print(&format!("{:#}\n", self.as_json(&file, seed, &run, time)?))?;
         } else {
-            print(&self.as_text(&file.title, &run, time)?)?;
+            print(&self.as_text(&file, &run, time)?)?;
         }
         if run.report.termination.is_converged() {
             Ok(())
         } else {
             Err(Failure::NotConverged)
         }
+    }
+
+    /// What was asked for: values that were set, the seed, options of the iteration.
+    fn given(&self, seed: u64) -> Vec<(String, String)> {
+        let mut given = self.model.given();
+        given.push(("seed".to_owned(), seed.to_string()));
+        given.extend(self.cell.then(|| ("cell".to_owned(), "yes".to_owned())));
+        given.extend(self.how.given());
+        given
     }
 
     /// The seed of everything random.
@@ -133,15 +143,28 @@ impl Run {
         seed
     }
 
-    fn as_text(&self, title: &str, run: &Inference, time: Duration) -> Result<String, Failure> {
+    fn as_text(
+        &self,
+        file: &ModelFile,
+        run: &Inference,
+        time: Duration,
+    ) -> Result<String, Failure> {
         let (rows, mut lines) = (variables(run)?, summary(run, time));
+        if let Some(text) = components::expected(run)? {
+            lines.insert(1, ("expected not zero", text));
+        }
         if let Some(path) = &self.output {
             lines.push(("results", path.display().to_string()));
         }
         if let Some(path) = &self.report {
             lines.push(("report", path.display().to_string()));
         }
-        let mut text = heading(title) + &table(&HEADER, &rows) + "\n" + &pairs(&lines);
+        let mut text = heading(&file.title) + &table(&HEADER, &rows) + "\n";
+        for own in components::tables(file, run)? {
+            let header: Vec<&str> = own.header.iter().map(String::as_str).collect();
+            text += &(table(&header, &own.rows) + "\n");
+        }
+        text += &pairs(&lines);
         if !run.ends.is_empty() {
             text += &("\n".to_owned() + &table(&ENDS, &ends(run)));
         }
@@ -156,39 +179,35 @@ impl Run {
         time: Duration,
     ) -> Result<String, Failure> {
         let mut page = Page::new(&file.title);
-        let first = run.posterior.variables()[0].name.as_str();
-        let lines = summary(run, time)
-            .into_iter()
-            .map(|(n, v)| vec![n.to_owned(), v]);
-        let lines: Vec<Vec<String>> = lines
-            .chain([vec!["seed".to_owned(), seed.to_string()]])
-            .collect();
-        let set = self
-            .model
-            .set
-            .iter()
-            .map(|(n, v)| vec![n.clone(), v.to_string()]);
+        let lines = summary(run, time).into_iter();
+        let lines: Vec<Vec<String>> = lines.map(|(n, v)| vec![n.to_owned(), v]).collect();
         page.paragraph(&file.description)
             .section("Result")
             .table(&HEADER, &variables(run)?)
-            .table(&["", ""], &lines)
-            .section("Pictures")
-            .picture(&crate::pictures::run::figure(run, first, "").to_svg())
-            .section("Factor graph")
+            .table(&["", ""], &lines);
+        let components = components::tables(file, run)?;
+        if !components.is_empty() {
+            page.section("Components");
+        }
+        for own in components {
+            let header: Vec<&str> = own.header.iter().map(String::as_str).collect();
+            page.table(&header, &own.rows);
+        }
+        page.section("Pictures");
+        for figure in crate::pictures::run::of_report(run) {
+            page.picture(&figure.to_svg());
+        }
+        page.section("Factor graph")
             .picture(&run.posterior.to_svg())
+            .options(&self.given(seed))
             .section("Model file")
             .text(&file.text);
-        let set: Vec<Vec<String>> = set.collect();
-        if !set.is_empty() {
-            page.section("Set on the command line")
-                .table(&["parameter", "value"], &set);
-        }
         Ok(page.finish())
     }
 
     fn as_json(
         &self,
-        title: &str,
+        file: &ModelFile,
         seed: u64,
         run: &Inference,
         time: Duration,
@@ -207,6 +226,7 @@ impl Run {
                     entry[metric.name()] = number(error);
                 }
             }
+            components::add_to_json(&mut entry, file, run, name)?;
             variables.insert(name.clone(), entry);
         }
         let evidence = run.log_evidence();
@@ -215,7 +235,7 @@ impl Run {
             .iter()
             .map(|r| json!({ "sweep": r.sweep, "residual": number(r.residual) }));
         Ok(json!({
-            "title": title,
+            "title": file.title,
             "seed": seed,
             "variables": variables,
             "log_evidence": evidence.as_ref().ok().copied().map(number),
@@ -318,19 +338,20 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
         ("ended", report.termination.to_string()),
     ];
     if let Some(before) = &report.restarted {
-        let text = format!("with adaptive damping, having ended with the given one: {before}");
+        let text = format!("with adaptive damping; the given one ended: {before}");
         lines.push(("started again", text));
     }
     if let Some(done) = &report.fallback {
         let text = format!(
-            "took over: {} evaluations, residual {:.1e}, {}",
+            "{}, {} evaluations, residual {:.1e}, {}",
+            done.method,
             done.evaluations,
             done.sweep_residual.unwrap_or(done.residual),
             done.end
         );
-        lines.push((done.method, text));
+        lines.push(("fallback used", text));
         if done.reverted {
-            let text = "the sweeps had been nearer to a fixed point: theirs is the state above";
+            let text = "the sweeps were nearer to a fixed point: the state above is theirs";
             lines.push(("reverted", text.to_owned()));
         }
         if let Some(width) = done.smoothing {
@@ -366,6 +387,19 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
         }
     }
     lines
+}
+
+/// Says what a run costs before it starts, where set-up and ten sweeps take more than a few seconds.
+pub fn say_cost(tree: &Tree, options: &Options) {
+    const PATIENCE: f64 = 5.0;
+    // what is refused costs nothing
+    if ExpectationPropagation.check(tree, options).is_err() {
+        return;
+    }
+    let estimate = Estimate::of(tree);
+    if estimate.set_up_seconds() + 10.0 * estimate.sweep_seconds() > PATIENCE {
+        note(&format!("estimated cost: {estimate}"));
+    }
 }
 
 /// The seed that the file gives, or zero.

@@ -14,6 +14,7 @@ use super::results::{Form, form};
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::{print, save};
+use crate::progress::Sweeps;
 use crate::report::Page;
 use crate::text::{heading, number, pairs, short, table};
 
@@ -26,7 +27,11 @@ impl Run {
         let (file, setting) = self.model.read()?;
         let seed = self.stream(&file, &setting);
         let clock = Instant::now();
-        let run = minimise(&file, &setting, seed, &self.how.options())?;
+        let options = self.how.options();
+        let mut watch = Sweeps::new(common, options.or_of(&file).max_sweeps);
+        let outcome = minimise(&file, &setting, seed, &options, &mut watch);
+        drop(watch);
+        let run = outcome?;
         let time = clock.elapsed();
         if let Some(path) = &self.output {
             save(path, &results(path, &run)?)?;
@@ -41,6 +46,7 @@ impl Run {
                 .table(&["", ""], &lines)
                 .section("Factor graph")
                 .picture(&run.posterior.to_svg())
+                .options(&self.given(seed))
                 .section("Model file")
                 .text(&file.text);
             save(path, page.finish().as_bytes())?;
@@ -84,8 +90,8 @@ fn summary(run: &Minimisation, time: Duration) -> Vec<(&'static str, String)> {
         ("ended", run.report.termination.to_string()),
     ];
     if let Some(done) = &run.report.fallback {
-        let text = format!("took over: {} evaluations", done.evaluations);
-        lines.push((done.method, text));
+        let text = format!("{}, {} evaluations", done.method, done.evaluations);
+        lines.push(("fallback used", text));
     }
     lines
 }

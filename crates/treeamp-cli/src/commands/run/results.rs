@@ -1,4 +1,4 @@
-//! Means and variances in files.
+//! Means, variances and inclusion probabilities in files.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use treeamp::belief::{Element, SignalSpec, Structure};
 use treeamp::extend::Moments;
 use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::Inference;
-use treeamp_lab::sweep::Row;
+use treeamp_lab::sweep::{Row, Value};
 
 use crate::exit::Failure;
 
@@ -48,7 +48,17 @@ fn npz(run: &Inference) -> Result<Vec<u8>, Failure> {
         let complex = spec.element == Element::Complex;
         let mean = Array::new(spec.shape.clone(), moments.mean.clone(), complex);
         arrays.push((format!("{name}_mean"), mean));
-        arrays.push((format!("{name}_variance"), variance(moments, spec)));
+        let variance = variance(moments, spec);
+        let std = variance.clone().map(|mut v| {
+            v.values.iter_mut().for_each(|x| *x = x.sqrt());
+            v
+        });
+        arrays.push((format!("{name}_variance"), variance));
+        arrays.push((format!("{name}_std"), std));
+        if let Some(inclusion) = run.inclusion(name)? {
+            let inclusion = Array::real(spec.shape.clone(), inclusion);
+            arrays.push((format!("{name}_inclusion"), inclusion));
+        }
         if let Some(covariance) = covariance(moments) {
             arrays.push((format!("{name}_covariance"), covariance));
         }
@@ -85,12 +95,14 @@ fn covariance(moments: &Moments) -> Option<Result<Array, String>> {
 }
 
 fn csv(run: &Inference) -> Result<Vec<u8>, Failure> {
-    let mut text = String::from("variable,index,mean,variance,std,belief\n");
+    let mut text = String::from("variable,index,mean,variance,std,belief,inclusion\n");
     for variable in run.posterior.variables() {
         let moments = run.report.marginal(&variable.name)?;
         let v = &moments.variance;
         let belief = v.structure().to_string();
         let average = v.mean_diagonal();
+        let inclusion = run.inclusion(&variable.name)?;
+        let parts = (moments.mean.len() / variable.spec.count().max(1)).max(1);
         let mut own = (v.structure() != Structure::Isotropic).then(|| v.diagonal());
         for (i, mean) in moments.mean.iter().enumerate() {
             let variance = own.as_mut().and_then(Iterator::next).unwrap_or(average);
@@ -101,6 +113,10 @@ fn csv(run: &Inference) -> Result<Vec<u8>, Failure> {
                 .with("variance", variance)
                 .with("std", variance.sqrt())
                 .with("belief", belief.as_str());
+            let row = match &inclusion {
+                Some(p) => row.with("inclusion", p[i / parts]),
+                None => row.with("inclusion", Value::Missing),
+            };
             let cells: Vec<String> = row.iter().map(|(_, value)| value.to_csv()).collect();
             text += &(cells.join(",") + "\n");
         }
