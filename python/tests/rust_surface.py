@@ -197,6 +197,7 @@ PARTS = {
 #: Methods.
 METHODS = {
     "Engine.run": ITERATE,
+    "Engine.estimate": "Model.cost",
     "Engine.max_sweeps": f"{ITERATE}(max_iter)",
     "Engine.tolerance": f"{ITERATE}(tol)",
     "Engine.gap": f"{ITERATE}(gap)",
@@ -269,6 +270,8 @@ RUST_ONLY = {
     "check_second_moments": "StateEvolution refuses such a teacher by itself",
     "SecondMoment": "its messages",
     "Conjugate": "messages of BayesOptimal; Report.messages has their numbers",
+    "landscape_watched": "landscape, which shows how far it is on the command line",
+    "Engine.check": "an algorithm refuses before its first sweep",
     "Engine.new": "a Python algorithm is made for its model",
     "Engine.with_options": "the same, with options of iterate",
     "Engine.options": "iterate takes them one by one",

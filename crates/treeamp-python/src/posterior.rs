@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use treeamp::belief::SignalSpec;
 use treeamp::prelude::{ExpectationPropagation, Posterior as NativePosterior, Tree as NativeTree};
 
+use crate::array::shaped;
 use crate::error::model_error;
 use crate::options::RunOptions;
 use crate::run::{Run, objective_of, report_methods};
@@ -62,12 +64,18 @@ impl Posterior {
 }
 
 report_methods!(Posterior {
-    /// `r` and `v` of a variable.
+    /// `r` and `v` of a variable; `inclusion` where its prior has a point mass at zero.
     fn variable<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
         let (report, tree) = (&self.run.report, &self.run.tree);
         let moments = report.marginal(name).map_err(|e| model_error(&e))?;
         let index = tree.variable(name).map_err(|e| model_error(&e))?;
         let spec = &tree.variables()[index].spec;
-        <ExpectationPropagation as Visible>::shown(py, spec, moments, false)
+        let shown = <ExpectationPropagation as Visible>::shown(py, spec, moments, false)?;
+        let inclusion = report.inclusion(tree, name).map_err(|e| model_error(&e))?;
+        if let Some(inclusion) = inclusion {
+            let real = SignalSpec::real(spec.shape.clone());
+            shown.set_item("inclusion", shaped(py, &real, &inclusion)?)?;
+        }
+        Ok(shown)
     }
 });

@@ -6,6 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treeamp::belief::{Element, Structure};
+use treeamp::engine::Estimate;
 use treeamp::extend::PosteriorRule;
 use treeamp::model::NodeKind;
 use treeamp::prelude::{Teacher, Tree as NativeTree, TreeBuilder};
@@ -16,6 +17,9 @@ use crate::factor::Factor;
 
 /// A factor of a declaration: its name if it was given one, the module, its inputs and outputs.
 type Declared<'py> = (Option<String>, PyRef<'py, Factor>, Vec<String>, Vec<String>);
+
+/// A phrase on what a run costs, its seconds and bytes, and the operations of its parts.
+type Costs = (String, f64, f64, f64, Vec<(String, f64, f64)>);
 
 /// Nodes, links and size of a drawing.
 type Drawn = (
@@ -79,6 +83,22 @@ impl Tree {
         let energies =
             factors.filter(|f| f.factor.posterior().is_some_and(PosteriorRule::is_laplace));
         energies.map(|f| f.name.clone()).collect()
+    }
+
+    /// What a run costs: a phrase, seconds of set-up and of a sweep, bytes, and for every factor (and variable with a dense belief) its name and
+    /// operations of set-up and of a sweep.
+    #[getter]
+    fn cost(&self) -> Costs {
+        let estimate = Estimate::of(&self.inner);
+        let parts = estimate.parts.iter();
+        let parts = parts.map(|(name, c)| (name.clone(), c.set_up, c.sweep));
+        (
+            estimate.to_string(),
+            estimate.set_up_seconds(),
+            estimate.sweep_seconds(),
+            estimate.bytes,
+            parts.collect(),
+        )
     }
 
     /// `(name, module, summary)` of every factor.

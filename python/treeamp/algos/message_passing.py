@@ -178,12 +178,21 @@ class MessagePassing(ReprMixin):
         told = None if callback is None else self._told(callback, limit)
         if told is None and any(map(_calls_python, self.model.factors)):
             told = self._keep
+        self._log_cost()
         native = self._guarded(options, warm, told)
         self.report = Report(native, self.model.variable_ids, bool(positive), self.model._tree.energies)
         if native.error is not None:
             raise native.error
         self._log(self.report, judged=tol > 0.0)
         return self.report
+
+    def _log_cost(self) -> None:
+        """What the run will cost, where that is more than a few seconds."""
+        if not self._on_data:
+            return
+        said, set_up, sweep, *_ = self.model._tree.cost
+        if set_up + 10.0 * sweep > 5.0:
+            _logger.info("estimated cost: %s", said)
 
     def _log(self, report: Report, judged: bool) -> None:
         """How a run ended; a warning where that may not be what is wanted. Without a tolerance it has no end of its own."""

@@ -34,7 +34,7 @@ _LAZY = (
 
 
 #: Columns of the table that notebooks show, where a variable has them.
-_COLUMNS = ("variable", "shape", "mean", "variance", "std", "mse")
+_COLUMNS = ("variable", "shape", "mean", "variance", "std", "not zero", "mse")
 
 
 class Report:
@@ -115,6 +115,8 @@ class Report:
         if known.get("variances") is not None:
             spread = np.sqrt(np.maximum(known["variances"], 0.0))
             row["std"] = f"{spread.min():.4g} to {spread.max():.4g}"
+        if known.get("inclusion") is not None:
+            row["not zero"] = f"{known['inclusion'].sum():.4g} expected"
         return row | {name: float(known[name]) for name in ("mse",) if known.get(name) is not None}
 
     def _total(self) -> str:
@@ -142,6 +144,20 @@ class Report:
     def variance(self, id: str) -> float:
         """Posterior variance of a variable, averaged over its components."""
         return float(self.variable(id)["v"])
+
+    def std(self, id: str) -> Array | float:
+        """Posterior standard deviation: of every component where the belief has one for each, else the root of their average variance."""
+        known = self.variable(id)
+        if known.get("variances") is None:
+            return float(np.sqrt(max(known["v"], 0.0)))
+        std: Array = np.sqrt(np.maximum(known["variances"], 0.0))
+        return std
+
+    def inclusion(self, id: str) -> Array | None:
+        """Posterior probability that a component is not zero, for every component of a variable whose prior has a point mass at zero;
+        None for all others, and of runs that are no expectation propagation."""
+        found: Array | None = self.variable(id).get("inclusion")
+        return found
 
     @property
     def converged(self) -> bool:
