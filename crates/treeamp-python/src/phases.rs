@@ -145,7 +145,7 @@ pub fn threshold(
 
 type Column<'py> = Bound<'py, PyArray1<f64>>;
 
-/// The free entropy against the error of a signal: errors, free entropies, what the prior is told, what the rest answers.
+/// The free entropy against the error of a signal: errors, free entropies, what the prior receives, what the rest sends.
 #[pyfunction]
 pub fn landscape<'py>(
     py: Python<'py>,
@@ -160,7 +160,7 @@ pub fn landscape<'py>(
     Ok([
         column(|p| p.mse),
         column(|p| p.free_entropy),
-        column(|p| p.told),
+        column(|p| p.knowledge),
         column(|p| p.answer),
     ])
 }

@@ -23,7 +23,7 @@ impl<L: ScalarLoss> Penalty for ObservedLoss<L> {
         L::NAME
     }
 
-    /// None for outputs that are not told.
+    /// None for outputs that are not given.
     fn proximal(&self, _: &[usize], a: f64, b: &[f64], mode: &mut [f64]) -> f64 {
         if !(a > 0.0) || b.len() != self.y.len() {
             return f64::INFINITY;

@@ -137,7 +137,7 @@ impl<L> RowOutputs<L> {
         &self.law
     }
 
-    /// The observations; empty if they are not told.
+    /// The observations; empty if they are not given.
     pub fn observations(&self) -> &[f64] {
         &self.y
     }

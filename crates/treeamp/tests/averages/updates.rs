@@ -71,12 +71,12 @@ fn size(small: usize, full: usize) -> usize {
 }
 
 /// The student is the teacher, and is not known to be: other averages, over the teacher's signals instead of its law, with the same values.
-/// The largest difference is 2.7e-6, of `asymmetric_abs` at a faint input and a sharp output. Which of the two routes is off there is not known.
+/// (Where another piece begins that is not the likelier one, the copy of `asymmetric_abs` was off by up to 6e-4.)
 #[test]
 fn bayes_optimal_updates_are_those_of_a_copy() {
     let laws = piecewise_channels();
     let mut worst = 0.0_f64;
-    for mut draw in draws(11).take(size(60, 1500)) {
+    for mut draw in draws(11).take(size(120, 1500)) {
         for (f, tau0_hat) in draw.fields.iter_mut().zip(TAU0_HAT) {
             (f.q_hat, f.tau_hat) = (f.m_hat, tau0_hat);
         }
@@ -91,7 +91,7 @@ fn bayes_optimal_updates_are_those_of_a_copy() {
                 worst = worst.max(error);
                 let name = ScalarChannel::name(law);
                 assert!(
-                    error < 1e-5,
+                    error < 1e-6,
                     "{name} at {z:e}, {x:e}, end {end}, {k}: {a:e} {b:e}"
                 );
             }

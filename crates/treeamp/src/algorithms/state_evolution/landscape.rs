@@ -1,7 +1,7 @@
 //! The free entropy as a function of the error of one signal.
 //!
-//! The signal's prior is told $\hat s$ and answers $\hat a$, so that its variance is $v = 1/(\tau_0^{-1} + \hat s + \hat a)$. The rest
-//! of the tree is told $\hat a$, held, and settles. Then $\varphi(v) = A_p(\hat s) - A_x(\hat s + \hat a) + A_{rest}(\hat a)$, whose
+//! With the knowledge $\hat s$ the signal's prior sends $\hat a$, so that its variance is $v = 1/(\tau_0^{-1} + \hat s + \hat a)$. The rest
+//! of the tree receives $\hat a$, held, and settles. Then $\varphi(v) = A_p(\hat s) - A_x(\hat s + \hat a) + A_{rest}(\hat a)$, whose
 //! slope vanishes where the rest answers $\hat s$: at the fixed points of state evolution, and there
 //! $\varphi$ is less the entropy of the measurements. Stable fixed points are its maxima.
 
@@ -29,9 +29,9 @@ pub struct Place {
     /// The free entropy with the error held there, in nats per component of the first variable; at a
     /// fixed point it is less the entropy of the measurements.
     pub free_entropy: f64,
-    /// What the prior of the signal is told, $\hat s$.
-    pub told: f64,
-    /// What the rest of the tree would tell it, $\hat s$ at a fixed point.
+    /// What the prior of the signal receives, $\hat s$.
+    pub knowledge: f64,
+    /// What the rest of the tree sends to it, $\hat s$ at a fixed point.
     pub answer: f64,
 }
 
@@ -87,12 +87,12 @@ pub fn landscape_watched(
             why: "expected a prior that is not Gaussian".to_owned(),
         });
     }
-    let told = held.spread(places)?;
-    let all = told.len();
-    let numbered = told.into_iter().enumerate();
-    let curve = numbered.map(|(k, told)| {
+    let knowledge = held.spread(places)?;
+    let all = knowledge.len();
+    let numbered = knowledge.into_iter().enumerate();
+    let curve = numbered.map(|(k, knowledge)| {
         watch(k, all);
-        held.place(told)
+        held.place(knowledge)
     });
     let curve: Result<Vec<Place>, RunError> = curve.collect();
     watch(all, all);
@@ -145,8 +145,8 @@ impl<'t> Signal<'t> {
     }
 
     /// What the prior answers.
-    fn answer(&self, told: f64) -> Result<Conjugate, RunError> {
-        let (store, factor) = ([Conjugate(told)], self.node().factor.as_ref());
+    fn answer(&self, knowledge: f64) -> Result<Conjugate, RunError> {
+        let (store, factor) = ([Conjugate(knowledge)], self.node().factor.as_ref());
         let mut answer = Conjugate(0.0);
         let mut workspace = Workspace::none();
         let mut context = Context::new(Incoming::new(&store, &[0]), &mut workspace);
@@ -156,17 +156,17 @@ impl<'t> Signal<'t> {
         Ok(answer)
     }
 
-    fn mse(&self, told: f64, answer: Conjugate) -> f64 {
-        1.0 / (1.0 / self.tau0 + told + answer.0)
+    fn mse(&self, knowledge: f64, answer: Conjugate) -> f64 {
+        1.0 / (1.0 / self.tau0 + knowledge + answer.0)
     }
 
     /// Places evenly spread in $\ln\hat s - 2\ln v$, so that neither $\hat s$ nor the error leaps between two of them.
     fn spread(&self, places: usize) -> Result<Vec<f64>, RunError> {
         let mut scan: Vec<(f64, f64)> = Vec::new();
         for k in 0..=SCAN {
-            let told = LEAST * (MOST / LEAST).powf(f64::from(k) / f64::from(SCAN)) / self.tau0;
-            let mse = self.mse(told, self.answer(told)?);
-            scan.push((told.ln() - 2.0 * mse.ln(), told.ln()));
+            let knowledge = LEAST * (MOST / LEAST).powf(f64::from(k) / f64::from(SCAN)) / self.tau0;
+            let mse = self.mse(knowledge, self.answer(knowledge)?);
+            scan.push((knowledge.ln() - 2.0 * mse.ln(), knowledge.ln()));
             if mse < KNOWN * self.tau0 {
                 break;
             }
@@ -183,8 +183,8 @@ impl<'t> Signal<'t> {
         Ok((0..places).map(at).collect())
     }
 
-    fn place(&self, told: f64) -> Result<Place, RunError> {
-        let answer = self.answer(told)?;
+    fn place(&self, knowledge: f64) -> Result<Place, RunError> {
+        let answer = self.answer(knowledge)?;
         let algorithm = Held {
             inner: self.algorithm.clone(),
             node: self.prior,
@@ -206,11 +206,11 @@ impl<'t> Signal<'t> {
         }
         let rest = self.rest_message(&report.messages);
         let objective = report.objective?;
-        let excess = self.excess(told, answer.0)? - self.excess(rest, answer.0)?;
+        let excess = self.excess(knowledge, answer.0)? - self.excess(rest, answer.0)?;
         Ok(Place {
-            mse: self.mse(told, answer),
+            mse: self.mse(knowledge, answer),
             free_entropy: objective.total + excess - self.normalisation,
-            told,
+            knowledge,
             answer: rest,
         })
     }
@@ -227,8 +227,8 @@ impl<'t> Signal<'t> {
     }
 
     /// $A_p(\hat s) - A_x(\hat s + \hat a)$, as the engine counts them.
-    fn excess(&self, told: f64, answer: f64) -> Result<f64, RunError> {
-        let store = [Conjugate(told), Conjugate(answer)];
+    fn excess(&self, knowledge: f64, answer: f64) -> Result<f64, RunError> {
+        let store = [Conjugate(knowledge), Conjugate(answer)];
         let mut workspace = Workspace::none();
         let mut context = Context::new(Incoming::new(&store, &[0]), &mut workspace);
         let prior = self

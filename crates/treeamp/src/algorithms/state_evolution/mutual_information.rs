@@ -101,7 +101,7 @@ pub fn mutual_information(tree: &Tree, variable: &str) -> Result<MutualInformati
     mutual_information_at(tree, variable, &FixedPoints::default())
 }
 
-/// $I(x_i; y)$ of one variable, its fixed points reached as told.
+/// $I(x_i; y)$ of one variable, its fixed points reached with these options.
 ///
 /// $H(y \mid x_i)$ comes from the same tree with $x_i$ also seen through next to no noise, less what
 /// that observation tells without $y$.

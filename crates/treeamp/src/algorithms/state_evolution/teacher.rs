@@ -267,7 +267,7 @@ pub fn check_second_moments(tree: &Tree) -> Result<(), RunError> {
 
 /// Why a tree is not a Bayesian network, where every variable has one source: one that two factors produce, or none. The law is
 /// then the product of its factors divided by a constant that none of them knows: state evolution approximates it
-/// (the normalisation of [`Teacher`]), and entropies are not told.
+/// (the normalisation of [`Teacher`]), and entropies are not defined.
 #[must_use]
 pub fn not_a_bayesian_network(tree: &Tree) -> Option<String> {
     tree.variables().iter().find_map(|v| {

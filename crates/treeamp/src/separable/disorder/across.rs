@@ -16,7 +16,7 @@ const WAIT: u32 = 12;
 /// Rates from which on a student's change is followed in a variable of its own.
 const SHARP_CHANGE: f64 = 1.5;
 /// The logarithm of doubts that do not count.
-const SURE: f64 = -23.0;
+pub(super) const SURE: f64 = -23.0;
 /// Steps in which changes of the student are looked for across a piece.
 const ACROSS_STEPS: u32 = 36;
 

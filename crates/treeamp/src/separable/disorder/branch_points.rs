@@ -1,7 +1,7 @@
 //! Where a student likelihood passes from one landmark to another along the signals of a teacher.
 
 use super::breaks::Breaks;
-use super::likelihood::{Pair, REACH};
+use super::outputs::{Pair, REACH};
 use crate::scalar::Landmark;
 
 /// Steps in which changes of the student are looked for along a stretch.

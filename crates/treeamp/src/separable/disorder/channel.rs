@@ -13,7 +13,7 @@ use super::{
 };
 use super::{INNER, OUTER};
 use crate::math::quadrature::panels::{Effort, Monitor, Sample, integrate};
-use crate::scalar::{Landmark, ScalarView, Tilt, TiltedPair};
+use crate::scalar::{Landmark, Piece, ScalarView, Tilt, TiltedPair};
 
 pub(super) const Z: usize = 0;
 pub(super) const X: usize = 1;
@@ -41,6 +41,16 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
+    /// The pieces of a piecewise linear teacher that are averaged over: all of them, or the positive half where it counts twice.
+    pub fn followed_pieces(&self) -> Vec<Piece> {
+        let mut pieces = self.teacher.pieces();
+        if self.symmetric {
+            pieces.retain(|p| p.end > 0.0);
+            pieces.iter_mut().for_each(|p| p.start = p.start.max(0.0));
+        }
+        pieces
+    }
+
     /// $a_*, b_*$ of an end.
     fn star(&self, end: usize, b: f64) -> Tilt {
         let at = &self.at[end];

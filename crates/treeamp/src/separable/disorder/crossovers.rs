@@ -3,7 +3,6 @@
 use super::breaks::Breaks;
 use super::piece::PieceLine;
 use super::piece_lines::REACH;
-use crate::scalar::Piece;
 
 /// Odds that change faster than this across a piece are sudden, and cuts are laid around the change at this distance times the
 /// inverse of the rate.
@@ -16,17 +15,12 @@ const NEAR: f64 = 2.5;
 /// Breaks along a piece because of another one: where its outputs begin, and where their lines cross. At a distance $s$ from the
 /// crossing the other line is as near as the piece at $s\tan\frac\theta2$ across, $\theta$ being their angle.
 pub(super) fn meeting(line: &PieceLine, other: &PieceLine, breaks: &mut Breaks) {
-    let Piece {
-        start,
-        end,
-        offset,
-        slope,
-    } = line.piece;
-    if slope != 0.0 {
+    let own = line.piece;
+    if own.slope != 0.0 {
         for border in [other.piece.start, other.piece.end] {
             let x = other.piece.slope.mul_add(border, other.piece.offset);
-            let z = (x - offset) / slope;
-            if z > start && z < end {
+            let z = (x - own.offset) / own.slope;
+            if z > own.start && z < own.end {
                 breaks.shadow(line.length * z, 1.0 / line.along[1].abs());
             }
         }

@@ -11,11 +11,12 @@
 
 use std::cell::Cell;
 
+use super::across::SURE;
 use super::breaks::Breaks;
 use super::channel::{Pair, X, Z};
 use super::crossovers::meeting;
 use super::piece::{PieceLine, Slice};
-use super::piece_odds::{Path, PieceOdds};
+use super::piece_odds::{Change, Path, PieceOdds};
 use super::segments::HERMITE;
 use super::{COUNT, D1, D2, M, Q0};
 use crate::math::quadrature::panels::{Effort, Sample, integrate};
@@ -61,18 +62,13 @@ pub(super) struct PieceLines<'a> {
 impl<'a> PieceLines<'a> {
     /// The pieces of a piecewise linear teacher; `None` for any other.
     pub fn of(pair: &'a Pair<'a>) -> Option<Self> {
-        let mut pieces = pair.teacher.pieces();
+        let pieces = pair.teacher.pieces();
         if pieces.is_empty() {
             return None;
         }
         let line = |piece: &Piece| PieceLine::new(piece, &pair.at);
         let lines = pieces.iter().map(line).collect();
-        if pair.symmetric {
-            // the positive half, twice
-            pieces.retain(|p| p.end > 0.0);
-            pieces.iter_mut().for_each(|p| p.start = p.start.max(0.0));
-        }
-        let followed = pieces.iter().map(line).collect();
+        let followed = pair.followed_pieces().iter().map(line).collect();
         Some(Self {
             pair,
             followed,
@@ -131,31 +127,26 @@ impl<'a> PieceLines<'a> {
     /// The panels along a piece.
     fn panels(&self, line: &PieceLine) -> Vec<f64> {
         let tilt = [Z, X].map(|i| self.pair.at[i].tau0_hat);
-        let Piece {
-            start,
-            end,
-            offset,
-            slope,
-        } = line.piece;
-        let curvature = tilt[X].mul_add(slope * slope, tilt[Z]);
+        let own = line.piece;
+        let curvature = tilt[X].mul_add(own.slope * own.slope, tilt[Z]);
         let (centre, spread) = if curvature > 0.0 {
             let sd = 1.0 / curvature.sqrt();
-            (-tilt[X] * slope * offset / curvature, sd)
+            (-tilt[X] * own.slope * own.offset / curvature, sd)
         } else {
             (0.0, self.pair.tau0[Z].sqrt())
         };
         let k = line.length;
         let mut breaks = Breaks::nested();
         breaks.component(k * centre, (k * spread).hypot(1.0));
-        breaks.clip(k * start - REACH, k * end + REACH);
-        if slope == 0.0 {
+        breaks.clip(k * own.start - REACH, k * own.end + REACH);
+        if own.slope == 0.0 {
             breaks.clip(
                 k * (centre - TAIL * spread) - REACH,
                 k * (centre + TAIL * spread) + REACH,
             );
         }
-        breaks.border(k * start, 1.0);
-        breaks.border(k * end, -1.0);
+        breaks.border(k * own.start, 1.0);
+        breaks.border(k * own.end, -1.0);
         if self.pair.bayes {
             self.lines
                 .iter()
@@ -179,12 +170,16 @@ impl<'a> PieceLines<'a> {
                 step: along,
                 range,
             };
+            let rates = |change: &Change| {
+                let [z, x] = change.gradient;
+                [along, across].map(|step| z.mul_add(step[Z], x * step[X]).abs())
+            };
+            for fade in student.fading(&path, SURE) {
+                let [along, across] = rates(&fade);
+                breaks.shadow(fade.place, across.hypot(1.0) / along);
+            }
             for change in student.changes(&path, ALONG_STEPS) {
-                let rate = |step: [f64; 2]| {
-                    let [z, x] = change.gradient;
-                    z.mul_add(step[Z], x * step[X]).abs()
-                };
-                let (along, across) = (rate(along), rate(across));
+                let [along, across] = rates(&change);
                 if n != 0.0 {
                     breaks.passing(change.place, across.hypot(1.0) / along);
                 } else if change.sudden {

@@ -162,6 +162,35 @@ impl PieceOdds {
         found
     }
 
+    /// Where the vertex of a hypothesis passes an end of its piece on a path, of those that are not the highest there and count: within
+    /// `doubt` of the highest, in the logarithm. Beyond the end the hypothesis fades within its deviation.
+    pub fn fading(&self, path: &Path, doubt: f64) -> Vec<Change> {
+        let mut found = Vec::new();
+        for (j, p) in self.pieces.iter().enumerate() {
+            let a = self.precision(p);
+            let pull = |b: [f64; 2]| p.slope.mul_add((-self.a[X]).mul_add(p.offset, b[X]), b[Z]);
+            let start = pull(path.from);
+            let rate = p.slope.mul_add(path.step[X], path.step[Z]);
+            let unit = 1.0 / a.sqrt();
+            for end in [p.start, p.end].into_iter().filter(|e| e.is_finite()) {
+                let place = (a * end - start) / rate;
+                if !(place > path.range[0] && place < path.range[1]) {
+                    continue;
+                }
+                let b = path.at(place);
+                let top = self.highest(b);
+                if top.piece != j && self.best(j, b).height > top.height + doubt {
+                    found.push(Change {
+                        place,
+                        gradient: [unit, p.slope * unit],
+                        sudden: false,
+                    });
+                }
+            }
+        }
+        found
+    }
+
     /// The first change between two places that differ, and the place beyond it.
     fn located(&self, path: &Path, from: (f64, Best), to: (f64, Best)) -> (Change, (f64, Best)) {
         let ((mut low, below), (mut high, mut above)) = (from, to);

@@ -78,14 +78,9 @@ pub(super) fn average(pair: &Pair<'_>) -> Option<[f64; COUNT]> {
         return None;
     }
     let (outputs, held) = two_values(&pair.student.pieces())?;
-    let mut pieces = pair.teacher.pieces();
+    let pieces = pair.followed_pieces();
     if pieces.is_empty() {
         return None;
-    }
-    if pair.symmetric {
-        // the positive half, twice
-        pieces.retain(|p| p.end > 0.0);
-        pieces.iter_mut().for_each(|p| p.start = p.start.max(0.0));
     }
     let blind = Field { m_hat: 0.0, ..*x };
     let gap = outputs[1] - outputs[0];

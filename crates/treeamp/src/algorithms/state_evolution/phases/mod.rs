@@ -41,7 +41,7 @@ fn check(option: &'static str, fits: bool, expected: &str, got: f64) -> Result<(
     })
 }
 
-/// How the uninformed and the informed fixed point are reached, and told apart.
+/// How the uninformed and the informed fixed point are reached, and distinguished.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FixedPoints {
     /// The knowledge $\hat m\tau_0$ that an uninformed start is given, so that it leaves a symmetric point that it

@@ -57,7 +57,7 @@ pub fn phase_report(tree: &Tree, signal: &str) -> Result<PhaseReport, RunError> 
     phase_report_at(tree, signal, &FixedPoints::default())
 }
 
-/// The fixed points at one point, reached as told, their entropies, and the phase.
+/// The fixed points at one point, reached with these options, their entropies, and the phase.
 ///
 /// # Errors
 /// An option out of range, an unknown signal, a factor without a rule, a fixed point that is not
