@@ -40,7 +40,7 @@ fn a_landscape_has_its_maxima_at_the_fixed_points() -> Outcome {
         last.free_entropy
     );
     for w in places.windows(2) {
-        let (gap, next) = (w[0].answer - w[0].told, w[1].answer - w[1].told);
+        let (gap, next) = (w[0].answer - w[0].knowledge, w[1].answer - w[1].knowledge);
         if gap.signum() == next.signum() && w[1].mse > 1e-4 {
             let rise = w[1].free_entropy - w[0].free_entropy;
             assert!(rise * gap > 0.0, "{w:?}");
