@@ -289,3 +289,23 @@ fn lists_of_mixtures_and_alphabets() {
         assert!(said.contains("`quantile`"), "{said}");
     }
 }
+
+/// The output of a flat region is certain, also where next to nothing is known of the input and its variance overflows.
+#[test]
+fn flat_regions_of_an_unknown_input() {
+    let z = Tilt {
+        a: 0.0,
+        b: 5.7e-185,
+    };
+    let x = Tilt { a: 2.1e47, b: 0.0 };
+    let law = module("relu").unwrap().example().unwrap();
+    let pair = law.scalar().unwrap().channel(z, x).unwrap();
+    assert!(
+        pair.variance_x >= 0.0 && pair.variance_x < 1e-40,
+        "{pair:?}"
+    );
+    assert!(
+        pair.mean_x.abs() < 1e-20 && pair.log_z.is_finite(),
+        "{pair:?}"
+    );
+}

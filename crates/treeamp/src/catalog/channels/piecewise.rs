@@ -258,13 +258,19 @@ impl PiecewiseLinear {
             let Some(t) = truncated_quadratic(exponent(r, z, x)) else {
                 return Err(0.0_f64.max(r.start).min(r.end));
             };
+            // the output of a flat region is certain, also where the variance of z overflows
+            let variance = if r.slope == 0.0 {
+                0.0
+            } else {
+                r.slope * r.slope * t.variance
+            };
             // rounding must not carry the mean of x out of the image
             sum.add(
                 [t.anchor, r.value(t.anchor)],
                 Bump {
                     mass: t.mass,
                     mean: [t.mean, r.value(t.mean).max(low).min(high)],
-                    variance: [t.variance, r.slope * r.slope * t.variance],
+                    variance: [t.variance, variance],
                 },
             );
         }
