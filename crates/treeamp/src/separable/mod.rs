@@ -88,10 +88,10 @@ fn chunked_sum(n: usize, mut f: impl FnMut(usize) -> f64) -> f64 {
         .sum()
 }
 
-/// Brings a component of `x` back to the support that it left by rounding.
-fn within((low, high): (f64, f64), x: &[f64]) -> impl Fn(f64) -> f64 {
+/// Brings a component of `x` back to a support that it left by rounding.
+fn within(x: &[f64]) -> impl Fn((f64, f64), f64) -> f64 {
     let slack = FEASIBLE * x.iter().fold(0.0, |s: f64, x| s.max(x.abs()));
-    move |x| {
+    move |(low, high), x| {
         let place = x.max(low).min(high);
         if (place - x).abs() <= slack { place } else { x }
     }

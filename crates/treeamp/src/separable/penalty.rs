@@ -78,8 +78,10 @@ impl<P: ScalarPenalty> Penalty for P {
     }
 
     fn energy(&self, _: &[usize], x: &[f64]) -> f64 {
-        let inside = within(self.support(), x);
-        chunked_sum(x.len(), |i| ScalarPenalty::energy(self, inside(x[i])))
+        let (inside, support) = (within(x), self.support());
+        chunked_sum(x.len(), |i| {
+            ScalarPenalty::energy(self, inside(support, x[i]))
+        })
     }
 
     fn smoothed(&self, _: &[usize], a: f64, b: &[f64], h: f64) -> Option<f64> {

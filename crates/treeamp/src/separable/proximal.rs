@@ -83,11 +83,11 @@ impl<E: Elem, P: ScalarPrior<E>> ProximalRule for SeparablePrior<P, E> {
             return 0.5 * own.a * E::view(places[0]).iter().map(gap).sum::<f64>();
         }
         let x = E::view(places[0]);
-        let real = within(law.support(), places[0]);
+        let (real, support) = (within(places[0]), law.support());
         // only real laws have a support
         let inside = |x: E| {
             if E::REAL_LEN == 1 {
-                E::from_real(real(x.re()))
+                E::from_real(real(support, x.re()))
             } else {
                 x
             }
@@ -183,7 +183,18 @@ impl<L: ScalarLikelihood<E>, E: Elem> ProximalRule for SeparableLikelihood<L, E>
             return self.misfit(places);
         }
         let (y, z) = (L::Output::view(self.y()), E::view(places[0]));
-        -chunked_sum(z.len(), |i| self.law().of(i).log_density(y[i], z[i]))
+        let real = within(places[0]);
+        let inside = |support: (f64, f64), z: E| {
+            if E::REAL_LEN == 1 {
+                E::from_real(off_the_ends(support, real(support, z.re())))
+            } else {
+                z
+            }
+        };
+        -chunked_sum(z.len(), |i| {
+            let law = self.law().of(i);
+            law.log_density(y[i], inside(law.support(y[i]), z[i]))
+        })
     }
 
     fn mode(
@@ -224,6 +235,18 @@ impl<L: ScalarLikelihood<E>, E: Elem> ProximalRule for SeparableLikelihood<L, E>
 
     fn is_penalty(&self) -> bool {
         !self.is_quadratic()
+    }
+}
+
+/// The next number inside for an end of a support, which is closed where the set of a constraint may be open.
+#[allow(clippy::float_cmp)] // an end is one number
+fn off_the_ends((low, high): (f64, f64), z: f64) -> f64 {
+    if low < high && z == low {
+        low.next_up()
+    } else if low < high && z == high {
+        high.next_down()
+    } else {
+        z
     }
 }
 

@@ -138,6 +138,70 @@ fn outputs_behind_noise() {
     });
 }
 
+/// The point next to `centre` in every component whose outputs are in their cells: multipliers of the cells, one after the other (Hildreth).
+fn projected(w: &Matrix, centre: f64, cell: &dyn Fn(usize) -> (f64, f64)) -> Vec<f64> {
+    let (mut x, mut multipliers) = (vec![centre; COLS], [0.0; ROWS]);
+    for _ in 0..20_000 {
+        for (i, multiplier) in multipliers.iter_mut().enumerate() {
+            let row: Vec<f64> = (0..COLS).map(|j| w.get(i, j)).collect();
+            let norm: f64 = row.iter().map(|w| w * w).sum();
+            let z: f64 = row.iter().zip(&x).map(|(w, x)| w * x).sum();
+            let free = z - *multiplier * norm;
+            let (low, high) = cell(i);
+            let new = (free.max(low).min(high) - free) / norm;
+            for (x, w) in x.iter_mut().zip(&row) {
+                *x += (new - *multiplier) * w;
+            }
+            *multiplier = new;
+        }
+    }
+    x
+}
+
+/// Cells of outputs without noise are constraints.
+fn check_cells(outputs: impl Factor, y: &[f64], cell: &dyn Fn(f64) -> (f64, f64)) {
+    let centre = 0.3;
+    let w = gaussian_matrix(ROWS, COLS, 3);
+    let model = source(Quadratic::new(RIDGE, centre).unwrap().iid(COLS))
+        >> var("x")
+        >> Linear::new(w.clone()).unwrap()
+        >> var("z")
+        >> outputs
+        >> var("y");
+    let tree = model.build().unwrap().condition("y", y).unwrap();
+    let found = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
+    assert!(found.termination.is_converged(), "{:?}", found.termination);
+    let solution = found.solution(&tree).unwrap();
+    let expected = projected(&w, centre, &|i| cell(y[i]));
+    for (x, x0) in solution.place("x").unwrap().iter().zip(&expected) {
+        assert!((x - x0).abs() < 1e-6, "{x} {x0}");
+    }
+}
+
+#[test]
+fn outputs_without_noise_are_constraints() {
+    let w = gaussian_matrix(ROWS, COLS, 3);
+    let mut z = vec![0.0; ROWS];
+    w.apply(&normals(COLS, 9), 1, &mut z);
+    let edges = [-0.5, 0.3, 1.1];
+    let below = |x: f64| edges.iter().filter(|e| **e < x).count();
+    let cells: Vec<f64> = z.iter().map(|z| below(*z) as f64).collect();
+    let ends = [f64::NEG_INFINITY, -0.5, 0.3, 1.1, f64::INFINITY];
+    let law = Quantised::new(0.0, &edges).unwrap();
+    check_cells(OutputChannel::new("quantised", law), &cells, &|y| {
+        (ends[y as usize], ends[y as usize + 1])
+    });
+    let signs: Vec<f64> = z.iter().map(|z| z.signum()).collect();
+    let law = ProbitLikelihood::new(0.0, 0.0).unwrap();
+    check_cells(OutputChannel::new("probit", law), &signs, &|y| {
+        if y > 0.0 {
+            (0.0, f64::INFINITY)
+        } else {
+            (f64::NEG_INFINITY, 0.0)
+        }
+    });
+}
+
 /// With a precision per component a loss is its Laplace approximation, and the mean among Gaussian factors is the minimiser.
 fn check_diagonal(outputs: &(impl Factor + Clone), y: &[f64]) {
     let w = gaussian_matrix(ROWS, COLS, 3);

@@ -98,12 +98,15 @@ pub(super) fn log_probability(z: f64, variance: f64, lo: f64, hi: f64) -> f64 {
     })
 }
 
-/// The mode of $\ln P(\text{lo} < z + \sqrt\Delta\,\xi < \text{hi}) - \tfrac12 a z^2 + bz$ and its derivative in $b$, for $\Delta > 0$; an infinite
-/// derivative where there is none.
+/// The mode of $\ln P(\text{lo} < z + \sqrt\Delta\,\xi < \text{hi}) - \tfrac12 a z^2 + bz$ and its derivative in $b$; an infinite derivative where
+/// there is none. Without noise it is the projection on the interval.
 ///
 /// The log-probability has the slope $(E[w] - z)/\Delta$ and the second derivative $(\mathrm{Var}[w] - \Delta)/\Delta^2$, where $w$ is the normal
 /// about $z$ that is cut. Where next to nothing is cut these differences have no digits, and the densities at the ends take their place.
 pub(super) fn interval_mode(variance: f64, lo: f64, hi: f64, a: f64, b: f64) -> (f64, f64) {
+    if variance <= 0.0 {
+        return projection(lo, hi, a, b);
+    }
     let deviation = variance.sqrt();
     let at_end = |end: f64, z: f64| {
         let u = (end - z) / deviation;
@@ -137,4 +140,14 @@ pub(super) fn interval_mode(variance: f64, lo: f64, hi: f64, a: f64, b: f64) -> 
     let nearest = if a > 0.0 { b / a } else { 0.0 };
     let start = nearest.max(lo).min(hi);
     mode_from(slope, (limit(hi, -1.0), limit(lo, 1.0)), start, a, b)
+}
+
+/// $\min(\max(b/a, \text{lo}), \text{hi})$, which moves with $b$ strictly inside.
+fn projection(lo: f64, hi: f64, a: f64, b: f64) -> (f64, f64) {
+    if !(a > 0.0) {
+        return (0.0_f64.max(lo).min(hi), f64::INFINITY);
+    }
+    let free = b / a;
+    let inside = free > lo && free < hi;
+    (free.max(lo).min(hi), if inside { 1.0 / a } else { 0.0 })
 }

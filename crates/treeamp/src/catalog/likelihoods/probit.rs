@@ -92,6 +92,13 @@ impl ProbitLikelihood {
         ..Module::LIKELIHOOD
     };
 
+    /// Where the noisy input of a label is, if that is certain.
+    fn side(&self, y: f64) -> Option<(f64, f64)> {
+        let flipped = self.flip_probability;
+        let certain = flipped <= 0.0 || flipped >= 1.0;
+        certain.then(|| half_line(if flipped > 0.5 { -y } else { y }))
+    }
+
     /// The noisy input under its tilt: two half lines.
     fn noisy(&self, y: f64, a: f64, b: f64) -> Option<AnchoredMixture<1>> {
         let mut sum = AnchoredMixture::new([a], [b]);
@@ -169,14 +176,15 @@ impl ScalarLikelihood for ProbitLikelihood {
         sum.map_or(f64::INFINITY, |sum| sum.log_excess([true]))
     }
 
-    /// Behind noise, and with no label flipped or all of them: else $p(y \mid z)$ is not log-concave, or the sign itself.
+    /// With no label flipped or all of them: else $p(y \mid z)$ is not log-concave. Without noise it is a constraint.
     fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
-        let flipped = self.flip_probability;
-        let certain = flipped <= 0.0 || flipped >= 1.0;
-        (certain && self.noise_variance > 0.0).then(|| {
-            let (lo, hi) = half_line(if flipped > 0.5 { -y } else { y });
-            interval_mode(self.noise_variance, lo, hi, a, b)
-        })
+        let (lo, hi) = self.side(y)?;
+        Some(interval_mode(self.noise_variance, lo, hi, a, b))
+    }
+
+    fn support(&self, y: f64) -> (f64, f64) {
+        let side = self.side(y).filter(|_| self.noise_variance <= 0.0);
+        side.unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

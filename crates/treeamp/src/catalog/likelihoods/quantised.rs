@@ -149,11 +149,10 @@ impl ScalarLikelihood for Quantised {
         noise.map_or(f64::INFINITY, |noise| interval_excess(noise, lo, hi))
     }
 
-    /// Behind noise; without it the cell is a constraint.
+    /// Without noise the cell is a constraint.
     fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
         let (lo, hi) = self.cell(y);
-        let noise = self.noise_variance;
-        (noise > 0.0).then(|| interval_mode(noise, lo, hi, a, b))
+        Some(interval_mode(self.noise_variance, lo, hi, a, b))
     }
 
     fn outputs(&self) -> Option<OutputMeasure> {
