@@ -740,8 +740,8 @@ class ComplexAlphabetPrior(ComplexPrior):
 
     Notes
     -----
-    Any constellation; the default is quaternary phase-shift keying. A square one is `qam`, which has state evolution
-    too.
+    Any constellation; the default is quaternary phase-shift keying. A square one is `qam`, whose two parts are
+    independent.
 
     Examples
     --------

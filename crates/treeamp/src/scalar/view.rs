@@ -1,5 +1,7 @@
 //! A scalar law seen from outside its type: what an average over a teacher needs.
 
+use num_complex::Complex;
+
 use super::{Elem, Tilt, Tilted, TiltedPair};
 
 /// A place where a law lives or changes its form, with a width of its own: zero for an atom, a knee, an edge
@@ -53,7 +55,7 @@ impl Landmark {
 /// What an average over a law may count on.
 ///
 /// A complex law is averaged through its values on the real axis, $b \ge 0$: its symmetry says which
-/// measure belongs to them, and what is independent of the rest.
+/// measure belongs to them, and what is independent of the rest. Only a constellation is averaged over the plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
     /// A real law.
@@ -64,6 +66,8 @@ pub enum Symmetry {
     /// $p(e^{i\theta}y \mid e^{i\theta}z) = p(y \mid z)$ with $z$ on the ray through $y$: everything depends on
     /// $\mathrm{Re}(\bar y b)$, and means point along $y$.
     Ray,
+    /// A complex prior of finitely many values: it is averaged over the plane, and [`ScalarView::constellation`] lists them.
+    Constellation,
     /// A complex law that has none: there is no average of it.
     Unknown,
 }
@@ -202,6 +206,11 @@ pub trait ScalarView: Send + Sync {
 
     /// The point masses of a prior, as pairs of place and probability.
     fn point_masses(&self) -> Vec<(f64, f64)> {
+        Vec::new()
+    }
+
+    /// The values of a complex prior of finitely many, with their probabilities; empty for any other law.
+    fn constellation(&self) -> Vec<(Complex<f64>, f64)> {
         Vec::new()
     }
 

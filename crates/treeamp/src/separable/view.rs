@@ -1,5 +1,7 @@
 //! Scalar laws behind their object-safe face.
 
+use num_complex::Complex;
+
 use super::{ObservedLaw as _, SeparableLikelihood, SeparablePrior};
 use crate::scalar::{
     Elem, Landmark, OutputMeasure, Parity, Piece, ScalarChannel, ScalarLikelihood, ScalarPrior,
@@ -31,6 +33,18 @@ impl<E: Elem, P: ScalarPrior<E>> ScalarView for SeparablePrior<P, E> {
     fn point_masses(&self) -> Vec<(f64, f64)> {
         let atoms = self.law().atoms().into_iter();
         atoms.map(|(x, p)| (x.re(), p)).collect()
+    }
+
+    fn constellation(&self) -> Vec<(Complex<f64>, f64)> {
+        if self.law().symmetry() != Symmetry::Constellation {
+            return Vec::new();
+        }
+        let place = |x: E| match E::storage(&[x]) {
+            [re, im] => Complex::new(*re, *im),
+            _ => Complex::new(x.re(), 0.0),
+        };
+        let atoms = self.law().atoms().into_iter();
+        atoms.map(|(x, p)| (place(x), p)).collect()
     }
 
     fn support(&self) -> (f64, f64) {

@@ -16,10 +16,6 @@ macro_rules! test_priors {
             fn $name() -> super::Outcome {
                 let law = $law.map_err(|e| e.to_string())?;
                 super::check_complex_prior(&law)?;
-                // without a symmetry there is no average
-                if treeamp::scalar::ScalarPrior::symmetry(&law) == treeamp::scalar::Symmetry::Unknown {
-                    return Ok(());
-                }
                 super::check_prior_average::<treeamp::Complex<f64>, _>(&law)
             })*
         }
@@ -137,7 +133,6 @@ mod extremes {
         }
         let drawn = law.sample(&mut rng);
         assert!(letters.iter().any(|(x, _)| *x == drawn));
-        assert_eq!(law.symmetry(), treeamp::scalar::Symmetry::Unknown);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use treeamp::algorithms::state_evolution::phases::{
     Phase, Search, algorithmic_threshold, information_threshold, phase_report, weak_recovery,
 };
 use treeamp::belief::{OverlapFields, Overlaps};
-use treeamp::extend::Factor;
+use treeamp::extend::{Factor, ScalarPrior};
 use treeamp::factor::Averaged;
 use treeamp::operator::{ComplexDense, ComplexOnReal};
 use treeamp::prelude::*;
@@ -56,6 +56,57 @@ fn reductions() {
             (one.1 - two.1).abs() < 1e-9 * two.1.abs().max(1e-9),
             "{m_hat}: {one:?} {two:?}"
         );
+    }
+}
+
+/// The sixteen letters of a square, averaged over the plane, are two independent alphabets; also for a student who is mistaken, and where nearly nothing
+/// or nearly everything is seen.
+#[test]
+fn a_square_constellation_is_that_of_its_parts() {
+    let square = Qam::points(16).unwrap();
+    let letters = square.atoms();
+    let [re, im] = [0, 1].map(|part| {
+        let of = |(x, _): &(treeamp::Complex<f64>, f64)| [x.re, x.im][part];
+        letters.iter().map(of).collect::<Vec<f64>>()
+    });
+    let plane = ComplexAlphabet::new(&re, &im, &[]).unwrap().limit();
+    let parts = square.limit();
+    let mistaken = |m_hat: f64, noise: f64| OverlapFields {
+        m_hat,
+        q_hat: noise * m_hat,
+        tau_hat: 0.1,
+    };
+    let sizes = [1e-7, 1e-3, 0.1, 1.0, 10.0, 60.0, 200.0, 600.0, 1e4, 1e9];
+    let exact = sizes.map(|m_hat| (bayes(m_hat, 0.0), 0.0));
+    let tilted = [0.3, 30.0].map(|m_hat| (bayes(m_hat, 0.4), 0.4));
+    let wrong = [(0.2, 0.5), (5.0, 3.0), (80.0, 0.7)].map(|(m, q)| (mistaken(m, q), 0.2));
+    for (field, tau0_hat) in exact.into_iter().chain(tilted).chain(wrong) {
+        let fields = [field];
+        let (one, two) = (
+            average(&plane, &fields, &[tau0_hat], 0),
+            average(&parts, &fields, &[tau0_hat], 0),
+        );
+        let close = |what: &str, p: f64, q: f64, floor: f64| {
+            let gap = (p - q).abs() / q.abs().max(floor);
+            assert!(gap < 1e-9, "{what} at {field:?}: {p:e} {q:e}, {gap:e}");
+        };
+        close("tau0", one.0.tau0, two.0.tau0, 0.0);
+        close("m", one.0.m, two.0.m, 1e-12);
+        close("v", one.0.v, two.0.v, 1e-16);
+        close("err", one.0.err, two.0.err, 1e-12);
+        close("A", one.1, two.1, 1e-5 * field.m_hat.min(1.0));
+        if tau0_hat == 0.0 {
+            let at = Averaged {
+                fields: &fields,
+                tau0_hat: &[0.0],
+            };
+            let ports = [(one.0.tau0, 1.0)];
+            let [p, q] = [&plane as &dyn Factor, &parts].map(|factor| {
+                let rule = factor.ensemble().unwrap();
+                rule.entropic_potential(factor, at, &ports).unwrap()
+            });
+            close("H", p, q, 1e-3);
+        }
     }
 }
 

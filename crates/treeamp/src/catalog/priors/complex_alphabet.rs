@@ -5,8 +5,8 @@
 //! the two parts.
 //!
 //! # Limits
-//! Finite for every $a$ and $b$. Without a symmetry to count on there is no state evolution; a square grid has one as
-//! [`Qam`](super::Qam).
+//! Finite for every $a$ and $b$. Averages of state evolution are sums over the plane; those of a square grid, whose parts are independent, are
+//! cheaper as [`Qam`](super::Qam).
 //!
 //! # Reference
 //! Proakis and Salehi, "Digital communications", McGraw-Hill (2008), 3.2.
@@ -18,7 +18,7 @@ use super::weights::{are_as_many, check_each, normalised};
 use crate::catalog::module::{Domain, Module, SIZE, Signals, numbers};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, Bump, draw};
-use crate::scalar::{ScalarPrior, Tilted};
+use crate::scalar::{ScalarPrior, Symmetry, Tilted};
 
 /// The complex values $x_k$ with probabilities $w_k$.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +75,7 @@ impl ComplexAlphabet {
         summary: "complex components with finitely many values",
         formula: "p(x) = Σ_k weights_k δ(x - real_k - i imaginary_k)",
         tex: r"p(x) = \sum_k w_k\,\delta(x - x'_k - i x''_k)",
-        notes: r"Any constellation; the default is quaternary phase-shift keying. A square one is `qam`, which has state evolution too.",
+        notes: r"Any constellation; the default is quaternary phase-shift keying. A square one is `qam`, whose two parts are independent.",
         parameters: &[
             SIZE,
             numbers(
@@ -106,7 +106,6 @@ impl ComplexAlphabet {
             let (real, imaginary) = (a.numbers("real")?, a.numbers("imaginary")?);
             a.complex_prior(Self::new(real, imaginary, a.numbers("weights")?)?)
         },
-        limit: false,
         ..Module::PRIOR
     };
 }
@@ -138,6 +137,10 @@ impl ScalarPrior<Complex<f64>> for ComplexAlphabet {
 
     fn atoms(&self) -> Vec<(Complex<f64>, f64)> {
         self.letters.clone()
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Constellation
     }
 
     fn excess(&self, a: f64, b: Complex<f64>) -> f64 {

@@ -23,6 +23,7 @@ mod channel_entropy;
 mod channel_rule;
 mod circular;
 mod circular_channel;
+mod constellation;
 mod counts;
 mod crossovers;
 mod entropy;

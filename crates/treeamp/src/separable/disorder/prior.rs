@@ -3,7 +3,8 @@
 use super::line::{Law, Line};
 use super::rules::view_of;
 use super::{
-    Field, POTENTIAL, Sums, circular, entropy, gaussian, is_same, per_component, recovered,
+    Field, POTENTIAL, Sums, circular, constellation, entropy, gaussian, is_same, per_component,
+    recovered,
 };
 use crate::belief::Overlaps;
 use crate::error::FactorError;
@@ -20,6 +21,9 @@ pub(super) fn teacher_at(teacher: &dyn ScalarView, tau0_hat: f64) -> Result<Tilt
     let t = t.ok_or_else(|| {
         FactorError::Unsupported("a prior is averaged over a prior only".to_owned())
     })?;
+    if teacher.symmetry() == Symmetry::Constellation {
+        return Ok(constellation::at_rest(&teacher.constellation(), tau0_hat));
+    }
     if t.log_z.is_finite() && t.variance.is_finite() {
         return Ok(t);
     }
@@ -97,6 +101,10 @@ pub(super) fn averages(
         let sums = over_lengths(student, teacher, at, &t0)?;
         return Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]));
     }
+    if student.symmetry() == Symmetry::Constellation {
+        let sums = over_plane(student, teacher, at, tau0)?;
+        return Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]));
+    }
     let sums = with_line(student, teacher, at, |line| Sums(line.average()))?.checked(&at)?;
     Ok((sums.overlaps(&at, tau0), sums.0[POTENTIAL]))
 }
@@ -118,6 +126,18 @@ fn over_lengths(
     Sums(pair.prior(t0.log_z)).checked(&at)
 }
 
+/// The averages of complex priors of finitely many values.
+fn over_plane(
+    student: &dyn ScalarView,
+    teacher: &dyn ScalarView,
+    at: Field,
+    tau0: f64,
+) -> Result<Sums, FactorError> {
+    let laws = [teacher.constellation(), student.constellation()];
+    let plane = constellation::Plane::new(&laws, at.softened(tau0), tau0);
+    plane.average()?.checked(&at)
+}
+
 fn improper(at: &Field) -> FactorError {
     FactorError::Improper(format!("the student's precision is {:e}", at.a))
 }
@@ -133,6 +153,9 @@ pub(super) fn entropic(
     entropy::of_line(field, tau0, log_z0, |field| {
         if prior.symmetry() == Symmetry::Circular {
             return over_lengths(prior, prior, field, t0);
+        }
+        if prior.symmetry() == Symmetry::Constellation {
+            return over_plane(prior, prior, field, tau0);
         }
         with_line(prior, prior, field, |line| Sums(line.average()))?.checked(&field)
     })
@@ -162,10 +185,16 @@ impl<E: Elem, P: ScalarPrior<E>> SeparablePrior<P, E> {
             None => absent,
         };
         let (student, teacher) = (view_of(self)?, view_of(teacher)?);
-        if !(absent > 0.0) {
+        let plane = student.symmetry() == Symmetry::Constellation;
+        if plane || !(absent > 0.0) {
+            let why = if plane {
+                "which is known of real and of circular laws only"
+            } else {
+                "which has no atom at zero"
+            };
             let name = Factor::name(self);
             return Err(FactorError::Unsupported(format!(
-                "the sparsity of `{name}`, which has no atom at zero"
+                "the sparsity of `{name}`, {why}"
             )));
         }
         let field = Field::new(&at.fields[0], at.tau0_hat[0], is_same(student, teacher))?;
