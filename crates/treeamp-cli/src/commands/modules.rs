@@ -19,6 +19,7 @@ Examples:
   treeamp modules                    all of them, a line each
   treeamp modules gauss_bernoulli    one of them, with its parameters
   treeamp modules laplace --picture laplace.svg      its density, and how it shrinks what is seen
+  treeamp modules poisson --picture poisson.svg      what some outputs say of their input
   treeamp modules --schema > treeamp.schema.json     for editors that complete and check TOML
 
 Exit codes:
@@ -30,7 +31,7 @@ pub struct Modules {
     /// Print the JSON schema of model files
     #[arg(long, conflicts_with = "name")]
     schema: bool,
-    /// Draw the density of a prior, and how it shrinks what is seen through noise (.svg or .png)
+    /// Draw the density of a prior, and how it shrinks what is seen through noise; of a likelihood, what outputs say (.svg or .png)
     #[arg(long, value_name = "FILE", requires = "name")]
     picture: Option<PathBuf>,
 }

@@ -1,7 +1,11 @@
-//! The picture of a prior: its density, and how it shrinks what is seen through noise.
+//! The picture of a law: the density of a prior, and how it shrinks what is seen through noise; what outputs of a likelihood say of their
+//! input, and what is estimated from them.
 
-use treeamp::catalog::Module;
-use treeamp::scalar::{ScalarView, Tilt};
+use std::sync::Arc;
+
+use treeamp::catalog::{Module, Role};
+use treeamp::extend::Factor;
+use treeamp::scalar::{OutputMeasure, ScalarView, Tilt};
 use treeamp_lab::figure::{Axis, Figure, Panel, Series};
 
 use crate::exit::Failure;
@@ -12,6 +16,11 @@ const POINTS: u32 = 400;
 const REACH: f64 = 4.0;
 /// Signal-to-noise ratios of the shrinkage curves.
 const RATIOS: [f64; 3] = [0.3, 3.0, 30.0];
+
+/// Inputs of a likelihood, from minus this to this.
+const INPUTS: f64 = 5.0;
+/// Outputs of a likelihood that are drawn at most.
+const OUTPUTS: usize = 4;
 
 /// Mean and deviation; of a law without a second moment, those under a weak belief.
 fn extent(law: &dyn ScalarView) -> Option<(f64, f64)> {
@@ -69,6 +78,12 @@ fn density(
 /// A prior itself: its density, and its point masses as stems.
 fn law_itself(law: &dyn ScalarView, places: impl Iterator<Item = f64>, deviation: f64) -> Panel {
     let curve = density(law, places, deviation);
+    if !law.constellation().is_empty() {
+        let values = law.constellation().into_iter().map(|(x, _)| (x.re, x.im));
+        let axes = [Axis::linear("real part"), Axis::linear("imaginary part")];
+        let [re, im] = axes.map(Axis::with_zero);
+        return Panel::new("values", re, im).series(Series::marks("", values));
+    }
     let masses = law.point_masses().into_iter().filter(|(_, p)| *p > 0.0);
     let masses: Vec<(f64, f64)> = masses.collect();
     let is_continuous = curve.iter().any(|(_, p)| *p > 0.0);
@@ -89,13 +104,77 @@ fn law_itself(law: &dyn ScalarView, places: impl Iterator<Item = f64>, deviation
     panel
 }
 
-/// The density and the shrinkage curve of a prior with its defaults; of a penalty, its shrinkage alone.
+/// What the outputs of a likelihood or a loss say of one input, for some outputs.
+fn seen_outputs(factor: &dyn Factor) -> Vec<(f64, Arc<dyn Factor>)> {
+    let candidates = match factor.scalar().and_then(ScalarView::outputs) {
+        Some(OutputMeasure::Finite(values)) => values,
+        Some(OutputMeasure::Counts) => vec![0.0, 1.0, 4.0, 16.0],
+        Some(OutputMeasure::PushForward { atoms, .. }) => [&atoms[..], &[0.0, 1.0, 3.0]].concat(),
+        _ => vec![-1.0, 0.0, 1.0],
+    };
+    let mut seen: Vec<(f64, Arc<dyn Factor>)> = Vec::new();
+    for y in candidates {
+        let is_new = seen.iter().all(|(other, _)| (y - other).abs() > 0.0);
+        if let Ok(Some(law)) = factor.observe(&[y])
+            && is_new
+        {
+            seen.push((y, law));
+        }
+    }
+    seen.truncate(OUTPUTS);
+    seen
+}
+
+/// The likelihood of inputs at some outputs, and the estimate beside a belief of precision one; of a loss, the latter alone.
+fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
+    let places = || (0..=POINTS).map(|i| INPUTS * (2.0 * f64::from(i) / f64::from(POINTS) - 1.0));
+    let mut likelihood = Panel::new("likelihood", Axis::linear("z"), Axis::linear("p(y | z)"));
+    let mut estimates = Panel::new(
+        "estimate, beside a belief of precision 1",
+        Axis::linear("mean of the belief"),
+        Axis::linear("estimate of z"),
+    );
+    let (mut has_density, mut has_estimate) = (false, false);
+    for (y, law) in seen_outputs(factor) {
+        let view = law.scalar()?;
+        let name = format!("y = {y}");
+        let height = |z: f64| view.output_log_density(y, z).map(f64::exp);
+        let curve: Vec<(f64, f64)> = places()
+            .filter_map(|z| Some((z, height(z).filter(|p| p.is_finite())?)))
+            .collect();
+        if curve.iter().any(|(_, p)| *p > 0.0) {
+            likelihood = likelihood.series(Series::line(&name, curve));
+            has_density = true;
+        }
+        let estimate = |b: f64| {
+            let tilt = Tilt { a: 1.0, b };
+            let found = view.likelihood(y, tilt).or_else(|| view.prior(tilt))?;
+            found.variance.is_finite().then_some((b, found.mean))
+        };
+        let curve: Vec<(f64, f64)> = places().filter_map(estimate).collect();
+        has_estimate |= !curve.is_empty();
+        estimates = estimates.series(Series::line(name, curve));
+    }
+    let mut figure = Figure::new(title(module));
+    if has_density {
+        figure = figure.panel(likelihood);
+    }
+    let same = places().map(|x| (x, x));
+    let estimates = estimates.series(Series::line("", same).dashed());
+    has_estimate.then(|| figure.panel(estimates))
+}
+
+/// The density and the shrinkage curve of a prior with its defaults; of a penalty, its shrinkage alone. The likelihood and the
+/// estimates of some outputs.
 pub fn picture(module: &Module) -> Result<Figure, Failure> {
     let refused = || {
-        let text = "there is no picture of it: --picture shows priors and penalties of components";
+        let text = "there is no picture of it: --picture shows priors, penalties, likelihoods and losses of real components";
         Failure::Usage(format!("{} ({}): {text}", module.name, module.role))
     };
     let factor = module.example().map_err(|e| Failure::Run(e.to_string()))?;
+    if matches!(module.role, Role::Likelihood | Role::Loss) {
+        return of_outputs(module, &*factor).ok_or_else(refused);
+    }
     let law = factor.scalar().ok_or_else(refused)?;
     let (mean, deviation) = extent(law).ok_or_else(refused)?;
     let places = || {
@@ -105,7 +184,7 @@ pub fn picture(module: &Module) -> Result<Figure, Failure> {
         })
     };
     let mut figure = Figure::new(title(module));
-    if module.role == treeamp::catalog::Role::Prior {
+    if module.role == Role::Prior {
         figure = figure.panel(law_itself(law, places(), deviation));
     }
     let mut panel = Panel::new(
@@ -168,7 +247,8 @@ mod tests {
 
     #[test]
     fn titles_have_letters() {
-        let drawn = |m: &&Module| matches!(m.role, Role::Prior | Role::Penalty);
+        let roles = [Role::Prior, Role::Penalty, Role::Likelihood, Role::Loss];
+        let drawn = |m: &&Module| roles.contains(&m.role);
         for module in modules().filter(drawn) {
             assert_eq!(missing_letter(&title(module)), None, "{}", module.name);
         }

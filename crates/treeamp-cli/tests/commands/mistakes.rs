@@ -59,8 +59,8 @@ fn mistakes_are_named() {
         (2, vec!["modules", "gaus"], "did you mean `gaussian`?"),
         (
             2,
-            vec!["modules", "logistic", "--picture", "never.svg"],
-            "logistic (likelihood): there is no picture of it",
+            vec!["modules", "linear", "--picture", "never.svg"],
+            "linear (channel): there is no picture of it",
         ),
         (
             2,

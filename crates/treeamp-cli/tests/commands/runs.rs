@@ -412,17 +412,14 @@ y = "y.csv"
     );
 }
 
-/// The picture of every prior and of every penalty on components can be drawn.
+/// The picture of every law can be drawn: priors, penalties, likelihoods and losses of components.
 #[test]
-fn pictures_of_priors() {
-    let folder = Folder::new("priors");
+fn pictures_of_laws() {
+    use treeamp::catalog::Role;
+    let folder = Folder::new("laws");
     for m in treeamp::catalog::modules() {
-        let starts = matches!(
-            m.role,
-            treeamp::catalog::Role::Prior | treeamp::catalog::Role::Penalty
-        );
-        // neither groups nor letters anywhere in the plane have curves of one number
-        if !starts || ["l21", "complex_alphabet"].contains(&m.name) {
+        // groups have no curve of one number
+        if m.role == Role::Channel || m.name == "l21" {
             continue;
         }
         let file = folder.path(&format!("{}.svg", m.name));
