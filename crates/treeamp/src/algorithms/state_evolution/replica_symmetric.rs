@@ -55,10 +55,27 @@ impl Theory for ReplicaSymmetric {
     }
 }
 
+/// The factors of a student without a theory, such as a loss in place of a likelihood.
+fn check_student(student: &Tree) -> Result<(), RunError> {
+    let missing = student.factors().iter().filter_map(|f| {
+        let MissingRule(rule) = requires(f.factor.as_ref()).err()?;
+        Some((f.name.clone(), rule))
+    });
+    let missing: Vec<(String, &'static str)> = missing.collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(RunError::MissingRules {
+        algorithm: "mismatched state evolution (of the student)",
+        missing,
+    })
+}
+
 impl ReplicaSymmetric {
     /// Of a student on data of a teacher.
     pub(super) fn new(teacher: &Tree, student: &Tree) -> Result<Self, RunError> {
         check_pair(teacher, student)?;
+        check_student(student)?;
         let mut rules = student.factors().iter().filter_map(|f| f.factor.ensemble());
         let is_law = rules.all(EnsembleRule::is_law);
         let own = if is_law && check_second_moments(student).is_ok() {
