@@ -87,11 +87,12 @@ class Prior(Law):
         return self._scalar(ax, bx)[1][()]
 
     def scalar_forward_variance(self, ax: Any, bx: Any) -> Any:
-        r"""Variance :math:`v(a, b)` of every component."""
+        r"""Variance :math:`v(a, b)` of every component; infinite where the law beside the belief has none, as of laws without a
+        second moment at :math:`a = 0`. :meth:`compute_forward_posterior` refuses there."""
         return self._scalar(ax, bx)[2][()]
 
     def scalar_log_partition(self, ax: Any, bx: Any) -> Any:
-        r"""Log-partition :math:`A(a, b)` of every component."""
+        r"""Log-partition :math:`A(a, b)` of every component; infinite where the variance is."""
         return self._scalar(ax, bx)[0][()]
 
     def log_density(self, x: Any) -> Any:
@@ -118,7 +119,7 @@ class Prior(Law):
         return self._outgoing(ax, b, self._scalar(ax, bx))
 
     def compute_log_partition(self, ax: Any, bx: Any) -> float:
-        """Log-partition of the signal: the sum over its components."""
+        """Log-partition of the signal: the sum over its components; infinite where a variance is."""
         return float(np.sum(self._scalar(ax, self._sized(bx))[0]))
 
     # --- state evolution
