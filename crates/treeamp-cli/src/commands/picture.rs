@@ -115,7 +115,9 @@ fn seen_outputs(factor: &dyn Factor) -> Vec<(f64, Arc<dyn Factor>)> {
     let mut seen: Vec<(f64, Arc<dyn Factor>)> = Vec::new();
     for y in candidates {
         let is_new = seen.iter().all(|(other, _)| (y - other).abs() > 0.0);
-        if let Ok(Some(law)) = factor.observe(&[y])
+        // an output of the plane on its real axis
+        let observed = [&[y][..], &[y, 0.0]].map(|y| factor.observe(y).ok().flatten());
+        if let Some(law) = observed.into_iter().find_map(|law| law)
             && is_new
         {
             seen.push((y, law));
