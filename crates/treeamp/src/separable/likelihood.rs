@@ -109,6 +109,12 @@ fn refused(module: &str, reason: &str) -> ModelError {
 
 /// The first observation that the law refuses, with its index.
 pub(super) fn check_all<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: &[f64]) -> Result<(), String> {
+    if !y.len().is_multiple_of(L::Output::REAL_LEN) {
+        let n = y.len();
+        return Err(format!(
+            "expected pairs of real and imaginary parts, got {n} numbers"
+        ));
+    }
     let y = L::Output::view(y);
     if let Some(n) = law.components().filter(|n| *n != y.len()) {
         return Err(format!("expected {n} observations, got {}", y.len()));
