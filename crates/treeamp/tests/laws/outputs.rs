@@ -142,21 +142,23 @@ fn modes_of_intervals_at_extremes() {
     assert_eq!(told_nothing.mode(1.0, 1e-6, 1e-7), Some((0.1, 1e6)));
 }
 
-/// Flipped labels are not log-concave, and without noise there is a constraint in place of an energy.
+/// Flipped labels are not log-concave; without noise the mode is the projection on a cell, which moves with the belief strictly inside.
 #[test]
-fn outputs_without_a_mode() {
+fn outputs_without_noise_or_a_mode() {
     assert_eq!(
         ProbitLikelihood::new(0.4, 0.1).unwrap().mode(1.0, 1.0, 0.0),
         None
     );
-    assert_eq!(
-        ProbitLikelihood::new(0.0, 0.0).unwrap().mode(1.0, 1.0, 0.0),
-        None
-    );
-    assert_eq!(
-        Quantised::new(0.0, &[0.0]).unwrap().mode(1.0, 1.0, 0.0),
-        None
-    );
+    let flipped = ProbitLikelihood::new(0.0, 0.1).unwrap();
+    assert_eq!(flipped.mode(1.0, 1.0, 0.0), None);
+    let sign = ProbitLikelihood::new(0.0, 0.0).unwrap();
+    assert_eq!(sign.mode(1.0, 2.0, -3.0), Some((0.0, 0.0)));
+    assert_eq!(sign.mode(-1.0, 2.0, -3.0), Some((-1.5, 0.5)));
+    let cells = Quantised::new(0.0, &[0.0, 1.0]).unwrap();
+    assert_eq!(cells.mode(1.0, 2.0, 5.0), Some((1.0, 0.0)));
+    assert_eq!(cells.mode(2.0, 2.0, 5.0), Some((2.5, 0.5)));
+    // without a belief any point of a cell is one
+    assert_eq!(cells.mode(2.0, 0.0, 0.0).unwrap().1, f64::INFINITY);
     assert_eq!(
         StudentTNoise::new(3.0, 1.0).unwrap().mode(1.0, 1.0, 0.0),
         None
