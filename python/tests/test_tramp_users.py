@@ -260,6 +260,24 @@ def test_operators_of_scipy_are_taken_as_they_are(kind: str, dtype: Any) -> None
     assert np.allclose(a["r"], b["r"], atol=accuracy) and b["v"] == pytest.approx(a["v"], rel=100 * accuracy)
 
 
+def test_diagonal_beliefs_on_a_sparse_matrix_are_those_of_the_array() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    N = 120
+    W = sparse.diags([-np.ones(N), np.linspace(0.5, 1.5, N - 1)], [0, 1], format="csr")
+    y = W @ np.sin(np.arange(N)) + 0.1 * np.cos(3 * np.arange(N))
+
+    def found(w: Any) -> Any:
+        x, z = ta.V("x", belief="diagonal"), ta.V("z", belief="diagonal")
+        model = ta.GaussianPrior(N) @ x @ ta.LinearChannel(w) @ z @ ta.LaplaceNoiseLikelihood(y, scale=0.3)
+        ep = ta.ExpectationPropagation(model.to_model())
+        assert ep.iterate(tol=1e-9).converged
+        return ep.get_variables_data(["x"])["x"]
+
+    one, other = found(W), found(W.toarray())
+    assert one["variances"].shape == (N,)
+    assert np.allclose(one["r"], other["r"], rtol=1e-6, atol=1e-7) and np.allclose(one["variances"], other["variances"], rtol=1e-6)
+
+
 def test_operators_that_are_wrong_are_refused() -> None:
     linalg = pytest.importorskip("scipy.sparse.linalg")
     w = np.random.default_rng(0).normal(size=(3, 4))

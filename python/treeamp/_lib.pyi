@@ -59,6 +59,7 @@ __all__ = [
     "restarts",
     "rotation",
     "row_law",
+    "sparse_linear",
     "spectral_estimate",
     "spectrum_ensemble",
     "state_evolution",
@@ -268,6 +269,7 @@ def matrix_free(
     tolerance: float,
     max_iterations: int,
 ) -> Factor: ...
+def sparse_linear(cols: int, starts: _Array, columns: _Array, entries: _Array) -> Factor: ...
 def push(tree: Tree, strength: float, seed: int) -> list[tuple[str, str, float, _Array]]: ...
 def restarts(
     tree: Tree,

@@ -1,11 +1,11 @@
-//! Linear operators written in Python: two functions of arrays.
+//! Linear operators written in Python, as two functions of arrays, and sparse matrices.
 
-use numpy::PyReadonlyArrayDyn;
+use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use treeamp::belief::SignalSpec;
 use treeamp::catalog::channels::IterativeOptions;
-use treeamp::operator::MatrixFree;
+use treeamp::operator::{MatrixFree, SparseMatrix};
 use treeamp::prelude::Linear;
 
 use crate::array::{freeze, shaped};
@@ -66,4 +66,26 @@ pub fn matrix_free(
     };
     let channel = operator.and_then(|w| Linear::of(w).iterative(options));
     channel.map(Factor::new).map_err(|e| model_error(&e))
+}
+
+/// $x = W z$ of a sparse matrix in compressed rows.
+#[pyfunction]
+pub fn sparse_linear(
+    cols: usize,
+    starts: PyReadonlyArray1<'_, i64>,
+    columns: PyReadonlyArray1<'_, i64>,
+    entries: PyReadonlyArray1<'_, f64>,
+) -> PyResult<Factor> {
+    let places = |list: &PyReadonlyArray1<'_, i64>| -> PyResult<Vec<usize>> {
+        let wrong = |_| PyValueError::new_err("expected places that are not negative");
+        let list = list.as_array();
+        list.iter()
+            .map(|i| usize::try_from(*i).map_err(wrong))
+            .collect()
+    };
+    let (starts, columns) = (places(&starts)?, places(&columns)?);
+    let entries = entries.as_array().to_vec();
+    let w = SparseMatrix::from_rows(cols, starts, columns, entries);
+    w.map(|w| Factor::new(Linear::of(w)))
+        .map_err(|e| model_error(&e))
 }

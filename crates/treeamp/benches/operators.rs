@@ -1,6 +1,7 @@
 //! Models that no matrix could hold: sparse recovery from a subsampled Fourier transform at
 //! $N = 2^{20}$, an image or one long axis, and deconvolution of an image of 2048 x 2048 pixels. Time and transforms per
 //! sweep, and the largest memory that model and run hold, in arrays of the signal's size. The options are the default ones.
+//! With the argument `diagonal`: the messages of a sweep between diagonal beliefs on the gradient of an image.
 //! With the argument `sparse`: a run with a sparse matrix of 20,000 rows, by conjugate gradients and probes.
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -12,8 +13,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use harness::{Outcome, heading, normals};
-use treeamp::belief::SignalSpec;
-use treeamp::operator::{CircularConvolution, Filter, SparseMatrix, SubSampledDft, applied};
+use treeamp::belief::{Gaussian, SignalSpec, Structure};
+use treeamp::factor::Site;
+use treeamp::operator::{
+    Boundary, CircularConvolution, Filter, FiniteDifference, SparseMatrix, SubSampledDft, applied,
+};
 use treeamp::prelude::*;
 
 /// Runs some sweeps and prints what one of them takes.
@@ -133,7 +137,43 @@ fn sparse_matrix(n: usize, noise: f64) -> Outcome {
     Ok(())
 }
 
+/// Both messages between diagonal beliefs on the gradient of an image, and the pattern of the factor.
+fn diagonal_gradient(side: usize) -> Outcome {
+    let image = SignalSpec::real([side, side]);
+    let channel = Linear::of(FiniteDifference::new(&image, Boundary::Neumann)?);
+    let specs = [channel.operator().input(), channel.operator().output()];
+    let specs = specs.map(|spec| SignalSpec {
+        structure: Structure::Diagonal,
+        ..spec.clone()
+    });
+    let message = |spec: &SignalSpec| {
+        let mut message = Gaussian::flat(spec);
+        let drawn = normals(spec.len(), 3);
+        for (a, u) in message.precision.data_mut().iter_mut().zip(&drawn) {
+            *a = u.exp();
+        }
+        message.linear.copy_from_slice(&drawn);
+        message
+    };
+    let mut site = Site::new(&channel, &specs, specs.iter().map(message).collect());
+    let start = Instant::now();
+    site.message(0)?;
+    let first = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    site.message(0)?;
+    site.message(1)?;
+    let sweep = start.elapsed().as_secs_f64();
+    println!(
+        "  gradient, {side} x {side}, diagonal beliefs    {sweep:>8.3} s per sweep, the first message {first:.3} s"
+    );
+    Ok(())
+}
+
 fn main() -> Outcome {
+    if std::env::args().any(|a| a == "diagonal") {
+        [48, 128, 256].into_iter().try_for_each(diagonal_gradient)?;
+        return Ok(());
+    }
     if std::env::args().any(|a| a == "sparse") {
         sparse_matrix(20_000, 1e-2)?;
         return sparse_matrix(20_000, 1e-4);

@@ -16,6 +16,7 @@ pub mod modes;
 pub mod quadrature;
 pub(crate) mod rayleigh;
 pub(crate) mod scale_mixture;
+pub(crate) mod sparse_cholesky;
 pub mod special;
 pub mod spectrum;
 pub mod truncated_normal;

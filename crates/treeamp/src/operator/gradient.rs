@@ -262,6 +262,26 @@ impl LinearOperator for FiniteDifference {
         Ok(Some(self))
     }
 
+    fn entries(&self) -> Option<Vec<(usize, usize, f64)>> {
+        let n = self.input.len();
+        let mut entries = Vec::with_capacity(2 * self.output.len());
+        self.each_axis(|offset, stride, period| {
+            let inner = period - stride;
+            for i in 0..n {
+                let (row, within) = (offset + i, i % period);
+                let next = match self.boundary {
+                    _ if within < inner => Some(i + stride),
+                    Boundary::Periodic => Some(i - inner),
+                    Boundary::Neumann => continue,
+                    Boundary::Zero => None,
+                };
+                entries.push((row, i, -1.0));
+                entries.extend(next.map(|j| (row, j, 1.0)));
+            }
+        });
+        Some(entries)
+    }
+
     fn gram_diagonal(&self) -> Option<Vec<f64>> {
         let mut diagonal = vec![0.0; self.input.len()];
         self.each_axis(|_, stride, period| {

@@ -125,6 +125,15 @@ impl LinearOperator for SubSampling {
         self.spread(x, out);
     }
 
+    fn entries(&self) -> Option<Vec<(usize, usize, f64)>> {
+        let lanes = self.lanes;
+        let of = |(k, i): (usize, &usize)| {
+            let i = *i;
+            (0..lanes).map(move |lane| (lanes * k + lane, lanes * i + lane, 1.0))
+        };
+        Some(self.observed.iter().enumerate().flat_map(of).collect())
+    }
+
     fn singular_system(&self) -> Result<Option<&dyn SingularSystem>, FactorError> {
         Ok(Some(self))
     }

@@ -129,6 +129,12 @@ pub trait LinearOperator: Debug + Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Row, column and value of its entries in the real storage, where these are few: of a sparse matrix. Entries at the same place add up. Messages of
+    /// diagonal beliefs then come from a sparse factorisation.
+    fn entries(&self) -> Option<Vec<(usize, usize, f64)>> {
+        None
+    }
+
     /// The diagonal of $W^T W$ where it is cheap: the preconditioner of iterative solutions.
     fn gram_diagonal(&self) -> Option<Vec<f64>> {
         None

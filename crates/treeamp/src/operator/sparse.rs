@@ -95,7 +95,7 @@ impl SparseMatrix {
     }
 
     /// Columns and entries of row `i`.
-    fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+    pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = self.starts[i]..self.starts[i + 1];
         let columns = self.columns[range.clone()].iter().copied();
         columns.zip(self.entries[range].iter().copied())
@@ -135,6 +135,12 @@ impl LinearOperator for SparseMatrix {
 
     fn product_cost(&self) -> f64 {
         super::MATRIX_ENTRY * self.entries.len() as f64
+    }
+
+    fn entries(&self) -> Option<Vec<(usize, usize, f64)>> {
+        let rows = 0..self.output.len();
+        let of = |i: usize| self.row(i).map(move |(j, w)| (i, j, w));
+        Some(rows.flat_map(of).collect())
     }
 
     fn gram_diagonal(&self) -> Option<Vec<f64>> {

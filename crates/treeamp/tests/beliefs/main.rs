@@ -13,6 +13,7 @@ mod penalties;
 mod pins;
 mod rows;
 mod runs;
+mod sparse;
 mod total_variation;
 
 use common::*;

@@ -32,7 +32,8 @@ class LinearChannel(Channel):
     ----------
     W : array, sparse matrix or linear operator of shape (M, N)
         The matrix. A sparse matrix of scipy, or a ``LinearOperator`` (of scipy, or pylops), is taken as it is: means are then
-        solved for by conjugate gradients, as in :class:`LinearOperatorChannel`. An array is decomposed once, when a run first needs it, and shared by all models that hold it. The native
+        solved for by conjugate gradients, as in :class:`LinearOperatorChannel`, and between diagonal beliefs a sparse matrix is
+        factorised. An array is decomposed once, when a run first needs it, and shared by all models that hold it. The native
         library has its own copy of it on the exact route, and the channel another, unless ``W`` is read-only (``W.flags.writeable = False``).
     precompute_svd : bool
         Kept for scripts that give it; it changes nothing, and variances are right for any rank.
@@ -84,6 +85,8 @@ class LinearChannel(Channel):
             return _lib.linear(self.W, self.route)
         if np.dtype(self.W.dtype).kind == "c":
             raise ModelError("LinearChannel: `W` must be real, got a complex operator: ComplexLinearChannel takes its matrix")
+        if hasattr(self.W, "tocsr"):
+            return _sparse(self.W)
         adjoint = self.W.rmatvec if hasattr(self.W, "rmatvec") else self.W.T.dot
         apply = self.W.matvec if hasattr(self.W, "matvec") else self.W.dot
         try:
@@ -112,6 +115,14 @@ def _is_operator(W: Any) -> bool:
     """A sparse matrix or a linear operator: it has a shape and maps vectors, and is no array."""
     maps = hasattr(W, "matvec") or (hasattr(W, "tocsr") and hasattr(W, "dot"))
     return maps and not isinstance(W, np.ndarray) and len(getattr(W, "shape", ())) == 2
+
+
+def _sparse(W: Any) -> _lib.Factor:
+    """The entries of a sparse matrix, from which messages of diagonal beliefs come by a sparse factorisation."""
+    rows = W.tocsr().copy()
+    rows.sum_duplicates()
+    starts, columns = (np.asarray(x, dtype=np.int64) for x in (rows.indptr, rows.indices))
+    return _lib.sparse_linear(int(W.shape[1]), starts, columns, array(rows.data, "W"))
 
 
 def _matrix_free(

@@ -46,7 +46,7 @@ pub(super) struct Primal {
 
 /// Writes an isotropic or diagonal message, given `f(i)` = (numerator, denominator, numerator of the linear part): per
 /// component, or from averages of the first two. A denominator of zero pins at `place(i)`.
-fn write(
+pub(super) fn write(
     out: &mut Gaussian,
     parts: impl Fn(usize) -> (f64, f64),
     linear: impl Fn(usize, f64, f64) -> f64,

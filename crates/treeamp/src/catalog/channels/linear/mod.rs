@@ -36,6 +36,7 @@ mod messages;
 mod posterior;
 mod resolvent;
 mod rows;
+mod sparse;
 mod spread;
 mod structured;
 mod work;
@@ -51,6 +52,7 @@ use self::iid::IidWork;
 use self::iterative::Solve;
 use self::ladder::Iterative;
 pub use self::ladder::IterativeOptions;
+use self::sparse::{Sparse, SparseSide};
 use self::structured::{Structured, has_column_rank};
 use self::work::{IterativeWork, ModesWork};
 use crate::belief::{Gaussian, SignalSpec, Structure};
@@ -68,6 +70,8 @@ use crate::operator::{ComplexDense, ComplexOnReal, Dense, LinearOperator, applie
 
 /// Any number would do; the test must say the same every time.
 const DOT_TEST_SEED: u64 = 0;
+/// Entries of a matrix that a sparse operator is written as without a plan: 128 MiB.
+const UNPLANNED: usize = 1 << 24;
 const Z: usize = 0;
 const X: usize = 1;
 
@@ -93,6 +97,8 @@ struct Inner {
     spectrum: OnceLock<Option<Spectrum>>,
     /// The operator as a matrix, for beliefs that are not isotropic.
     matrix: OnceLock<Mat<f64>>,
+    /// The pattern of sparse factors, where the operator has few entries.
+    sparse: OnceLock<Option<SparseSide>>,
     /// Whether its adjoint is one.
     tested: OnceLock<Result<(), FactorError>>,
 }
@@ -142,6 +148,7 @@ impl Linear {
                 iterative: OnceLock::new(),
                 spectrum: OnceLock::new(),
                 matrix: OnceLock::new(),
+                sparse: OnceLock::new(),
                 tested: OnceLock::new(),
             }),
         }
@@ -243,13 +250,47 @@ impl Linear {
         self.inner.matrix.get_or_init(make).as_ref()
     }
 
+    /// The pattern of sparse factors; `None` of an operator that is better solved by dense algebra.
+    fn sparse_side(&self) -> Option<&SparseSide> {
+        let make = || SparseSide::of(self.operator());
+        self.inner.sparse.get_or_init(make).as_ref()
+    }
+
+    /// The sparse solution, where a belief is not isotropic and none is full or exactly known.
+    fn sparse<'a>(&'a self, z: &'a Gaussian, x: &'a Gaussian) -> Option<Sparse<'a>> {
+        if !has_structure(z, x) {
+            return None;
+        }
+        Sparse::new(self.sparse_side()?, z, x)
+    }
+
     /// The dense solution, where a belief is not isotropic.
-    fn structured<'a>(&'a self, z: &'a Gaussian, x: &'a Gaussian) -> Option<Structured<'a>> {
-        has_structure(z, x).then(|| Structured {
+    ///
+    /// # Errors
+    /// A sparse operator between beliefs of which one is exactly known, where the matrix would be too large: planned for was the factor alone.
+    fn structured<'a>(
+        &'a self,
+        z: &'a Gaussian,
+        x: &'a Gaussian,
+    ) -> Result<Option<Structured<'a>>, FactorError> {
+        if !has_structure(z, x) {
+            return Ok(None);
+        }
+        let full = [z, x].iter().any(|m| m.structure() == Structure::Full);
+        let entries = z.len().saturating_mul(x.len());
+        if !full && entries > UNPLANNED && self.sparse_side().is_some() {
+            return Err(FactorError::Unsupported(format!(
+                "diagonal beliefs on a sparse operator beside an exactly known input or output, which takes a dense matrix of {} x {}: expected \
+                 noise there, or isotropic beliefs",
+                x.len(),
+                z.len()
+            )));
+        }
+        Ok(Some(Structured {
             w: self.dense_matrix(),
             z,
             x,
-        })
+        }))
     }
 
     fn known(&self) -> Result<&Iterative, FactorError> {
@@ -417,13 +458,17 @@ impl Factor for Linear {
         }
     }
 
-    /// The operator as a matrix, its product with a covariance, and a few square matrices.
+    /// The factor of a sparse operator; of another the matrix, its product with a covariance, and a few square matrices.
     fn dense_len(&self, ports: &[SignalSpec]) -> usize {
         let iid = self.route(ports).is_some_and(|choice| choice.iid);
         if iid || ports.iter().all(|p| p.structure == Structure::Isotropic) {
             return 0;
         }
         let (n, m) = (ports[Z].len(), ports[X].len());
+        let full = ports.iter().any(|p| p.structure == Structure::Full);
+        if let Some(sparse) = self.sparse_side().filter(|_| !full) {
+            return sparse.len();
+        }
         let side = n.min(m);
         let is_matrix = self.matrix().is_some() || self.operator().is_stand_in();
         let rectangles = if is_matrix { 1 } else { 2 };

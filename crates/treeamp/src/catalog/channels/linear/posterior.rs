@@ -80,7 +80,10 @@ impl PosteriorRule for Linear {
         }
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
-        if let Some(dense) = self.structured(z, x) {
+        if let Some(sparse) = self.sparse(z, x) {
+            return sparse.message(target, out);
+        }
+        if let Some(dense) = self.structured(z, x)? {
             return dense.message(target, out);
         }
         if z.is_pinned() {
@@ -136,8 +139,8 @@ impl PosteriorRule for Linear {
             let own = z.own_potential() + x.own_potential();
             return Ok(Iid::new(self, context)?.excess()? + own);
         }
-        if let Some(dense) = self.structured(z, x) {
-            return Ok(dense.excess()? + z.own_potential() + x.own_potential());
+        if has_structure(z, x) {
+            return Ok(self.excess(context)? + z.own_potential() + x.own_potential());
         }
         let pinned = z.is_pinned() || x.is_pinned();
         let Some(system) = self.operator().singular_system()? else {
@@ -204,7 +207,10 @@ impl PosteriorRule for Linear {
         }
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
-        if let Some(dense) = self.structured(z, x) {
+        if let Some(sparse) = self.sparse(z, x) {
+            return sparse.excess();
+        }
+        if let Some(dense) = self.structured(z, x)? {
             return dense.excess();
         }
         if z.is_pinned() {
