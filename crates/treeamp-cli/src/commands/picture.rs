@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
+use treeamp::belief::{Gaussian, SignalSpec};
 use treeamp::catalog::{Module, Role};
 use treeamp::extend::Factor;
+use treeamp::factor::Site;
 use treeamp::scalar::{OutputMeasure, ScalarView, Tilt};
 use treeamp_lab::figure::{Axis, Figure, Panel, Series};
 
@@ -127,6 +129,16 @@ fn seen_outputs(factor: &dyn Factor) -> Vec<(f64, Arc<dyn Factor>)> {
     seen
 }
 
+/// The minimiser of a loss beside a belief of precision one.
+fn mode_beside(law: &dyn Factor, b: f64) -> Option<f64> {
+    let spec = SignalSpec::real([1]);
+    let mut belief = Gaussian::flat(&spec);
+    belief.set_precision(1.0);
+    belief.linear[0] = b;
+    let found = Site::new(law, &[spec], vec![belief]).mode(0).ok()?;
+    found.mean.first().copied()
+}
+
 /// The likelihood of inputs at some outputs, and the estimate beside a belief of precision one; of a loss, the latter alone.
 fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     let places = || (0..=POINTS).map(|i| INPUTS * (2.0 * f64::from(i) / f64::from(POINTS) - 1.0));
@@ -138,9 +150,9 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     );
     let (mut has_density, mut has_estimate) = (false, false);
     for (y, law) in seen_outputs(factor) {
-        let view = law.scalar()?;
         let name = format!("y = {y}");
-        let height = |z: f64| view.output_log_density(y, z).map(f64::exp);
+        let view = law.scalar();
+        let height = |z: f64| view?.output_log_density(y, z).map(f64::exp);
         let curve: Vec<(f64, f64)> = places()
             .filter_map(|z| Some((z, height(z).filter(|p| p.is_finite())?)))
             .collect();
@@ -150,7 +162,10 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
         }
         let estimate = |b: f64| {
             let tilt = Tilt { a: 1.0, b };
-            let found = view.likelihood(y, tilt).or_else(|| view.prior(tilt))?;
+            let Some(view) = view else {
+                return Some((b, mode_beside(&*law, b)?));
+            };
+            let found = view.likelihood(y, tilt)?;
             found.variance.is_finite().then_some((b, found.mean))
         };
         let curve: Vec<(f64, f64)> = places().filter_map(estimate).collect();
