@@ -9,7 +9,7 @@ use super::map::optimality::{has_minimiser, not_optimal, penalties};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 
 use crate::engine::{
-    Algorithm, Contradiction, ContradictionKind, Engine, FallbackReport, Marginal, Message,
+    Algorithm, Contradiction, ContradictionKind, Engine, FallbackReport, KNOWN, Marginal, Message,
     MissingRule, Options, Potential, Probe, Report, Verdict, Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
@@ -35,8 +35,6 @@ pub struct ExpectationPropagation;
 /// to 1e-3 from the tolerance.)
 const PLAIN: usize = 4;
 const LEAVES: f64 = 0.1;
-/// Variances below this fraction of the second moment leave no doubt about a signal.
-const CERTAIN: f64 = 1e-6;
 
 /// The report of an expectation propagation.
 pub type Posterior = Report<ExpectationPropagation>;
@@ -301,7 +299,7 @@ impl Algorithm for ExpectationPropagation {
         if let Some((factor, why)) = probe.route_objection()? {
             return Ok(Verdict::NotIid { factor, why });
         }
-        if probe.is_known(CERTAIN)
+        if probe.is_known(KNOWN)
             && let Some(found) = contradicts(probe.tree(), probe.marginals())
         {
             return Ok(Verdict::Contradicted(found));
@@ -320,10 +318,10 @@ impl Algorithm for ExpectationPropagation {
                 collapsed(variable, why)
             }
             Err(RunError::NotDefined { why, .. }) if bounded && settled == Verdict::Settled => {
-                collapsed(&sharpest, why)
+                collapsed(sharpest, why)
             }
             Ok(objective) if bounded && objective.total == f64::INFINITY => collapsed(
-                &sharpest,
+                sharpest,
                 "the objective is infinite, and the density of the outputs is not",
             ),
             Ok(objective) if let Some(factor) = objective.excluding_factor() => {

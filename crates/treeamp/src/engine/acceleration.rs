@@ -28,7 +28,7 @@ const PROGRESS: f64 = 0.5;
 const REST: usize = 10;
 /// A precision changes by no more than this fraction of itself in a jump.
 const REACH: f64 = 0.5;
-/// Directions are told apart down to this fraction of the largest.
+/// Directions are distinguished down to this fraction of the largest.
 const RIDGE: f64 = 1e-12;
 
 /// The last sweeps.

@@ -4,7 +4,8 @@
 //! diverges with the inverse variance; where some variances vanish and others do not, the Bethe approximation itself may
 //! fall without bound, $A \approx c - s\ln v$. A number would only tell where the run was stopped.
 
-use super::probe::{Probe, RESTING};
+use super::options::TOLERANCE;
+use super::probe::{KNOWN, Probe, RESTING};
 use super::state::State;
 use super::stopping::LOOSE;
 use super::sweep::{LATE, Pass};
@@ -14,16 +15,9 @@ use crate::model::FactorNode;
 
 /// A variance below this fraction of the second moment is far below the tolerance of the moments, and may have none.
 const VANISHING: f64 = 1e-9;
-/// One above this fraction beside it stays.
-const STAYING: f64 = 1e-6;
-/// How closely the objective of two states must agree there, relative: 1e-6 is the tolerance of any other fixed point.
-const SETTLED: f64 = 1e-6;
 /// More sweeps that the objective must survive there, and after how many it is given up.
 const CONFIRMING_SWEEPS: usize = 2;
 const CONFIRMING_LIMIT: usize = 100;
-/// What counts as no smaller a step than the last, and how many of them are enough.
-const STEADY: f64 = 0.9;
-const STEADY_SWEEPS: usize = 5;
 /// Fractions of the second moment at which the objective is compared, and nats by which it may differ.
 const WIDTHS: [f64; 2] = [1e-10, 1e-12];
 const DIFFERENCE: f64 = 0.5;
@@ -92,7 +86,7 @@ impl<A: Algorithm> Engine<'_, A> {
             vanishing || state.vanishes(VANISHING) || state.perfect(self.options.perfect);
         state.store = messages;
         self.remake(state);
-        let collapsing = state.collapsing_variable(VANISHING, STAYING);
+        let collapsing = state.collapsing_variable(VANISHING, KNOWN);
         // pins have an infinite density from the start; one that comes of vanishing variances is no answer
         let infinite = found.objective.total == f64::INFINITY && vanishing;
         if found.agreed && !infinite {
@@ -139,7 +133,7 @@ impl<A: Algorithm> Engine<'_, A> {
         let before = variances(state);
         let mut moved = None;
         let mut objective = first.clone();
-        let (mut agreed, mut next, mut steady, mut step) = (0, objective.total, 0, 0.0);
+        let (mut agreed, mut next) = (0, objective.total);
         for _ in 0..CONFIRMING_LIMIT {
             let recovered = state.perfect(self.options.perfect);
             // an update that is improper, or underflows, leaves its message: the others still tell
@@ -160,14 +154,9 @@ impl<A: Algorithm> Engine<'_, A> {
             // infinite twice is an answer: the density of a noiseless output is
             let total = objective.total;
             let agree = (total == f64::INFINITY && next == f64::INFINITY)
-                || (total - next).abs() <= SETTLED * total.abs().max(1.0);
+                || (total - next).abs() <= TOLERANCE * total.abs().max(1.0);
             agreed = if agree { agreed + 1 } else { 0 };
-            // of a density that diverges as a power of the variance every sweep adds the same
-            let by = (total - next).abs();
-            let again = by >= STEADY * step && state.vanishes(VANISHING);
-            steady = if again { steady + 1 } else { 0 };
-            step = by;
-            if agreed == CONFIRMING_SWEEPS || !agree && (recovered || steady == STEADY_SWEEPS) {
+            if agreed == CONFIRMING_SWEEPS || !agree && recovered {
                 break;
             }
             objective = later.unwrap_or(objective);

@@ -104,6 +104,26 @@ pub enum FallbackEnd {
 }
 
 impl FallbackEnd {
+    /// That of sweeps which ended at a fixed point, or by an observer's word.
+    pub(super) fn of_settled(end: &Termination) -> Option<Self> {
+        match end {
+            Termination::Converged {
+                perfect_recovery: true,
+            } => Some(Self::Recovered),
+            Termination::Converged { .. } => Some(Self::Stationary),
+            Termination::Stopped(reason) => Some(Self::Stopped(reason.clone())),
+            _ => None,
+        }
+    }
+
+    /// That of so many sweeps which did not settle.
+    pub(super) fn at_sweeps(reached: usize) -> Self {
+        Self::Limit {
+            bound: Bound::Sweeps,
+            reached,
+        }
+    }
+
     pub(super) fn is_unsettled(&self) -> bool {
         matches!(self, Self::Limit { .. } | Self::Rejected(_))
     }

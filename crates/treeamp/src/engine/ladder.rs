@@ -1,6 +1,7 @@
 //! Attempts at a fixed point, as data: what is tried, in which order, and after what.
 
-use super::{Algorithm, Damping, Engine, Fallback};
+use super::conditions::PATIENCE;
+use super::{Algorithm, Damping, Engine, Fallback, Options};
 use crate::belief::Structure;
 
 /// Constant dampings that are tried where steps which adapt do not settle a run. Sparse deconvolution with little noise swings so much at
@@ -11,8 +12,11 @@ const DAMPINGS: [(f64, &str); 3] = [
     (0.6, "constant damping of 0.6"),
     (0.8, "constant damping of 0.8"),
 ];
-/// Sweeps with each, at most, unless the residual creeps down.
-const CONSTANT_SWEEPS: usize = 200;
+/// Where there is no certain way, or where the residual of a constant damping creeps down, sweeps go on for this many times their limit.
+const MORE: usize = 5;
+/// Sweeps over which the residual must fall: of adaptive ones, which need some to find their step, and of others.
+const STRETCH: usize = 50;
+const SHORT_STRETCH: usize = 25;
 /// Starts with steps of 1/2, 1/4, ... of a run that is improper from its first sweep on; and of one whose signal is contradicted.
 const HALVINGS: i32 = 4;
 const CONTRADICTED_HALVINGS: i32 = 2;
@@ -23,9 +27,10 @@ pub(crate) const SMOOTHING: f64 = 0.5;
 pub(super) const FIRST_SWEEPS: usize = 2;
 
 /// One attempt at a fixed point.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Attempt {
     pub(super) after: After,
+    pub(super) patience: Patience,
     /// Where it starts.
     pub start: Origin,
     /// How it goes on.
@@ -34,6 +39,17 @@ pub struct Attempt {
     pub smoothing: Option<f64>,
     /// Messages keep precisions that are not negative ([`Options::positive`](super::Options::positive)).
     pub positive: bool,
+}
+
+/// How long sweeps that make no progress go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patience {
+    /// The least residual of so many sweeps must be below that of the ones before.
+    pub stretch: usize,
+    /// Where it is not, they make way for the next attempt after so many sweeps; none: they go on to their limit.
+    pub least: Option<usize>,
+    /// While the residual creeps down they go on, to this number.
+    pub creeping: usize,
 }
 
 /// Where an attempt starts.
@@ -91,10 +107,29 @@ pub(super) enum After {
     EarlyEnd,
 }
 
+impl After {
+    fn is_fallback(self) -> bool {
+        !matches!(
+            self,
+            Self::Nothing | Self::Given | Self::BadStart | Self::BadStartOrContradicted
+        )
+    }
+}
+
 impl Attempt {
     fn sweeps(after: After, steps: Steps, limit: usize) -> Self {
+        let helps = after.is_fallback();
         Self {
             after,
+            patience: Patience {
+                stretch: if helps { SHORT_STRETCH } else { STRETCH },
+                least: helps.then_some(0),
+                creeping: if helps {
+                    MORE * Options::default().max_sweeps
+                } else {
+                    0
+                },
+            },
             start: Origin::Initial,
             method: Method::Sweeps { steps, limit },
             smoothing: None,
@@ -104,26 +139,38 @@ impl Attempt {
 
     fn certain(after: After, start: Origin) -> Self {
         Self {
-            after,
             start,
             method: Method::Certain,
-            smoothing: None,
-            positive: false,
+            ..Self::sweeps(after, Steps::Given, 0)
         }
     }
 
     /// It takes over from the sweeps of a run, and is reported as its fallback.
     pub(super) fn is_fallback(&self) -> bool {
-        !matches!(
-            self.after,
-            After::Nothing | After::Given | After::BadStart | After::BadStartOrContradicted
+        self.after.is_fallback()
+    }
+
+    /// It follows sweeps with the damping of the options, and observers see it from 1 on.
+    pub(super) fn starts_again(&self) -> bool {
+        self.after == After::Given
+    }
+
+    /// By sweeps with the damping of the options.
+    pub(super) fn has_given_steps(&self) -> bool {
+        matches!(
+            self.method,
+            Method::Sweeps {
+                steps: Steps::Given,
+                ..
+            }
         )
     }
 
     /// A first sweep that is improper ends it: the next one begins with a smaller step.
-    pub(super) fn gives_way(&self) -> bool {
+    pub(super) fn restarts_if_improper(&self) -> bool {
         let last = 0.5_f64.powi(HALVINGS);
-        matches!(self.method, Method::Sweeps { steps: Steps::Adaptive(first), .. } if first > last)
+        let adapts = matches!(self.method, Method::Sweeps { steps: Steps::Adaptive(first), .. } if first > last);
+        adapts && !self.is_fallback()
     }
 
     /// What it is called in a report.
@@ -151,7 +198,7 @@ impl<A: Algorithm> Engine<'_, A> {
     /// What is tried, in this order, until a run settles.
     pub(super) fn ladder(&self) -> Vec<Attempt> {
         let options = &self.options;
-        let limit = self.sweep_limit();
+        let (limit, patience) = (self.sweep_limit(), self.patience());
         let automatic = options.fallback == Fallback::Automatic;
         let adapts = options.damping == Damping::Adaptive;
         let followed = automatic && (adapts || options.damping.is_constant());
@@ -177,14 +224,18 @@ impl<A: Algorithm> Engine<'_, A> {
         }
         if adapts || followed {
             let after = if adapts { After::Nothing } else { After::Given };
-            ladder.push(Attempt::sweeps(after, Steps::Adaptive(1.0), limit));
+            let adaptive = |after, first| Attempt {
+                patience,
+                ..Attempt::sweeps(after, Steps::Adaptive(first), limit)
+            };
+            ladder.push(adaptive(after, 1.0));
             ladder.extend((1..=HALVINGS).map(|k| {
                 let after = if k <= CONTRADICTED_HALVINGS {
                     After::BadStartOrContradicted
                 } else {
                     After::BadStart
                 };
-                Attempt::sweeps(after, Steps::Adaptive(0.5_f64.powi(k)), limit)
+                adaptive(after, 0.5_f64.powi(k))
             }));
         }
         let adaptive = || Attempt::sweeps(After::Sweeps, Steps::Adaptive(1.0), limit);
@@ -200,7 +251,9 @@ impl<A: Algorithm> Engine<'_, A> {
                 ..adaptive()
             });
         }
-        ladder.extend(dampings().map(|(d, _)| constant(After::Sweeps, *d, CONSTANT_SWEEPS)));
+        ladder.extend(
+            dampings().map(|(d, _)| constant(After::Sweeps, *d, Options::default().max_sweeps)),
+        );
         if options.fallback != Fallback::Forbidden {
             let after = After::SweepsForCertain;
             ladder.push(Attempt::certain(after, Origin::Reached));
@@ -209,6 +262,37 @@ impl<A: Algorithm> Engine<'_, A> {
             ladder.push(Attempt::certain(After::EarlyEnd, Origin::FirstSweeps));
         }
         ladder
+    }
+
+    /// The first attempt ends after this many sweeps, if not before.
+    fn sweep_limit(&self) -> usize {
+        let limit = self.options.max_sweeps;
+        let adapts = A::ON_DATA && self.options.damping == Damping::Adaptive;
+        let goes_on = adapts
+            && self.options.tolerance > 0.0
+            && limit >= PATIENCE
+            && self.algorithm.uncertain(self.tree).is_some();
+        match self.options.fallback {
+            Fallback::Forced => FIRST_SWEEPS.min(limit),
+            Fallback::Automatic if goes_on => limit.saturating_mul(MORE),
+            _ => limit,
+        }
+    }
+
+    /// Adaptive sweeps without progress make way for a certain method, where there is one. One that starts from anywhere may come at once.
+    fn patience(&self) -> Patience {
+        let from_anywhere = self.algorithm.certain_from_anywhere(self.tree);
+        let certain = self.algorithm.uncertain(self.tree).is_none();
+        let least = if from_anywhere { 0 } else { PATIENCE };
+        Patience {
+            stretch: if from_anywhere {
+                SHORT_STRETCH
+            } else {
+                STRETCH
+            },
+            least: (self.options.fallback == Fallback::Automatic && certain).then_some(least),
+            creeping: 0,
+        }
     }
 
     /// Some variable has a belief for each of its components.

@@ -134,11 +134,14 @@ pub struct Options {
 /// Two gibibytes.
 const MEMORY_LIMIT: u64 = 2 << 30;
 
+/// The default tolerance, relative to the scale of what is compared: also of comparisons that have none of their own.
+pub(crate) const TOLERANCE: f64 = 1e-6;
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             max_sweeps: 200,
-            tolerance: 1e-6,
+            tolerance: TOLERANCE,
             perfect: 1e-14,
             gap: None,
             damping: Damping::Adaptive,

@@ -198,28 +198,28 @@ fn exact_ends(tree: &Tree) -> Vec<bool> {
         return Vec::new();
     }
     let count = tree.edges().len();
-    let mut told: Vec<bool> = (0..count).map(|e| is_observed_exactly(tree, e)).collect();
-    let heard = |told: &[bool], e: usize| {
+    let mut informed: Vec<bool> = (0..count).map(|e| is_observed_exactly(tree, e)).collect();
+    let hears = |informed: &[bool], e: usize| {
         let edges = &tree.variables()[tree.edges()[e].variable].edges;
-        edges.iter().any(|o| *o != e && told[*o])
+        edges.iter().any(|o| *o != e && informed[*o])
     };
-    // as often as something new is told
+    // until no further edge follows
     loop {
-        let before = told.clone();
+        let before = informed.clone();
         for (f, node) in tree.factors().iter().enumerate() {
             let ports = tree.port_specs(f);
             for (from, e) in node.edges.iter().enumerate() {
-                if !heard(&before, *e) {
+                if !hears(&before, *e) {
                     continue;
                 }
                 for (to, other) in node.edges.iter().enumerate() {
                     let passes = || node.factor.passes_exact(&ports, from, to);
-                    told[*other] |= to != from && !told[*other] && passes();
+                    informed[*other] |= to != from && !informed[*other] && passes();
                 }
             }
         }
-        if told == before {
-            return (0..count).map(|e| heard(&told, e)).collect();
+        if informed == before {
+            return (0..count).map(|e| hears(&informed, e)).collect();
         }
     }
 }

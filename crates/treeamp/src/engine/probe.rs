@@ -10,6 +10,8 @@ use crate::model::Tree;
 
 /// A variance that one more sweep changes by less than this, relative to itself, rests.
 pub(crate) const RESTING: f64 = 0.01;
+/// A variance below this fraction of the second moment leaves no doubt about a signal.
+pub(crate) const KNOWN: f64 = 1e-6;
 
 /// A state at rest, lent to an algorithm that is to say what it is. Whatever is tried on the side, the state stays.
 pub struct Probe<'p, 't, A: Algorithm> {
@@ -117,13 +119,11 @@ impl<'t, A: Algorithm> Probe<'_, 't, A> {
 
     /// The variable with the smallest variance relative to its second moment.
     #[must_use]
-    pub fn sharpest_variable(&self) -> String {
-        let fraction = |i: &usize| self.state.marginals[*i].variance() / self.state.size(*i);
-        let all = 0..self.state.marginals.len();
-        let least = all.min_by(|i, j| fraction(i).total_cmp(&fraction(j)));
-        least.map_or_else(String::new, |i| {
-            self.engine.tree.variables()[i].name.clone()
-        })
+    pub fn sharpest_variable(&self) -> &'t str {
+        let fraction = |i: usize| self.state.marginals[i].variance() / self.state.size(i);
+        let all = self.engine.tree.variables().iter();
+        let least = all.min_by(|v, w| fraction(v.index).total_cmp(&fraction(w.index)));
+        least.map_or("", |v| v.name.as_str())
     }
 
     /// Some variance is so small that the residual hardly sees it change: below a hundred tolerances, and $10^{-4}$ of the second moment.
@@ -169,11 +169,8 @@ pub(super) struct Supervisor<'e, 't, A: Algorithm, O> {
 
 impl<A: Algorithm, O: Observer<A>> Supervisor<'_, '_, A, O> {
     /// The run is where these messages are.
-    pub fn take(&mut self, messages: &[A::Message]) {
-        for (slot, message) in self.state.store.iter_mut().zip(messages) {
-            slot.copy_from(message);
-        }
-        self.engine.remake(self.state);
+    fn take(&mut self, messages: &[A::Message]) {
+        self.engine.put(messages, self.state);
     }
 }
 

@@ -1,7 +1,7 @@
 //! After the last sweep: the report and its objective.
 
-use super::driver::{Sweeps, Walk};
 use super::fallback::MORE_SWEEPS;
+use super::outcome::{Sweeps, Walk};
 use super::state::State;
 use super::{
     Algorithm, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective, Potential,

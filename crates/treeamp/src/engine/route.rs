@@ -31,7 +31,7 @@ impl<A: Algorithm> Engine<'_, A> {
             let mut report = self.with(options).walk(observer)?;
             let reason = self.leaves(&report, &choices);
             if reason.is_none() {
-                report.routes = told(choices, None);
+                report.routes = route_reports(choices, None);
                 if !matches!(report.termination, Termination::Converged { .. }) {
                     let taken = report.routes.iter_mut().filter(|r| r.route == Route::Iid);
                     taken.for_each(|r| r.why += "; its end was not compared with the exact route");
@@ -45,7 +45,7 @@ impl<A: Algorithm> Engine<'_, A> {
             ..self.options.clone()
         };
         let mut report = self.with(options).walk(observer)?;
-        report.routes = told(choices, reason.as_deref());
+        report.routes = route_reports(choices, reason.as_deref());
         Ok(report)
     }
 
@@ -88,7 +88,7 @@ impl<A: Algorithm> Engine<'_, A> {
 }
 
 /// What a report says of the routes; `exact` is why all took the exact one.
-fn told(choices: Vec<(String, RouteChoice)>, exact: Option<&str>) -> Vec<RouteReport> {
+fn route_reports(choices: Vec<(String, RouteChoice)>, exact: Option<&str>) -> Vec<RouteReport> {
     let each = choices.into_iter().map(|(factor, choice)| {
         let (route, why) = match exact {
             Some(why) if choice.iid => (Route::Exact, why.to_owned()),

@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 
 use super::acceleration::Judgement;
-use super::adaptive::{STRETCH, Stall, Step};
-use super::driver::Sweeps;
-use super::probe::Certified;
+use super::adaptive::{Stall, Step};
+use super::ladder::Patience;
+use super::outcome::Sweeps;
+use super::probe::{Certified, Supervisor};
 use super::state::State;
 use super::stopping::{End, Swept};
 use super::sweep::Pass;
@@ -21,10 +22,6 @@ const GROWTH_LIMIT: f64 = 1000.0;
 const GROWTH_FLOOR: f64 = 1e-3;
 /// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
 const IMPROPER_LIMIT: usize = 10;
-/// The sweeps over which steps of a constant size must make progress.
-const SHORT_STRETCH: usize = 25;
-/// Steps of a constant size, at most, where the residual creeps down.
-const LONGEST: usize = 1000;
 
 /// A run under way.
 pub(super) struct Run<'e, 't, A: Algorithm> {
@@ -40,14 +37,17 @@ pub(super) struct Run<'e, 't, A: Algorithm> {
     /// Whether a sweep was the last.
     end: End,
     /// A first sweep that is improper ends it.
-    gives_way: bool,
+    restarts_if_improper: bool,
     bad_start: bool,
-    /// Whether there is progress.
+    /// Whether there is progress, and how long it goes on without.
     stall: Stall,
+    patience: Patience,
     /// Sweeps of attempts before this one, which observers have seen.
-    pub earlier: usize,
-    /// It takes over from other sweeps.
-    helps: bool,
+    earlier: usize,
+    /// It takes over from other sweeps, and those of this engine are to confirm its end.
+    pub helps: Option<&'e Engine<'t, A>>,
+    /// How far a plain sweep from its end moves the moments, where that confirmed it.
+    confirmed: Option<f64>,
     /// What the state is at which it came to rest.
     pub certified: Option<Certified>,
 }
@@ -65,8 +65,12 @@ impl<A: Algorithm> Engine<'_, A> {
 }
 
 impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
-    /// The sweeps of an attempt.
-    pub fn new(engine: &'e Engine<'t, A>, attempt: &Attempt) -> Result<Self, RunError> {
+    /// The sweeps of an attempt, after so many that observers have seen.
+    pub fn new(
+        engine: &'e Engine<'t, A>,
+        attempt: &Attempt,
+        earlier: usize,
+    ) -> Result<Self, RunError> {
         let (steps, limit) = match attempt.method {
             Method::Sweeps { steps, limit } => (steps, limit),
             Method::Certain => (Steps::Given, 1),
@@ -88,36 +92,23 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             smallest: f64::INFINITY,
             improper_in_a_row: 0,
             end: End::new(engine.tree.variables().len()),
-            gives_way: attempt.gives_way(),
+            restarts_if_improper: attempt.restarts_if_improper(),
             bad_start: false,
-            stall: Stall::new(if engine.algorithm.certain_from_anywhere(engine.tree) {
-                SHORT_STRETCH
-            } else {
-                STRETCH
-            }),
-            earlier: 0,
-            helps: false,
+            stall: Stall::new(attempt.patience.stretch),
+            patience: attempt.patience,
+            earlier,
+            helps: None,
+            confirmed: None,
             certified: None,
         })
     }
 
-    /// The sweeps of an attempt after so many others of the same run.
-    pub fn helping(
-        engine: &'e Engine<'t, A>,
-        attempt: &Attempt,
-        earlier: usize,
-    ) -> Result<Self, RunError> {
-        let mut run = Self::new(engine, attempt)?;
-        run.gives_way = false;
-        run.stall = Stall::new(SHORT_STRETCH);
-        run.earlier = earlier;
-        run.helps = true;
-        Ok(run)
-    }
-
     /// What they came to.
     pub fn into_sweeps(self, termination: Termination) -> Sweeps<A> {
+        let last = self.trace.last();
+        let moved = last.map_or(f64::INFINITY, |record| record.residual / record.step);
         Sweeps {
+            distance: self.confirmed.unwrap_or(moved),
             state: self.state,
             trace: self.trace,
             variances: self.variances,
@@ -127,13 +118,37 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         }
     }
 
+    /// Sweeps until they end, or to this limit; beyond it while the residual creeps down.
+    pub fn go(
+        &mut self,
+        limit: usize,
+        observer: &mut impl Observer<A>,
+    ) -> Result<Termination, RunError> {
+        let mut sweep = 0;
+        while sweep < limit || self.creeps() {
+            sweep += 1;
+            if let ControlFlow::Break(end) = self.step(sweep, observer)?
+                && let ControlFlow::Break(end) = self.confirm(end)?
+            {
+                return Ok(end);
+            }
+        }
+        Ok(Termination::SweepLimit)
+    }
+
     /// The residual goes down, however slowly, and there are sweeps left for it.
-    pub fn creeps(&self) -> bool {
-        self.stall.creeps && self.trace.len() < LONGEST
+    fn creeps(&self) -> bool {
+        self.stall.creeps && self.trace.len() < self.patience.creeping
+    }
+
+    /// The last stretch was no better than the one before, and it is time for another attempt.
+    fn makes_way(&mut self, sweep: usize, residual: f64) -> bool {
+        let due = self.patience.least.is_some_and(|least| sweep >= least) && !self.creeps();
+        due && (self.helps.is_some() || self.engine.may_give_way(&mut self.state, residual))
     }
 
     /// One sweep, and what follows from it.
-    pub fn step(
+    fn step(
         &mut self,
         sweep: usize,
         observer: &mut impl Observer<A>,
@@ -168,8 +183,8 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         if let Some(divergence) = first.clone().filter(|_| self.has_bad_start()) {
             self.bad_start = true;
             let taken = self.state.taken();
-            let told = self.tell((sweep, taken), judgement.residual, improper, observer);
-            let end = told.break_value();
+            let seen = self.tell((sweep, taken), judgement.residual, improper, observer);
+            let end = seen.break_value();
             let end = end.unwrap_or(Termination::Diverging(divergence));
             return Ok(ControlFlow::Break(end));
         }
@@ -212,11 +227,12 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
 
     /// A run that was improper from its first sweep on has nothing to go back to: another attempt begins with smaller steps.
     fn has_bad_start(&self) -> bool {
-        self.gives_way && self.improper_in_a_row > 0 && self.state.never_settled()
+        self.restarts_if_improper && self.improper_in_a_row > 0 && self.state.never_settled()
     }
 
-    /// Confirms that the state at rest is a fixed point. A run that plain sweeps lead away from it goes on.
-    pub fn confirm(&mut self, end: Termination) -> Result<ControlFlow<Termination>, RunError> {
+    /// Confirms that the state at rest is a fixed point. A run that plain sweeps lead away from it goes on; so does a fallback where a
+    /// plain sweep moves more than the tolerance, for its steps are short, its penalties smoothed or its precisions bounded.
+    fn confirm(&mut self, end: Termination) -> Result<ControlFlow<Termination>, RunError> {
         let Termination::Converged { perfect_recovery } = end else {
             return Ok(ControlFlow::Break(end));
         };
@@ -229,6 +245,19 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             return Ok(ControlFlow::Continue(()));
         }
         let end = Termination::of(&certified.verdict);
+        let plain = self.helps.filter(|_| certified.verdict == Verdict::Settled);
+        if let Some(engine) = plain {
+            let mut supervisor = Supervisor {
+                engine,
+                state: &mut self.state,
+                observer: &mut (),
+                count: 0,
+            };
+            self.confirmed = supervisor.confirmed(engine.fallback_tolerance());
+            if self.confirmed.is_none() {
+                return Ok(ControlFlow::Continue(()));
+            }
+        }
         self.certified = Some(certified);
         Ok(ControlFlow::Break(end))
     }
@@ -242,7 +271,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         observer: &mut impl Observer<A>,
     ) -> ControlFlow<Termination> {
         let count = self.earlier + sweep;
-        let beyond = self.helps || sweep > self.engine.options.max_sweeps;
+        let beyond = self.helps.is_some() || sweep > self.engine.options.max_sweeps;
         let view = self.engine.view(&self.state, count, residual, beyond);
         match observer.after_sweep(&view.of_sweep(improper, taken)) {
             ControlFlow::Break(reason) => ControlFlow::Break(Termination::Stopped(reason)),
@@ -294,7 +323,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             step,
         };
         let state = &mut self.state;
-        let tolerance = if self.helps {
+        let tolerance = if self.helps.is_some() {
             engine.fallback_tolerance()
         } else {
             engine.options.tolerance
@@ -304,13 +333,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         if let Some(perfect_recovery) = ended {
             return ControlFlow::Break(Termination::Converged { perfect_recovery });
         }
-        let stalls = self.stall.note(sweep, full_residual);
-        let over = if self.helps {
-            !self.creeps()
-        } else {
-            engine.gives_up(&mut self.state, sweep, full_residual)
-        };
-        if stalls && over {
+        if self.stall.note(sweep, full_residual) && self.makes_way(sweep, full_residual) {
             return ControlFlow::Break(Termination::SweepLimit);
         }
         self.state.jump(judgement, engine.options.tolerance);

@@ -205,10 +205,10 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 }
 
-/// Beyond so many numbers of a variable a run keeps no way back unless told to: memory is dear.
+/// Beyond so many numbers of a variable a run keeps no way back unless it is asked for: it takes the memory of one more message per edge.
 const LARGE: usize = 1 << 18;
 
-/// Components by which oscillations are told: as many tell as much as millions would.
+/// Components by which oscillations are recognised: more of them would show the same.
 const WATCHED: usize = 1 << 12;
 
 /// A signal of some components of another.

@@ -8,6 +8,7 @@
 use super::probe::RESTING;
 use super::state::State;
 use super::{Algorithm, Marginal};
+use crate::math::ROUNDING;
 
 /// Residual on data below which vanishing variances are a recovery: a run that swings between certainties has them too.
 const STILL: f64 = 1e-5;
@@ -15,7 +16,6 @@ const STILL: f64 = 1e-5;
 const NEARLY_STILL: f64 = 1e-4;
 /// A residual from which one that is small in the next sweep is not yet trusted, unless nothing but rounding is left.
 const SWINGING: f64 = 0.03;
-const ROUNDING: f64 = 1e-13;
 /// A variance below so many tolerances of the moments has been seen at rest to one part in a hundred only.
 pub(super) const LOOSE: f64 = 100.0;
 /// And no more than this fraction of the second moment, however large the tolerance.

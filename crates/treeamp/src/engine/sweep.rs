@@ -43,7 +43,7 @@ impl<A: Algorithm> Engine<'_, A> {
             let cavity = &state.store[self.plan.to_factor[step.edge]];
             let certain = cavity.overwhelms(&state.store[step.edge]);
             match result {
-                // Told (almost) exactly where its variable is, a factor has nothing to add. What it said before is
+                // Where its variable is known (almost) exactly, the message of a factor is lost in rounding. The one before is
                 // kept: the certainty may rest on it, and next to it the message cancels in the objective.
                 Ok(()) if certain && out.is_flat() => {}
                 Ok(()) if out.is_finite() => {
@@ -148,6 +148,14 @@ impl<A: Algorithm> Engine<'_, A> {
         self.remake(state);
     }
 
+    /// The run is where these messages are.
+    pub(super) fn put(&self, messages: &[A::Message], state: &mut State<A>) {
+        for (slot, message) in state.store.iter_mut().zip(messages) {
+            slot.copy_from(message);
+        }
+        self.remake(state);
+    }
+
     /// The marginals of the present messages.
     pub(super) fn remake(&self, state: &mut State<A>) {
         for i in 0..state.marginals.len() {
@@ -177,7 +185,7 @@ impl<A: Algorithm> Engine<'_, A> {
     }
 }
 
-/// Exact statements that the run itself produced, by underflow, are no one's fault: those of the model are known by the second
+/// Exact statements that the run itself produced, by underflow, are no errors: those of the model are known by the second
 /// sweep. A factor may have no rule for them.
 fn produced(error: &FactorError, sweep: usize) -> bool {
     let exact = matches!(

@@ -7,7 +7,7 @@
 /// The last steps. Its memory is taken once.
 #[derive(Debug, Clone)]
 pub(crate) struct Anderson {
-    /// Directions are told apart down to this fraction of the largest.
+    /// Directions are distinguished down to this fraction of the largest.
     ridge: f64,
     /// Differences, the newest at `count - 1` modulo the depth.
     delta_f: Vec<Vec<f64>>,

@@ -8,14 +8,13 @@ use crate::algorithms::minimiser::point::Solution;
 use crate::algorithms::minimiser::{Settings, minimise};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 use crate::engine::graph::Graph;
-use crate::engine::{FallbackEnd, FallbackReport, Options, SMOOTHING, Watch};
+use crate::engine::{FallbackEnd, FallbackReport, Options, SMOOTHING, TOLERANCE, Watch};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Incoming, Workspace, posterior};
 use crate::model::{Edge, Tree};
 
-/// Rounds in which precisions come to agree with curvatures at the minimiser, and the change at which they do.
+/// Rounds in which precisions come to agree with curvatures at the minimiser, to the default tolerance.
 const ROUNDS: usize = 60;
-const AGREE: f64 = 1e-6;
 /// Without an active coordinate, a precision grows by this every round, and in all.
 const GROWTH: f64 = 10.0;
 const LARGEST: f64 = 1e4;
@@ -195,7 +194,7 @@ impl<'t> GaussianPass<'t> {
             if self.relay(messages).is_err() || means(self.tree, messages).is_none() {
                 return false;
             }
-            if change < AGREE {
+            if change < TOLERANCE {
                 return true;
             }
         }

@@ -4,14 +4,11 @@
 use super::among_gaussians::GaussianPass;
 use crate::belief::{Gaussian, Moments, SignalSpec, mean_square};
 use crate::engine::graph::{Graph, alone};
+use crate::engine::{KNOWN, TOLERANCE};
 use crate::error::FactorError;
 use crate::factor::{PosteriorRule, proximal};
 use crate::model::Tree;
 
-/// How far a mean may be from optimal, as a fraction of the slope of its penalty.
-const OPTIMAL: f64 = 1e-6;
-/// A variance that has vanished next to the second moment.
-const KNOWN: f64 = 1e-6;
 /// The scale of a variable that vanishes, as a fraction of the largest one of the tree.
 const FAINT: f64 = 1e-3;
 
@@ -57,7 +54,7 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
     for (variable, (x, y)) in tree.variables().iter().zip(before.iter().zip(&places)) {
         let scale = mean_square(x).max(mean_square(y)).sqrt().max(faint);
         let gap = distance(x, y) / scale;
-        if gap > OPTIMAL {
+        if gap > TOLERANCE {
             let name = &variable.name;
             let why = format!("one more pass moves the mean of `{name}` by {gap:.1e} of its scale");
             return Some(why);
@@ -72,7 +69,7 @@ pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> 
         let place = &places[tree.edges()[e].variable];
         // without a mode there is nothing to compare
         let gap = violation(tree, &passed, e, place, (faint, quadratic)).ok();
-        if let Some(gap) = gap.filter(|gap| !(*gap <= OPTIMAL)) {
+        if let Some(gap) = gap.filter(|gap| !(*gap <= TOLERANCE)) {
             return Some(format!(
                 "{gap:.1e} of the slope of the penalty `{}` is left over at the mean of `{}`",
                 tree.factor_at(e).name,

@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::metrics::{mse, mse_up_to_phase, mse_up_to_sign};
 use crate::model::Tree;
 
-/// Strength of the pushes, unless told otherwise.
+/// The default strength of the pushes.
 const STRENGTH: f64 = 0.3;
 /// Moments that differ by less than this fraction of the second moment are those of one fixed point.
 const SAME: f64 = 1e-3;
@@ -39,7 +39,7 @@ impl fmt::Display for Start {
 
 /// Expectation propagation from several starts.
 ///
-/// The fixed points that are reached are told apart up to a global sign, or phase, and the one of the largest
+/// The fixed points that are reached are distinguished up to a global sign, or phase, and the one of the largest
 /// evidence is best. A signal that is known exactly counts as larger than any number: its noiseless outputs have no finite
 /// density. A run whose evidence has no limit ([`RunError::WithoutLimit`]) comes last.
 #[derive(Debug, Clone)]

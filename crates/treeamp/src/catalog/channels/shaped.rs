@@ -75,7 +75,7 @@ fn misfit(error: ModelError, input: &SignalSpec) -> ShapeError {
 }
 
 /// The finite-difference gradient $x_{a,n} = z_{n+e_a} - z_n$ along every axis of an array, of shape
-/// $d \times \text{shape}$; periodic unless told otherwise.
+/// $d \times \text{shape}$; periodic by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gradient {
     boundary: Boundary,

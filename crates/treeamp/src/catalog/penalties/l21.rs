@@ -1,5 +1,5 @@
 //! The group penalty $E(x) = \lambda\sum_n\|x_n\|_2$ of an array whose groups $x_n \in \mathbb R^d$ run along one axis of
-//! length $d$, the first unless told otherwise.
+//! length $d$, the first by default.
 //!
 //! # Mode
 //! Group soft thresholding: $r_n = \frac{b_n}{a}(1 - \lambda/\|b_n\|)_+$, and where $\|b_n\| > \lambda$ the Jacobian
