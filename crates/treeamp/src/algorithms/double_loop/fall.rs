@@ -4,15 +4,11 @@
 //! components that are not zero, seen through $M$ noiseless linear measurements, $s = (M - K)/2$; of a discrete signal,
 //! $s = 0$.
 
-use crate::engine::Descent;
+use crate::engine::{Descent, KNOWN};
+use crate::math::ROUNDING;
 use crate::model::Tree;
 
-/// A variance below this fraction of the second moment has vanished.
-pub(super) const VANISHED: f64 = 1e-13;
-/// The slope is measured below this fraction: recovery itself is a fall.
-const SMALL: f64 = 1e-6;
-/// And above this one: the log-partitions are of order $a\|r\|^2$, and so is their rounding.
-const DIGITS: f64 = 1e-12;
+/// The slope is measured below this fraction, for recovery itself is a fall, and above that of rounding.
 /// It is measured where the variance has fallen by this factor at least, in the logarithm,
 const STRETCH: f64 = 2.0;
 /// and is one if the free energy has fallen by this many nats there.
@@ -36,14 +32,14 @@ impl Fall {
         let Some((variable, variance, fraction, largest)) = smallest else {
             return;
         };
-        self.vanished = fraction < VANISHED;
-        self.recovered = largest < VANISHED;
-        self.collapsing = self.vanished && largest > SMALL;
+        self.vanished = fraction < ROUNDING;
+        self.recovered = largest < ROUNDING;
+        self.collapsing = self.vanished && largest > KNOWN;
         let other = self.ends.is_some() && variable != self.variable;
-        if fraction > SMALL || other {
+        if fraction > KNOWN || other {
             self.ends = None;
         }
-        if (DIGITS..=SMALL).contains(&fraction) {
+        if (super::ROUNDING..=KNOWN).contains(&fraction) {
             let here = (variance, energy);
             self.variable = variable;
             self.ends = Some(self.ends.map_or([here; 2], |[first, _]| [first, here]));
