@@ -113,3 +113,74 @@ impl Acceleration {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps of an affine map $s \leftarrow s - Ks$ from ones, until the residual is below this.
+    fn count(rates: &[f64], accelerated: bool) -> usize {
+        let mut acceleration = Acceleration::new(rates.len());
+        acceleration.restart(std::iter::repeat_n(1.0, rates.len()));
+        let mut s = vec![1.0; rates.len()];
+        for step in 1..20_000 {
+            let residual: Vec<f64> = s.iter().zip(rates).map(|(s, k)| -k * s).collect();
+            let norm = dot(&residual, &residual).sqrt();
+            if norm < 1e-10 {
+                return step;
+            }
+            if acceleration.rejects(norm, &mut s) {
+                continue;
+            }
+            let plain: Vec<f64> = s.iter().zip(&residual).map(|(s, r)| s + r).collect();
+            if accelerated {
+                acceleration.advance(&mut s, &residual, &plain, norm);
+            } else {
+                s = plain;
+            }
+        }
+        20_000
+    }
+
+    #[test]
+    fn an_affine_map_of_few_rates_needs_few_steps() {
+        let rates = [0.9, 0.5, 0.1, 0.02, 0.004];
+        let (plain, fast) = (count(&rates, false), count(&rates, true));
+        assert!(plain > 3000 && fast < 40, "{plain} and {fast}");
+    }
+
+    /// Steps that are the same again and again, along a direction that the energy hardly sees.
+    #[test]
+    fn the_same_step_again_is_a_drift() {
+        let mut acceleration = Acceleration::new(2);
+        acceleration.restart([1.0, 1.0].into_iter());
+        let mut s = vec![0.0; 2];
+        for k in 0..=DRIFT {
+            assert!(!acceleration.drifts(), "{k}");
+            let plain = [s[0] + 1.0, s[1]];
+            acceleration.advance(&mut s, &[1.0, 0.0], &plain, 1.0);
+        }
+        assert!(acceleration.drifts());
+    }
+
+    #[test]
+    fn a_jump_after_which_the_residual_has_grown_is_taken_back() {
+        let mut acceleration = Acceleration::new(2);
+        acceleration.restart([1.0, 1.0].into_iter());
+        let mut s = vec![1.0, 1.0];
+        for factor in [0.5, 0.3] {
+            let plain = [factor * s[0], 0.9 * s[1]];
+            let residual = [plain[0] - s[0], plain[1] - s[1]];
+            let norm = dot(&residual, &residual).sqrt();
+            acceleration.advance(&mut s, &residual, &plain, norm);
+        }
+        let plain = acceleration.anderson.last().to_vec();
+        assert!(s != plain, "the second step is a jump");
+        assert!(
+            !acceleration.rejects(0.1, &mut s.clone()),
+            "a smaller residual stays"
+        );
+        acceleration.tried = true;
+        assert!(acceleration.rejects(10.0, &mut s) && s == plain);
+    }
+}

@@ -15,6 +15,7 @@ use crate::engine::graph::Graph;
 use crate::engine::{Algorithm as _, Verdict};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Incoming, PosteriorRule, ProximalRule};
+use crate::math::ROUNDING;
 use crate::model::{Edge, Tree};
 
 /// A minimiser has its energy to this fraction of the sum of all energies.
@@ -24,8 +25,6 @@ pub(in crate::algorithms) const ENERGY: f64 = 1e-8;
 const SLOPE: f64 = 0.01;
 /// Slopes that, with their rounding, might change the energy by more than this fraction in any direction do not tell.
 const RESOLVED: f64 = 1e-3;
-/// Places are known to this fraction of their scale at best, and $b - au$ to this fraction of $au$.
-const ROUNDING: f64 = 1e-13;
 
 /// What messages say about the distance of their point from a minimiser. All numbers are relative to the sum of all energies.
 pub(in crate::algorithms) struct Certificate {
@@ -135,6 +134,7 @@ impl Slopes {
                 let place = &places[variable.index];
                 let pairs = mode.iter().zip(place);
                 let work: f64 = pairs.map(|(u, x)| (u - x) * (u + x)).sum();
+                // places are known to this fraction of their scale at best, and b - au to this fraction of au
                 let hidden = ROUNDING * (square(mode) + square(place));
                 correction += 0.5 * a * work.signum() * (work.abs() - hidden).max(0.0);
                 rounding += ROUNDING * a.abs() * square(mode).sqrt();

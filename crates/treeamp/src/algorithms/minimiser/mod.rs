@@ -4,8 +4,10 @@
 //! [`certificate`] says when a point is a minimiser.
 
 mod acceleration;
+mod balance;
 pub(super) mod certificate;
 mod links;
+mod movement;
 pub(super) mod point;
 mod problem;
 mod ray;

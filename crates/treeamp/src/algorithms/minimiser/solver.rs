@@ -12,13 +12,16 @@
 use std::ops::ControlFlow;
 
 use super::acceleration::Acceleration;
+use super::balance::change;
 use super::certificate::Certificate;
-use super::point::{Solution, point_at, undetermined};
+use super::movement::Movement;
+use super::point::{Solution, point_at};
 use super::problem::Problem;
 use super::ray::{Fall, falls};
-use crate::belief::{Gaussian, mean_square};
+use crate::belief::Gaussian;
 use crate::engine::{Bound, FallbackEnd, Verdict, Watch};
 use crate::error::RunError;
+use crate::math::ROUNDING;
 use crate::model::Tree;
 
 /// When a splitting ends, and how it goes there.
@@ -56,8 +59,6 @@ impl Settings {
     }
 }
 
-/// A disagreement at which nothing is left to do.
-const EXACT: f64 = 1e-13;
 /// Who watches is told about so many first steps, and then about one in so many: messages cost about as much as a step.
 const WATCHED: usize = 10;
 /// Steps before constraints are said not to hold together.
@@ -74,65 +75,6 @@ const WIDEST: f64 = 1e13;
 const RESOLVING: f64 = 1e-6;
 /// The energy falls without bound where it falls as far as one looks at every check while the largest place grows by this.
 const GROWTH: f64 = 100.0;
-/// Residuals are relative to places and slopes, neither of which counts for less than this fraction of the other.
-const FLOOR: f64 = 1e-3;
-
-/// How far the point moves while the disagreement falls to a tenth, or steps double: how far two factors disagree on it does not tell how far it
-/// is from the minimiser.
-struct Movement {
-    /// The point when the disagreement last fell to a tenth, and the one when steps last doubled twice and once.
-    decade: Vec<f64>,
-    doublings: [Vec<f64>; 2],
-    /// The next disagreement, and the next step.
-    level: f64,
-    step: usize,
-    /// An estimate of how far the minimiser is, relative.
-    left: f64,
-}
-
-impl Movement {
-    fn new() -> Self {
-        Self {
-            decade: Vec::new(),
-            doublings: [Vec::new(), Vec::new()],
-            level: 1e-4,
-            step: 100,
-            left: f64::INFINITY,
-        }
-    }
-
-    /// Takes down a point, after so many steps. Only variables that are not made of others count: the places of a gradient follow from those of its
-    /// image, and may be much smaller.
-    fn note(&mut self, tree: &Tree, point: &Solution, (steps, disagreement): (usize, f64)) {
-        let free = point.places().iter().zip(undetermined(tree));
-        let mut places = Vec::new();
-        for (x, _) in free.filter(|p| p.1) {
-            let scale = mean_square(x).sqrt();
-            // 0/0 where everything is zero
-            places.extend(x.iter().map(|x| if scale > 0.0 { x / scale } else { 0.0 }));
-        }
-        if disagreement <= self.level {
-            // along weak directions three times as much may be left
-            self.left = 3.0 * distance(&self.decade, &places);
-            (self.decade, self.level) = (places.clone(), 0.1 * disagreement);
-        }
-        if steps >= self.step {
-            // of a distance that falls as one over the steps, a third is left
-            let left = distance(&self.doublings[0], &places) / 3.0;
-            self.left = self.left.min(left);
-            let [_, newer] = std::mem::take(&mut self.doublings);
-            (self.doublings, self.step) = ([newer, places], 2 * steps);
-        }
-    }
-}
-
-/// The root mean square of a difference; infinite from nowhere.
-fn distance(from: &[f64], to: &[f64]) -> f64 {
-    if from.is_empty() {
-        return f64::INFINITY;
-    }
-    mean_gap(from, to).sqrt()
-}
 
 /// A splitting under way.
 pub(super) struct Solver<'t> {
@@ -248,7 +190,7 @@ impl<'t> Solver<'t> {
 
     fn looks(&self) -> bool {
         let sooner = self.settings.places.is_some() && self.disagreement <= self.movement.level;
-        self.steps >= self.next_check || sooner || self.disagreement <= EXACT
+        self.steps >= self.next_check || sooner || self.disagreement <= ROUNDING
     }
 
     /// The end, if the certificate or the differences of iterates tell it.
@@ -266,18 +208,18 @@ impl<'t> Solver<'t> {
                 self.movement
                     .note(tree, point, (self.steps, self.disagreement));
                 let still = self.movement.left <= left && self.disagreement <= disagreement;
-                still || self.disagreement <= EXACT
+                still || self.disagreement <= ROUNDING
             }
         };
         let holds = accurate && certificate.holds(self.settings.gap);
         if let Some(last) = self.polish.filter(|last| holds || self.steps >= *last) {
-            let exact = self.disagreement <= EXACT;
+            let exact = self.disagreement <= ROUNDING;
             if holds && (exact || self.steps >= last) {
                 return Ok(Some(FallbackEnd::Stationary));
             }
             self.polish = self.polish.filter(|_| holds);
         } else if holds {
-            let exact = self.disagreement <= EXACT && self.fraction() >= RESOLVING;
+            let exact = self.disagreement <= ROUNDING && self.fraction() >= RESOLVING;
             if self.settings.places.is_none() || exact {
                 return Ok(Some(FallbackEnd::Stationary));
             }
@@ -405,23 +347,14 @@ impl<'t> Solver<'t> {
     }
 }
 
-/// The factor by which $\rho$ is to change, from the state and the mode of the red end, and the modes of the black end now and before.
-fn change(
-    (s, u): (&[f64], &[f64]),
-    w: &[f64],
-    before: &[f64],
-    (imbalance, most): (f64, f64),
-) -> f64 {
-    let (size, slope) = (mean_square(u).max(mean_square(w)), mean_gap(s, u));
-    let floor = FLOOR * FLOOR * size.max(slope);
-    let places = mean_gap(u, w) / size.max(floor);
-    let slopes = mean_gap(w, before) / slope.max(floor);
-    let change = (places / slopes).sqrt().clamp(1.0 / most, most);
-    let far = change.max(1.0 / change) > imbalance;
-    if far { change } else { 1.0 }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn mean_gap(x: &[f64], y: &[f64]) -> f64 {
-    let square: f64 = x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum();
-    square / x.len() as f64
+    #[test]
+    fn without_a_gap_of_ones_own_places_count() {
+        let (own, given) = (Settings::new(None), Settings::new(Some(1e-5)));
+        assert!(own.places.is_some() && given.places.is_none());
+        assert!((given.gap - 1e-5).abs() < 1e-20 && own.gap < 1e-8);
+    }
 }
