@@ -49,9 +49,10 @@ impl<A: Algorithm> Engine<'_, A> {
             Termination::SweepLimit => {
                 let count = made.trace.len();
                 let ends = self.options.tolerance > 0.0;
-                let meant = match A::ON_DATA {
-                    true => ends || count >= Options::default().max_sweeps,
-                    false => count >= PATIENCE,
+                let meant = if A::ON_DATA {
+                    ends || count >= Options::default().max_sweeps
+                } else {
+                    count >= PATIENCE
                 };
                 meant && (ends || made.distance >= TOLERANCE)
             }
