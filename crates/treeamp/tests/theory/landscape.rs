@@ -70,3 +70,21 @@ fn a_landscape_is_refused_where_there_is_none() -> Outcome {
     assert!(gaussian.to_string().contains("not Gaussian"), "{gaussian}");
     Ok(())
 }
+
+/// Sparse phase retrieval, as in `models/phase_retrieval.toml`: the slope is that of the map all along, and no place leaps.
+#[test]
+fn a_landscape_of_absolute_values_is_smooth() -> Outcome {
+    let prior = GaussBernoulli::new(0.6, 0.01, 1.0)?;
+    let tree = limit_glm(prior.limit(), 1.2, PiecewiseLinear::abs())?;
+    let places = landscape(&tree, "x", 100)?;
+    for w in places.windows(2) {
+        let [p, q] = [w[0], w[1]];
+        // dφ/dv = -½(answer - knowledge), by the trapezoidal rule
+        let slope = |p: Place| 0.5 * (p.answer - p.knowledge);
+        let rise = q.free_entropy - p.free_entropy;
+        let expected = 0.5 * (slope(p) + slope(q)) * (p.mse - q.mse);
+        let scale = 0.5 * (slope(p).abs() + slope(q).abs()) * (p.mse - q.mse);
+        assert!((rise - expected).abs() < 0.1 * scale + 1e-3, "{p:?} {q:?}");
+    }
+    Ok(())
+}

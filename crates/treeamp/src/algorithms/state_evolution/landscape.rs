@@ -5,6 +5,7 @@
 //! slope vanishes where the rest answers $\hat s$: at the fixed points of state evolution, and there
 //! $\varphi$ is less the entropy of the measurements. Stable fixed points are its maxima.
 
+use super::phases::{Chain, Noise};
 use super::theory::StateEvolution;
 use super::{BayesOptimal, Conjugate, Prediction, Teacher};
 use crate::belief::SignalSpec;
@@ -183,7 +184,69 @@ impl<'t> Signal<'t> {
         Ok((0..places).map(at).collect())
     }
 
+    /// The output of a chain whose map has a closed form, the ratio, and $z$.
+    fn output(&self) -> Option<(usize, f64, &'t Variable)> {
+        let signal = self.tree.edges()[self.edge].variable;
+        let chain = Chain::of(self.tree, signal)?;
+        if chain.noise != Noise::None || chain.is_noiseless_linear() {
+            return None;
+        }
+        let nodes = self.tree.factors();
+        let node = nodes.iter().position(|f| std::ptr::eq(f, chain.output))?;
+        Some((
+            node,
+            chain.ratio,
+            self.tree.variable_at(chain.output.edges[0]),
+        ))
+    }
+
+    /// A place of a chain: with the error $v$ of the signal that of $z$ before its output is $v$ too, and nothing is iterated.
+    /// $\varphi = E\ln Z_p(\hat s) - \frac12\hat s(\tau_0 - v) + \alpha E\ln Z_{out}(v)$, and an output that sends $e$ answers
+    /// $\hat s' = \alpha e/(1 + e v)$.
+    fn place_of_chain(
+        &self,
+        knowledge: f64,
+        (node, ratio, z): (usize, f64, &Variable),
+    ) -> Result<Place, RunError> {
+        let v = self.mse(knowledge, self.answer(knowledge)?);
+        let store = [
+            Conjugate((1.0 / v - 1.0 / self.tau0).max(0.0)),
+            Conjugate(0.0),
+        ];
+        let output = &self.tree.factors()[node];
+        let failed = |source| RunError::Factor {
+            factor: output.name.clone(),
+            source,
+        };
+        let mut workspace = Workspace::none();
+        let mut context = Context::new(Incoming::new(&store, &[0]), &mut workspace);
+        let mut sent = Conjugate(0.0);
+        let factor = output.factor.as_ref();
+        self.algorithm
+            .update(node, factor, &mut context, 0, &mut sent)
+            .map_err(failed)?;
+        let potential = self.algorithm.factor_potential(node, factor, &mut context);
+        let seen = potential.map_err(failed)?.excess
+            - self
+                .algorithm
+                .variable_potential(z, Incoming::new(&store, &[0]), &mut Conjugate(0.0))
+                .excess;
+        let prior = self.prior_excess(knowledge)?;
+        let weight = self.tree.edges()[self.edge].variable;
+        let weight = self.tree.variables()[weight].spec.relative_size()
+            / self.tree.variables()[0].spec.relative_size();
+        Ok(Place {
+            mse: v,
+            free_entropy: prior + 0.5 * weight * knowledge * v + seen - self.normalisation,
+            knowledge,
+            answer: ratio * sent.0 / (1.0 + sent.0 * v),
+        })
+    }
+
     fn place(&self, knowledge: f64) -> Result<Place, RunError> {
+        if let Some(output) = self.output() {
+            return self.place_of_chain(knowledge, output);
+        }
         let answer = self.answer(knowledge)?;
         let algorithm = Held {
             inner: self.algorithm.clone(),
@@ -226,22 +289,28 @@ impl<'t> Signal<'t> {
             .sum()
     }
 
+    /// $A_p(\hat s)$, as the engine counts it.
+    fn prior_excess(&self, knowledge: f64) -> Result<f64, RunError> {
+        let store = [Conjugate(knowledge)];
+        let mut workspace = Workspace::none();
+        let mut context = Context::new(Incoming::new(&store, &[0]), &mut workspace);
+        let factor = self.node().factor.as_ref();
+        let prior = self
+            .algorithm
+            .factor_potential(self.prior, factor, &mut context);
+        Ok(prior.map_err(self.failed())?.excess)
+    }
+
     /// $A_p(\hat s) - A_x(\hat s + \hat a)$, as the engine counts them.
     fn excess(&self, knowledge: f64, answer: f64) -> Result<f64, RunError> {
         let store = [Conjugate(knowledge), Conjugate(answer)];
-        let mut workspace = Workspace::none();
-        let mut context = Context::new(Incoming::new(&store, &[0]), &mut workspace);
-        let prior = self
-            .algorithm
-            .factor_potential(self.prior, self.node().factor.as_ref(), &mut context)
-            .map_err(self.failed())?;
         let variable = &self.tree.variables()[self.tree.edges()[self.edge].variable];
         let edge = self.algorithm.variable_potential(
             variable,
             Incoming::new(&store, &[0, 1]),
             &mut Conjugate(0.0),
         );
-        Ok(prior.excess - edge.excess)
+        Ok(self.prior_excess(knowledge)? - edge.excess)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::model::{FactorNode, Tree};
 use crate::scalar::ScalarView;
 
 /// A signal with a prior, a channel and an output.
-pub(super) struct Chain<'t> {
+pub(in super::super::super) struct Chain<'t> {
     pub prior: &'t FactorNode,
     /// A likelihood, or an activation seen through noise.
     pub output: &'t FactorNode,
@@ -20,7 +20,7 @@ pub(super) struct Chain<'t> {
 
 /// Gaussian noise beside an output, and its variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Noise {
+pub(in super::super::super) enum Noise {
     None,
     /// Added to what goes into a likelihood.
     Before(f64),

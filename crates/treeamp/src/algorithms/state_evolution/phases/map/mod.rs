@@ -10,6 +10,7 @@ mod curve;
 
 use std::ops::ControlFlow;
 
+pub(in super::super) use chain::{Chain, Noise};
 pub use curve::noiseless_linear_threshold;
 pub(super) use curve::{Curve, Curves};
 
