@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let factorization = (source(GaussianPrior::new(0.0, 1.0)?.shaped([100, 2])) >> var("u"))
         + (source(GaussianPrior::new(0.0, 1.0)?.shaped([80, 2])) >> var("v"))
-        >> Factorization::new(2)?
+        >> LowRankFactorization::new(2)?
         >> var("z")
         >> noise()?
         >> var("y");

@@ -123,6 +123,8 @@ pub struct SignalSpec {
     /// The size relative to some reference, for a variable that exists only in the limit; its shape
     /// is then empty.
     pub ratio: Option<f64>,
+    /// The components are the pairs $i < j$ of a symmetric matrix with this many rows, row by row.
+    pub pairs: Option<usize>,
 }
 
 impl SignalSpec {
@@ -134,6 +136,16 @@ impl SignalSpec {
             element: Element::Real,
             structure: Structure::Isotropic,
             ratio: None,
+            pairs: None,
+        }
+    }
+
+    /// A symmetric matrix of `n` rows without its diagonal: its entries $(i, j)$ with $i < j$, row by row, each once.
+    #[must_use]
+    pub fn pairs(n: usize) -> Self {
+        Self {
+            pairs: Some(n),
+            ..Self::real([n * n.saturating_sub(1) / 2])
         }
     }
 

@@ -59,6 +59,20 @@ pub trait EnsembleRule: Send + Sync {
         target: usize,
     ) -> Result<Overlaps, FactorError>;
 
+    /// What goes to `target` from a factor whose messages are made from its own last ones, `sent`: its state evolution is that of
+    /// approximate message passing, sweep by sweep. `None` of all others.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn recursion(
+        &self,
+        _at: Averaged<'_>,
+        _sent: &[OverlapFields],
+        _target: usize,
+    ) -> Result<Option<OverlapFields>, FactorError> {
+        Ok(None)
+    }
+
     /// The extrinsic precision $a' = 1/v - a$ towards `target` where a formula gives it without the
     /// difference; infinite when the variable becomes known.
     ///

@@ -18,7 +18,8 @@ impl Tree {
     /// # Errors
     /// An unknown name, a variable that is not a leaf, a second observation of the same variable,
     /// values of the wrong length, not finite, or outside what the channel can produce, complex values
-    /// of a real variable. A complex variable takes complex numbers, or their interleaved parts.
+    /// of a real variable. A complex variable takes complex numbers, or their interleaved parts; one of pairs
+    /// ([`SignalSpec::pairs`]) a number per pair, or the whole symmetric matrix, whose diagonal is not used.
     pub fn condition<E: Elem>(&self, variable: &str, values: &[E]) -> Result<Tree, ModelError> {
         let (index, producer) = self.leaf(variable)?;
         let refuse = |reason: String| self.refused(variable, producer, reason);
@@ -27,6 +28,8 @@ impl Tree {
             return Err(refuse("expected real values, got complex ones".to_owned()));
         }
         let values = E::storage(values);
+        let packed = pairs_of(values, spec).map_err(refuse)?;
+        let values = packed.as_deref().unwrap_or(values);
         check_values(values, E::ELEMENT, spec).map_err(refuse)?;
         let likelihood = match self.single_output(producer) {
             Some(factor) => factor.observe(values).map_err(refuse)?,
@@ -187,6 +190,38 @@ impl Tree {
             .collect();
         (variables, factors)
     }
+}
+
+/// How far apart the two entries of a pair may be, relative to the largest: they are told once.
+const ASYMMETRY: f64 = 1e-9;
+
+/// The pairs $i < j$ of a whole symmetric matrix, where it is given as that.
+fn pairs_of(values: &[f64], spec: &SignalSpec) -> Result<Option<Vec<f64>>, String> {
+    let Some(n) = spec.pairs else { return Ok(None) };
+    if values.len() == spec.len() {
+        return Ok(None);
+    }
+    if values.len() != n * n {
+        return Err(format!(
+            "expected {} values, one per pair i < j of {n}, or a symmetric {n} x {n} matrix, got {} values",
+            spec.len(),
+            values.len()
+        ));
+    }
+    let scale = values.iter().fold(0.0, |s: f64, y| s.max(y.abs()));
+    let mut pairs = Vec::with_capacity(spec.len());
+    for i in 0..n {
+        for j in i + 1..n {
+            let (y, other) = (values[i * n + j], values[j * n + i]);
+            if (y - other).abs() > ASYMMETRY * scale {
+                return Err(format!(
+                    "expected a symmetric matrix, got {y} at ({i}, {j}) and {other} at ({j}, {i})"
+                ));
+            }
+            pairs.push(y);
+        }
+    }
+    Ok(Some(pairs))
 }
 
 fn check_values(values: &[f64], given: Element, spec: &SignalSpec) -> Result<(), String> {

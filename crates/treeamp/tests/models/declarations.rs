@@ -84,7 +84,7 @@ fn b_sparse_gradient_builds_and_runs() {
 fn c_factorisation_builds_samples_and_says_what_is_missing() {
     let u = source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([6, 2])) >> var("u");
     let v = source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2])) >> var("v");
-    let model = (u + v >> Factorization::new(2).unwrap() >> var("z") >> noise() >> var("y"))
+    let model = (u + v >> LowRankFactorization::new(2).unwrap() >> var("z") >> noise() >> var("y"))
         .build()
         .unwrap();
     let sample = model.sample(3).unwrap();

@@ -15,5 +15,6 @@ mod declarations;
 mod evidence;
 mod factors;
 mod gaussian_trees;
+mod low_rank;
 mod recorded;
 mod refusals;

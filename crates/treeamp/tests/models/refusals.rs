@@ -29,7 +29,7 @@ fn parameters_out_of_range() {
         message(&PiecewiseLinear::symmetric_door(-1.0).unwrap_err()),
         message(&Sum::new(0).unwrap_err()),
         message(&Duplicate::new(0).unwrap_err()),
-        message(&Factorization::new(0).unwrap_err()),
+        message(&LowRankFactorization::new(0).unwrap_err()),
         message(&Bias::new(vec![]).unwrap_err()),
         message(&Bias::new(vec![0.0, f64::NAN]).unwrap_err()),
         message(&Rotation::new(gaussian_matrix(3, 3, 1)).unwrap_err()),

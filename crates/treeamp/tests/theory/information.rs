@@ -243,7 +243,7 @@ fn missing_rules_and_unreached_points_are_said() {
     let part =
         |name: &str| source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2])) >> var(name);
     let model = (part("u") + part("v"))
-        >> Factorization::new(2).unwrap()
+        >> LowRankFactorization::new(2).unwrap()
         >> var("z")
         >> GaussianNoise::new(0.1).unwrap()
         >> var("y");

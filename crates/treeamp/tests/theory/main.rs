@@ -11,6 +11,7 @@ mod complex;
 mod entropies;
 mod information;
 mod known_values;
+mod low_rank;
 mod landscape;
 mod oracle;
 mod rows;

@@ -73,6 +73,18 @@ impl BayesOptimal {
             .collect()
     }
 
+    /// The fields that a factor sent last.
+    fn sent(&self, node: usize, sent: Incoming<'_, Conjugate>) -> Vec<OverlapFields> {
+        let edges = sent.iter().zip(&self.edges[node]);
+        edges
+            .map(|(m, e)| OverlapFields {
+                m_hat: m.0,
+                q_hat: m.0,
+                tau_hat: self.teacher.to_variable[*e],
+            })
+            .collect()
+    }
+
     /// The fields cut at what averages can take, and how much larger the precision at `target` is.
     fn averageable(
         &self,
@@ -181,6 +193,13 @@ impl Algorithm for BayesOptimal {
             fields: &fields,
             tau0_hat: &self.teacher.to_factor[node],
         };
+        if let Some(sent) = context.sent {
+            let sent: Vec<OverlapFields> = self.sent(node, sent);
+            if let Some(field) = rule.recursion(at, &sent, target)? {
+                out.0 = field.m_hat;
+                return Ok(());
+            }
+        }
         let tau_hat = self.teacher.to_variable[self.edges[node][target]];
         // a small difference is better taken from the overlap, unless much is known already
         let much = own * self.ports[node][target].1 > 1.0;

@@ -194,6 +194,18 @@ impl Algorithm for ReplicaSymmetric {
         out: &mut OverlapFields,
     ) -> Result<(), FactorError> {
         let incoming = context.incoming;
+        if let Some(sent) = context.sent {
+            let fields: Vec<OverlapFields> = incoming.iter().copied().collect();
+            let sent: Vec<OverlapFields> = sent.iter().copied().collect();
+            let at = Averaged {
+                fields: &fields,
+                tau0_hat: &self.moments.to_factor[node],
+            };
+            if let Some(field) = rule(factor)?.recursion(at, &sent, target)? {
+                *out = field;
+                return Ok(());
+            }
+        }
         if let Some(field) = self.matched(node, factor, incoming, target)? {
             *out = field;
             return Ok(());

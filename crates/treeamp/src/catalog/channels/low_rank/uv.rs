@@ -1,0 +1,136 @@
+//! $Z = U V^T/\sqrt N$.
+
+use std::sync::Arc;
+
+use rand::Rng;
+
+use super::amp::Amp;
+use super::{LowRank, STRUCTURES, check_ports, check_rank, rows_of};
+use super::theory::Sizes;
+use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
+use crate::error::{FactorError, ModelError, ShapeError};
+use crate::factor::{
+    Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, PosteriorRule,
+    Workspace, downcast,
+};
+
+/// A product of two hidden matrices of few columns, $Z = U V^T/\sqrt N$: $U$ of shape $(M, r)$, $V$ of shape $(N, r)$ and $Z$ of shape $(M, N)$.
+/// Of rank one, both may be vectors.
+///
+/// ```
+/// use treeamp::prelude::*;
+/// let u = source(GaussianPrior::new(0.0, 1.0)?.iid(40)) >> var("u");
+/// let v = source(Binary::new(0.5)?.iid(60)) >> var("v");
+/// let model = (u + v >> LowRankFactorization::new(1)? >> var("z") >> GaussianNoise::new(0.05)? >> var("y")).build()?;
+/// let truth = model.sample(1)?;
+/// let posterior = model.condition("y", truth.get("y")?)?;
+/// let report = ExpectationPropagation.on(&posterior)?.run(&mut ())?;
+/// assert!(report.termination.is_converged());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LowRankFactorization {
+    inner: LowRank,
+    /// The sizes at its ports, in a tree.
+    sizes: Option<Sizes>,
+}
+
+impl LowRankFactorization {
+    /// Catalogue name.
+    pub const NAME: &'static str = "low_rank";
+
+    /// A product of rank `rank`.
+    ///
+    /// # Errors
+    /// A rank of zero.
+    pub fn new(rank: usize) -> Result<Self, ModelError> {
+        check_rank(Self::NAME, rank)?;
+        let symmetric = false;
+        Ok(Self {
+            inner: LowRank { rank, symmetric },
+            sizes: None,
+        })
+    }
+}
+
+impl Factor for LowRankFactorization {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn summary(&self) -> String {
+        format!("rank {}", self.inner.rank)
+    }
+
+    fn arity(&self) -> Arity {
+        Arity {
+            inputs: 2,
+            outputs: 1,
+        }
+    }
+
+    fn same_law(&self, other: &dyn Factor) -> bool {
+        downcast::<Self>(other).is_some_and(|other| other.inner == self.inner)
+    }
+
+    fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        let rank = self.inner.rank;
+        let (m, n) = (rows_of(&inputs[0], rank, 0)?, rows_of(&inputs[1], rank, 1)?);
+        if let [Some(first), Some(last)] = [inputs[0].ratio, inputs[1].ratio] {
+            return Ok(vec![SignalSpec::limit(LowRank::limit_entries(&[
+                first, last,
+            ]))]);
+        }
+        Ok(vec![SignalSpec::real([m, n])])
+    }
+
+    fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
+        let sizes = Some(self.inner.sizes(inputs));
+        Ok(Some(Arc::new(Self {
+            sizes,
+            ..self.clone()
+        })))
+    }
+
+    fn structures(&self) -> &'static [Structure] {
+        STRUCTURES
+    }
+
+    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+        check_ports(self.inner.rank, ports)
+    }
+
+    fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
+        Workspace::new(self.inner.work(ports))
+    }
+
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
+    }
+
+    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+        Some(self)
+    }
+
+    fn generator(&self) -> Option<&dyn GenerativeRule> {
+        Some(self)
+    }
+}
+
+impl GenerativeRule for LowRankFactorization {
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], _: &mut dyn Rng) {
+        let rank = self.inner.rank;
+        let (u, v) = (inputs[0], inputs[1]);
+        let scale = 1.0 / ((v.len() / rank) as f64).sqrt();
+        let rows = u.chunks(rank).flat_map(|u| {
+            v.chunks(rank)
+                .map(move |v| u.iter().zip(v).map(|(x, y)| x * y).sum::<f64>())
+        });
+        for (z, product) in outputs[0].iter_mut().zip(rows) {
+            *z = scale * product;
+        }
+    }
+}
+
+super::posterior_rule!(LowRankFactorization);
+super::ensemble_rule!(LowRankFactorization);
