@@ -9,7 +9,6 @@ from bad_calls import (
     INF,
     MODEL,
     NAN,
-    NOT,
     RUN,
     TYPE,
     VALUE,
@@ -32,6 +31,10 @@ from treeamp.experiments import qplot, run_experiments
 
 def gradient(x_shape: Any) -> ta.Model:
     return ta.sparse_gradient_regression(np.eye(2), np.ones(2), x_shape, grad_rho=0.1, noise_var=0.1, prior_var=1.0)
+
+
+def gram(output: Any) -> ta.Model:
+    return (ta.GaussianPrior(size=(3, 1)) @ ta.V("z") @ ta.LowRankGramChannel(3, 1) @ ta.V("x") @ output).to_model()
 
 
 TABLE: Table = {
@@ -146,8 +149,18 @@ TABLE: Table = {
     "pieces that do not fit": (
         lambda: ta.ConcatChannel([1, 2]).compute_forward_message([1.0], [[1.0]], 0.0, [0.0] * 3), VALUE, "expected 2",
     ),
-    # --- what does not exist yet
-    "low rank": (lambda: ta.LowRankGramChannel(3, 1), NOT, "low-rank"),
+    "a rank of zero": (lambda: ta.LowRankGramChannel(3, 0), VALUE, "`K`"),
+    "more columns than rows": (lambda: ta.LowRankFactorization(3, 5, 4), MODEL, "`K` must be at most `M`, got 4 for 3 rows"),
+    "sides of another shape": (
+        lambda: ((ta.GaussianPrior(size=(3, 1)) @ ta.V("u") + ta.GaussianPrior(size=(4, 1)) @ ta.V("v"))
+                 @ ta.LowRankFactorization(3, 5, 1) @ ta.V("z")).to_model(), MODEL, "`v`: expected (5, 1), got (4, 1)",
+    ),
+    "a matrix that is not symmetric": (
+        lambda: gram(ta.GaussianLikelihood([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])), MODEL, "got 1.0 at (0, 1) and 2.0",
+    ),
+    "entries seen through a sign": (
+        lambda: ta.ExpectationPropagation(gram(ta.SgnLikelihood(np.ones((3, 3))))).iterate(), RUN, "twice differentiable at zero",
+    ),
     # --- modules of one's own
     "a prior of nothing": (lambda: ta.CustomPrior(3), MODEL, "give either"),
     "a prior of too much": (lambda: ta.CustomPrior(3, mean=abs, log_density=abs), MODEL, "give either"),

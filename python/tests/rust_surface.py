@@ -114,6 +114,7 @@ PARTS = {
     "Report.fallback": FALLBACK,
     "Report.no_fallback": "Report.no_fallback",
     "Report.routes": "Report.routes",
+    "Report.notes": "Report.notes",
     "Report.attempts": "Report.attempts",
     **{f"Attempted.{name}": f"Report.attempts[{name}]" for name in ("attempt", "evaluations", "residual", "end")},
     "Attempted.name": "Report.attempts[attempt]",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
+
+import numpy as np
 
 from . import _lib
 from ._arrays import check_memory
@@ -161,9 +164,13 @@ class Fragment(Piece):
 
         produced = [v for _, _, outputs in self.factors for v in outputs]
 
+        symmetric = self._pairs()
+
         def native(f: Factor, ends: list[int | None]) -> _lib.Factor:
             shared = any(produced.count(v) > 1 for v in ends[f.n_prev :])
             other = f._native_below_a_prior() if shared else None
+            if not f.n_next and ends[0] in symmetric and getattr(f, "y", None) is not None:
+                return _of_pairs(f)
             return other or (f._native if complex_ones.isdisjoint(ends) else f._complex_native())
 
         nodes = [
@@ -176,10 +183,40 @@ class Fragment(Piece):
         check_shapes(self, tree)
         return tree
 
+    def _pairs(self) -> set[int | None]:
+        """The variables whose components are the pairs of a symmetric matrix: what a Gram channel makes, and channels on components behind it."""
+        found: set[int | None] = set()
+        for _ in self.factors:
+            for f, inputs, outputs in self.factors:
+                if f._makes_pairs or (len(inputs) == len(outputs) == 1 and inputs[0] in found and _is_separable(f)):
+                    found.update(outputs)
+        return found
+
     def _name_factors(self, tree: _lib.Tree) -> None:
         """Tells every module its name in the tree."""
         for (module, _, _), (name, _, _) in zip(self.factors, tree.factors):
             module.id = name
+
+
+def _is_separable(f: Factor) -> bool:
+    return f._law == "gaussian_noise" or "scalar" in f._native.rules
+
+
+def _of_pairs(f: Any) -> _lib.Factor:
+    """The native twin of a likelihood whose observations are a symmetric matrix: each pair once."""
+    y = f.y
+    if y.ndim != 2 or y.shape[0] != y.shape[1]:
+        native: _lib.Factor = f._native
+        return native
+    if np.abs(y - y.T).max() > 1e-9 * np.abs(y).max():
+        i, j = np.unravel_index(np.argmax(np.abs(y - y.T)), y.shape)
+        raise ModelError(
+            f"{type(f).__name__}: expected a symmetric matrix `y`, got {y[i, j]} at ({i}, {j}) and {y[j, i]} at ({j}, {i})"
+        )
+    packed = copy.copy(f)
+    packed.y = y[np.triu_indices(len(y), 1)]
+    made: _lib.Factor = packed._make()
+    return made
 
 
 def _described(ends: list[End], port: str) -> str:

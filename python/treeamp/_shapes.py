@@ -16,13 +16,19 @@ __all__ = ["check_shapes"]
 
 
 def check_shapes(piece: Fragment, tree: _lib.Tree) -> None:
-    """Refuses a likelihood whose input has another shape than its observations."""
+    """Refuses a likelihood whose input has another shape than its observations, and sides of a product of hidden matrices."""
     shapes = {name: tuple(shape) for name, shape, ratio in tree.variables if ratio is None}
     for module, inputs, _ in piece.factors:
         if not inputs or inputs[0] is None:
             continue
         name = piece.variables[inputs[0]].id
         got = shapes.get(name)
+        for v, side in zip(inputs, getattr(module, "_sides", list)()):
+            given = shapes.get(piece.variables[v].id) if v is not None else None
+            if given is not None and given not in (side, side[:1] if side[1] == 1 else side):
+                raise ModelError(
+                    f"shape mismatch at factor `{type(module).__name__}`, variable `{piece.variables[v].id}`: expected {side}, got {given}"
+                )
         y: Any = getattr(module, "y", None)
         if got is None or y is None:
             continue

@@ -222,6 +222,9 @@ class Factor(Piece, ReprMixin):
     #: Its output has not the shape of its input.
     _reduces: bool = False
 
+    #: Whether the components of its output are the pairs of a symmetric matrix.
+    _makes_pairs: bool = False
+
     _native: _lib.Factor = _NativeTwin()  # type: ignore[assignment]
 
     def _values(self) -> list[tuple[str, str | list[float]]]:

@@ -66,11 +66,38 @@ fn tell(run: &str, model: &Tree, damping: f64, sweeps: usize) {
             let part = |k: usize| mean.iter().skip(k).step_by(2).copied();
             mean = part(0).chain(part(1)).collect();
         }
+        if let Some(n) = variable.spec.pairs {
+            mean = symmetric(n, &mean);
+        }
         let (sweeps, mean) = (report.sweeps, hash(&mean));
         println!("{run}\t{name}\t{sweeps}\t{:016x}\t{mean:016x}", v.to_bits());
     }
     let evidence = report.log_evidence().map_or(0, f64::to_bits);
     println!("{run}\tevidence\t{}\t{evidence:016x}\t", report.sweeps);
+}
+
+/// The symmetric matrix of the pairs of `n`, its diagonal zero, as arrays of other languages have it.
+fn symmetric(n: usize, pairs: &[f64]) -> Vec<f64> {
+    let mut whole = vec![0.0; n * n];
+    let places = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+    for ((i, j), x) in places.zip(pairs) {
+        (whole[i * n + j], whole[j * n + i]) = (*x, *x);
+    }
+    whole
+}
+
+fn low_rank_models(at: &impl Fn(&'static str) -> Record) {
+    let prior = |n: usize| GaussianPrior::new(0.1, 1.0).unwrap().shaped([n, 1]);
+    let noise = || GaussianNoise::new(0.1).unwrap();
+    let model = source(prior(100)) >> var("z") >> LowRankGram::new(1).unwrap() >> var("x");
+    let model = (model >> noise() >> var("y")).build().unwrap();
+    let y = at("low_rank_gram").get("y").data;
+    tell("low_rank_gram", &model.condition("y", &y).unwrap(), 0.0, 200);
+    let model = (source(prior(60)) >> var("u")) + (source(prior(80)) >> var("v"));
+    let model = model >> LowRankFactorization::new(1).unwrap() >> var("x") >> noise() >> var("y");
+    let y = at("low_rank_uv").get("y").data;
+    let model = model.build().unwrap().condition("y", &y).unwrap();
+    tell("low_rank_uv", &model, 0.0, 200);
 }
 
 fn linear(a: &Array) -> Linear {
@@ -297,6 +324,7 @@ fn main() {
     own_models(&at);
     if Path::new(&folder).join("sparse_regression.A.f64").exists() {
         linear_models(&at);
+        low_rank_models(&at);
         deep_models(&at);
         decoders(&at);
         operators(&at);

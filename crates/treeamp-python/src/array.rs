@@ -23,14 +23,28 @@ pub fn shaped<'py>(
     values: &[f64],
 ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
     let parts = (spec.element == Element::Complex).then(|| halves(values));
-    let values = parts.as_deref().unwrap_or(values);
+    let whole = spec.pairs.map(|n| symmetric(n, values));
+    let values = parts.as_deref().or(whole.as_deref()).unwrap_or(values);
     let view = ArrayViewD::from_shape(IxDyn(&python_shape(spec)), values)
         .map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(view.to_pyarray(py))
 }
 
-/// The shape of a signal's array: a complex one has its real and imaginary parts on the first axis.
+/// The symmetric matrix of the pairs $i < j$ of `n`, row by row; its diagonal is zero.
+fn symmetric(n: usize, pairs: &[f64]) -> Vec<f64> {
+    let mut whole = vec![0.0; n * n];
+    let places = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+    for ((i, j), x) in places.zip(pairs) {
+        (whole[i * n + j], whole[j * n + i]) = (*x, *x);
+    }
+    whole
+}
+
+/// The shape of a signal's array: a complex one has its real and imaginary parts on the first axis, and pairs are a symmetric matrix.
 pub fn python_shape(spec: &SignalSpec) -> Vec<usize> {
+    if let Some(n) = spec.pairs {
+        return vec![n, n];
+    }
     let parts = (spec.element == Element::Complex).then_some(2);
     parts
         .into_iter()

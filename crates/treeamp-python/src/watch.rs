@@ -454,6 +454,7 @@ pub fn settling<'py, A: Algorithm>(
         .map(|r| (&r.factor, r.route.word(), &r.why))
         .collect();
     data.set_item("routes", routes)?;
+    data.set_item("notes", &report.notes)?;
     let tried = report.attempts.iter().map(|a| {
         let told = PyDict::new(py);
         told.set_item("attempt", a.name)?;

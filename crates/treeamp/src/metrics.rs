@@ -97,6 +97,88 @@ pub fn aligned(estimate: &[f64], truth: &[f64]) -> Result<Vec<f64>, ModelError> 
     Ok(Complex::storage(&turned).to_vec())
 }
 
+/// The smallest $\frac1{nr}\|\hat X R - X\|^2$ over orthogonal matrices $R$, for $n$ rows of `rank` components that are seen through their
+/// inner products only: with singular values $s$ of $\hat X^T X$ it is $\frac1{nr}(\|\hat X\|^2 + \|X\|^2 - 2\sum s)$.
+///
+/// # Errors
+/// As [`mse`]; rows that `rank` does not divide.
+///
+/// ```
+/// let (x, turned) = ([1.0, 0.0, 0.0, 2.0], [0.0, 1.0, -2.0, 0.0]);
+/// assert!(treeamp::metrics::mse_up_to_rotation(&turned, &x, 2)? < 1e-15);
+/// # Ok::<(), treeamp::ModelError>(())
+/// ```
+pub fn mse_up_to_rotation(estimate: &[f64], truth: &[f64], rank: usize) -> Result<f64, ModelError> {
+    check_rows(estimate, truth, rank)?;
+    let overlap = faer::Mat::from_fn(rank, rank, |k, l| {
+        let rows = estimate.chunks_exact(rank).zip(truth.chunks_exact(rank));
+        rows.map(|(r, x)| r[k] * x[l]).sum::<f64>()
+    });
+    let failed = |_| parameter("metric", "estimate", "numbers of a size that squares have", "others");
+    let svd = overlap.svd().map_err(failed)?;
+    let (u, v) = (svd.U(), svd.V());
+    // the difference itself is summed, so that a small error keeps its digits
+    let turn = u * v.transpose();
+    let turned: Vec<f64> = estimate
+        .chunks_exact(rank)
+        .flat_map(|row| {
+            let turn = &turn;
+            (0..rank).map(move |l| (0..rank).map(|k| row[k] * turn[(k, l)]).sum())
+        })
+        .collect();
+    mse(&turned, truth)
+}
+
+/// The smallest $\frac1{nr}\|\hat X P - X\|^2$ over permutations $P$ of the columns: groups whose names the data do not tell.
+///
+/// # Errors
+/// As [`mse_up_to_rotation`]; more than eight columns, of which all orders would be tried.
+///
+/// ```
+/// let (x, swapped) = ([1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]);
+/// assert_eq!(treeamp::metrics::mse_up_to_permutation(&swapped, &x, 2)?, 0.0);
+/// # Ok::<(), treeamp::ModelError>(())
+/// ```
+pub fn mse_up_to_permutation(
+    estimate: &[f64],
+    truth: &[f64],
+    rank: usize,
+) -> Result<f64, ModelError> {
+    check_rows(estimate, truth, rank)?;
+    if rank > MOST_COLUMNS {
+        let expected = format!("at most {MOST_COLUMNS}");
+        return Err(parameter("metric", "rank", expected, rank));
+    }
+    let cost = |k: usize, l: usize| {
+        let rows = estimate.chunks_exact(rank).zip(truth.chunks_exact(rank));
+        rows.map(|(r, x)| (r[k] - x[l]).powi(2)).sum::<f64>()
+    };
+    let costs: Vec<f64> = (0..rank * rank).map(|at| cost(at / rank, at % rank)).collect();
+    Ok(cheapest(&costs, rank, 0, 0) / truth.len() as f64)
+}
+
+/// Columns of which all orders are tried.
+const MOST_COLUMNS: usize = 8;
+
+/// The least total cost of assigning columns from `k` on to those that are not yet `taken`.
+fn cheapest(costs: &[f64], rank: usize, k: usize, taken: u32) -> f64 {
+    if k == rank {
+        return 0.0;
+    }
+    let free = (0..rank).filter(|l| taken & (1 << l) == 0);
+    let totals = free.map(|l| costs[k * rank + l] + cheapest(costs, rank, k + 1, taken | 1 << l));
+    totals.fold(f64::INFINITY, f64::min)
+}
+
+fn check_rows(estimate: &[f64], truth: &[f64], rank: usize) -> Result<(), ModelError> {
+    check(estimate, truth, 1)?;
+    if rank == 0 || !truth.len().is_multiple_of(rank) {
+        let expected = format!("a divisor of {} numbers", truth.len());
+        return Err(parameter("metric", "rank", expected, rank));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ __all__ = [
     "complex2array",
     "mean_squared_error",
     "overlap",
+    "permutation_symmetric_mse",
     "phase_symmetric_mse",
+    "rotation_symmetric_mse",
     "sign_symmetric_mse",
 ]
 
@@ -94,6 +97,36 @@ def phase_symmetric_mse(x_true: Any, x_pred: Any) -> float:
     inner = np.vdot(b, a)
     phase = inner / abs(inner) if inner != 0 else 1.0
     return float(np.mean(np.abs(a - phase * b) ** 2) / 2)
+
+
+def rotation_symmetric_mse(x_true: Any, x_pred: Any) -> float:
+    r"""The smallest error of :math:`\hat X R` over orthogonal :math:`R`, of rows that are seen through their inner products only.
+
+    >>> round(rotation_symmetric_mse([[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [-2.0, 0.0]]), 12)
+    0.0
+    """
+    x, y = _rows(x_true, x_pred)
+    u, _, v = np.linalg.svd(y.T @ x)
+    return float(np.mean((y @ (u @ v) - x) ** 2))
+
+
+def permutation_symmetric_mse(x_true: Any, x_pred: Any) -> float:
+    """The smallest error over the orders of columns, at most eight: groups whose names the data do not tell.
+
+    >>> permutation_symmetric_mse([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]])
+    0.0
+    """
+    x, y = _rows(x_true, x_pred)
+    if x.shape[1] > 8:
+        raise ValueError(f"`x_true` must have at most 8 columns, of which all orders are tried, got {x.shape[1]}")
+    return min(float(np.mean((y[:, order] - x) ** 2)) for order in map(list, permutations(range(x.shape[1]))))
+
+
+def _rows(x_true: Any, x_pred: Any) -> tuple[Array, Array]:
+    x, y = _pair(x_true, x_pred)
+    if x.ndim != 2:
+        raise ValueError(f"`x_true` must have rows and columns, got an array of shape {x.shape}")
+    return x, y
 
 
 #: Metrics by the names that ``TrackErrors`` takes.

@@ -69,6 +69,8 @@ class Report:
         Why nothing could take over, where something was to.
     routes : dict
         The route that every linear channel with a choice took, ``"exact"`` or ``"iid"``, and why, by factor.
+    notes : dict
+        What factors have to say of the run, by factor: such as a start of their own.
     attempts : list of dict
         Everything that was tried, in order: the ``attempt``, its ``smoothing``, ``evaluations``, ``residual`` and ``end``.
     messages : list
@@ -252,6 +254,10 @@ class Report:
     def routes(self) -> dict[str, tuple[str, str]]:
         """The route that every linear channel with a choice took, and why."""
         return {factor: (route, why) for factor, route, why in self._settling.get("routes", [])}
+
+    @property
+    def notes(self) -> dict[str, str]:
+        return dict(self._settling.get("notes", []))
 
     @cached_property
     def sweeps(self) -> int:

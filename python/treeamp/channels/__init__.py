@@ -13,7 +13,6 @@ from typing import Any
 
 from .._arrays import choice
 from . import activations
-from .absent import LowRankFactorization, LowRankGramChannel
 from .activations import *  # noqa: F403
 from .base_channel import Channel
 from .complex import (
@@ -36,6 +35,7 @@ from .linear import (
     RotationChannel,
     SumChannel,
 )
+from .low_rank import LowRankFactorization, LowRankGramChannel
 from .operators import (
     Blur1DChannel,
     Blur2DChannel,

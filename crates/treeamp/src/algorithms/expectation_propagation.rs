@@ -5,6 +5,7 @@ use num_complex::Complex;
 
 use super::contradiction::contradicts;
 use super::map::among_gaussians::settle;
+use super::smooth_entries::smooth_entries;
 use super::map::optimality::{has_minimiser, not_optimal, penalties};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 
@@ -43,7 +44,8 @@ impl ExpectationPropagation {
     /// Plans it on a tree.
     ///
     /// # Errors
-    /// Factors without an expectation propagation rule, unsupported beliefs, beliefs that take more than two gibibytes.
+    /// Factors without an expectation propagation rule, unsupported beliefs, beliefs that take more than two gibibytes, a product of hidden
+    /// matrices whose entries are seen by something that has no second derivative at zero.
     pub fn on(self, tree: &Tree) -> Result<Engine<'_, Self>, RunError> {
         self.on_with(tree, Options::default())
     }
@@ -54,6 +56,7 @@ impl ExpectationPropagation {
     /// As [`on`](Self::on).
     pub fn on_with(self, tree: &Tree, options: Options) -> Result<Engine<'_, Self>, RunError> {
         sizes_known(tree)?;
+        smooth_entries(tree)?;
         Engine::with_options(tree, self, options)
     }
 

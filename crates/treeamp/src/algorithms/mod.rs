@@ -6,6 +6,7 @@ mod expectation_propagation;
 mod inclusion;
 mod map;
 mod minimiser;
+mod smooth_entries;
 mod starts;
 pub mod state_evolution;
 

@@ -73,6 +73,12 @@ impl<A: Algorithm> Engine<'_, A> {
             .iter()
             .map(|v| v.name.clone())
             .collect();
+        let nodes = self.tree.factors().iter().zip(&state.workspaces);
+        let notes = nodes.filter_map(|(node, workspace)| {
+            let note = node.factor.posterior()?.note(workspace)?;
+            Some((node.name.clone(), note))
+        });
+        let notes = notes.collect();
         let width = self.tree.variables().len();
         state.store.truncate(self.tree.edges().len());
         let ends = self.tree.edges().iter().map(|e| {
@@ -99,6 +105,7 @@ impl<A: Algorithm> Engine<'_, A> {
             fallback,
             no_fallback,
             routes: Vec::new(),
+            notes,
             objective,
         })
     }

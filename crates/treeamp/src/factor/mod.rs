@@ -204,6 +204,11 @@ pub trait Factor: Any + Debug + Send + Sync {
         None
     }
 
+    /// The port of an output whose components vanish as the model grows: what sees them is expanded about zero, and must be smooth there.
+    fn vanishing_port(&self) -> Option<usize> {
+        None
+    }
+
     /// What the factor becomes when its only output is observed: its likelihood, or `None` when it
     /// has none of its own and the output is pinned at the observation instead.
     ///

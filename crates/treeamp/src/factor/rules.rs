@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::Context;
+use super::{Context, Workspace};
 use crate::belief::Message as _;
 use crate::belief::{Gaussian, Moments, Structure};
 use crate::error::FactorError;
@@ -44,6 +44,12 @@ pub trait PosteriorRule: Send + Sync {
     fn route_objection(&self, context: &mut Context<'_>) -> Result<Option<String>, FactorError> {
         let _ = context;
         Ok(None)
+    }
+
+    /// What a report should say of a run of this factor, such as a start of its own; `None` where there is nothing to say.
+    fn note(&self, workspace: &Workspace) -> Option<String> {
+        let _ = workspace;
+        None
     }
 
     /// Its moments are a mode and its curvature: that of a penalty.

@@ -240,17 +240,12 @@ fn a_teacher_with_two_priors_is_normalised() {
 
 #[test]
 fn missing_rules_and_unreached_points_are_said() {
-    let part =
-        |name: &str| source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 2])) >> var(name);
-    let model = (part("u") + part("v"))
-        >> LowRankFactorization::new(2).unwrap()
-        >> var("z")
-        >> GaussianNoise::new(0.1).unwrap()
-        >> var("y");
-    let tree = model.build().unwrap().expect("y").unwrap();
+    let rows = MixtureRow::new(&[(1.0, vec![0.0, 0.0], vec![1.0, 0.0, 0.0, 1.0])]).unwrap();
+    let model = source(rows.rows(4)) >> var("u").block(2) >> GaussianNoise::new(0.1).unwrap();
+    let tree = (model >> var("y")).build().unwrap().expect("y").unwrap();
     let text = StateEvolution::new(&tree).unwrap_err().to_string();
     assert!(
-        text.contains("`factorization`") && text.contains("ensemble"),
+        text.contains("`mixture_row`") && text.contains("ensemble"),
         "{text}"
     );
     let tree = regression(0.5, 1e-3);

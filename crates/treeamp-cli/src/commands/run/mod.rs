@@ -265,6 +265,10 @@ impl Run {
                 "route": r.route.word(),
                 "why": r.why,
             })).collect::<Vec<_>>(),
+            "notes": report.notes.iter().map(|(factor, note)| json!({
+                "factor": factor,
+                "note": note,
+            })).collect::<Vec<_>>(),
             "attempts": report.attempts.iter().map(|a| json!({
                 "attempt": a.name,
                 "evaluations": a.evaluations,
@@ -376,6 +380,9 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
             "route",
             format!("{} through `{}`: {}", r.route, r.factor, r.why),
         ));
+    }
+    for (factor, note) in &report.notes {
+        lines.push(("note", format!("`{factor}`: {note}")));
     }
     if report.attempts.len() > 1 {
         for tried in &report.attempts {

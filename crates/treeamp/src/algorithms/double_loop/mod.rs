@@ -53,6 +53,16 @@ const DIGITS: f64 = 0.1;
 
 /// Why it does not take a tree: a variable whose components are not apart.
 pub(super) fn refuses(tree: &Tree) -> Option<RunError> {
+    let mut factors = tree.factors().iter();
+    if let Some(node) = factors.find(|n| n.factor.vanishing_port().is_some()) {
+        return Some(RunError::NotDefined {
+            what: "a double loop".to_owned(),
+            why: format!(
+                "the log-partition of factor `{}` is an expansion, and not convex",
+                node.name
+            ),
+        });
+    }
     let each = [Structure::Isotropic, Structure::Diagonal];
     let structured = |v: &&Variable| !each.contains(&v.spec.structure);
     let found = tree.variables().iter().find(structured)?;

@@ -4,6 +4,7 @@
 //! maps. A structured operator (gradient, convolution, Fourier) enters by its spectrum alone, and
 //! factors that meet without such a map see fields that are not Gaussian.
 
+use super::super::smooth_entries::seen_entries;
 use crate::catalog::channels::Rotation;
 use crate::factor::{Factor, downcast};
 use crate::model::Tree;
@@ -12,14 +13,21 @@ use crate::model::Tree;
 #[must_use]
 pub fn heuristics(tree: &Tree) -> Vec<String> {
     let factors = tree.factors();
+    let inseparable = seen_entries(tree).filter_map(|(node, other)| {
+        let separable = other.factor.scalar().is_some();
+        (!separable).then(|| {
+            let (made, seen) = (&node.name, &other.name);
+            format!("factor `{seen}`: the entries of `{made}` are seen by what is not separable")
+        })
+    });
     if !factors.iter().any(|f| is_curved(f.factor.as_ref())) {
-        return Vec::new();
+        return inseparable.collect();
     }
     let operators = factors.iter().filter_map(|f| {
         let reason = f.factor.heuristic()?;
         Some(format!("factor `{}`: {reason}", f.name))
     });
-    operators.chain(meetings(tree)).collect()
+    operators.chain(meetings(tree)).chain(inseparable).collect()
 }
 
 /// A separable law that is not Gaussian.
@@ -28,10 +36,11 @@ fn is_curved(factor: &dyn Factor) -> bool {
     law && factor.gaussian_average().is_none()
 }
 
-/// A map that can be drawn from a rotationally invariant ensemble.
+/// A map that can be drawn from a rotationally invariant ensemble, or a product of hidden matrices.
 fn mixes(factor: &dyn Factor) -> bool {
     let linear = downcast::<Rotation>(factor).is_some() || factor.spectrum().is_some();
-    linear && factor.heuristic().is_none()
+    let entries = factor.vanishing_port().is_some();
+    entries || linear && factor.heuristic().is_none()
 }
 
 /// Groups of variables without a mixing map between them, that more than one such law touches.

@@ -102,6 +102,19 @@ macro_rules! for_each_linear {
     };
 }
 
+/// The same for products of hidden matrices.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
+#[macro_export]
+macro_rules! for_each_low_rank {
+    ($callback:ident) => {
+        $callback! {
+            low_rank($crate::catalog::channels::LowRankFactorization::MODULE) => $crate::catalog::channels::LowRankFactorization::new(1), [$crate::belief::SignalSpec::real([6]), $crate::belief::SignalSpec::real([5])];
+            low_rank_gram($crate::catalog::channels::LowRankGram::MODULE) => $crate::catalog::channels::LowRankGram::new(1), [$crate::belief::SignalSpec::real([6])];
+        }
+    };
+}
+
 /// The same for every channel that moves numbers about; a line without an entry is one more instance for the tests.
 // public for the tests of this crate, which go through the list
 #[doc(hidden)]

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use super::amp::Amp;
-use super::{LowRank, STRUCTURES, check_ports, check_rank, rows_of};
+use super::amp::{Amp, LowRankWork};
+use super::{LowRank, START, STRUCTURES, check_ports, check_rank, rows_of};
 use super::theory::Sizes;
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
+use crate::catalog::module::{Module, Parameter, ParameterKind, Preset};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
     Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, PosteriorRule,
@@ -39,6 +40,21 @@ pub struct LowRankGram {
 impl LowRankGram {
     /// Catalogue name.
     pub const NAME: &'static str = "low_rank_gram";
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "the product of a hidden matrix of few columns with itself",
+        formula: "z_ij = x_i · x_j / sqrt(N), pairs i < j of rows of X of shape (N, r)",
+        tex: r"Z = \frac{X X^T}{\sqrt N}",
+        parameters: &[
+            Parameter::required("rank", ParameterKind::Count, "columns of the matrix")
+                .or(Preset::Count(1))
+                .called("r"),
+        ],
+        constructor: |a| a.channel(Self::new(a.count("rank")?)?),
+        ..Module::CHANNEL
+    };
 
     /// A product of rank `rank`.
     ///
@@ -107,6 +123,10 @@ impl Factor for LowRankGram {
 
     fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
         Workspace::new(self.inner.work(ports))
+    }
+
+    fn vanishing_port(&self) -> Option<usize> {
+        Some(1)
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {

@@ -44,6 +44,10 @@ const STRUCTURES: &[Structure] = &[
     Structure::Block { dim: 0 },
 ];
 
+/// What a report says of a start that was chosen by default.
+const START: &str =
+    "all rows were alike, a fixed point: the run began at the leading directions of the scores";
+
 fn check_rank(name: &str, rank: usize) -> Result<(), ModelError> {
     if rank == 0 {
         return Err(parameter(name, "rank", "at least 1", 0));
@@ -141,6 +145,11 @@ macro_rules! posterior_rule {
                 out: &mut Gaussian,
             ) -> Result<(), FactorError> {
                 Amp::new(context)?.message(target, out)
+            }
+
+            fn note(&self, workspace: &Workspace) -> Option<String> {
+                let work = workspace.peek::<LowRankWork>()?;
+                work.start.as_ref().map(|_| START.to_owned())
             }
 
             fn log_partition(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {

@@ -178,9 +178,25 @@ impl Side {
         trace / self.mean.len() as f64
     }
 
-    /// Every mean is zero, next to its deviation.
+    /// The means by column, averaged over rows.
+    pub fn average(&self) -> Vec<f64> {
+        let columns = self.columns.chunks_exact(self.rows);
+        columns
+            .map(|c| c.iter().sum::<f64>() / self.rows as f64)
+            .collect()
+    }
+
+    /// Every mean is zero, next to its deviation; or all rows are the same, and of several columns: groups that cannot be told apart.
     pub fn says_nothing(&self) -> bool {
-        let power: f64 = self.mean.iter().map(|x| x * x).sum();
+        let centre = match self.rank {
+            1 => vec![0.0],
+            _ => self.average(),
+        };
+        let rows = self.mean.chunks_exact(self.rank);
+        let power: f64 = rows
+            .flat_map(|row| row.iter().zip(&centre))
+            .map(|(x, c)| (x - c).powi(2))
+            .sum();
         power <= NOTHING * self.mean.len() as f64 * self.average_spread()
     }
 }

@@ -40,8 +40,13 @@ impl Start {
         start.used[target] = true;
         for (side, direction) in work.sides.iter_mut().zip(&start.directions) {
             let size = (SHARE * side.average_spread() * side.rows as f64).sqrt();
-            let means = side.mean.iter_mut().zip(direction);
-            means.for_each(|(m, d)| *m = size * d);
+            let centre = side.average();
+            let rows = side.mean.chunks_exact_mut(side.rank);
+            for (row, direction) in rows.zip(direction.chunks_exact(side.rank)) {
+                for ((m, c), d) in row.iter_mut().zip(&centre).zip(direction) {
+                    *m = c + size * d;
+                }
+            }
             side.spread.iter_mut().for_each(|v| *v *= 1.0 - SHARE);
             side.sum_up();
             side.begin();
@@ -64,6 +69,15 @@ impl Start {
         let mut before = vec![0.0; small * rank];
         let mut next = before.clone();
         let mut across = vec![0.0; large * rank];
+        // what all rows have in common is known already
+        let common = work.sides.iter().any(|s| s.average().iter().any(|x| *x != 0.0));
+        let centred = |x: &mut [f64], n: usize| {
+            for column in x.chunks_exact_mut(n).filter(|_| common) {
+                let mean = column.iter().sum::<f64>() / n as f64;
+                column.iter_mut().for_each(|x| *x -= mean);
+            }
+        };
+        centred(&mut now, small);
         orthonormalise(&mut now, &mut before, small);
         let (n, m) = (small as f64, large as f64);
         for step in 0..STEPS {
@@ -80,6 +94,7 @@ impl Start {
             for ((x, now), before) in next.iter_mut().zip(&now).zip(&before) {
                 *x = factor * (*x - centre * now) - before;
             }
+            centred(&mut next, small);
             std::mem::swap(&mut before, &mut now);
             std::mem::swap(&mut now, &mut next);
             orthonormalise(&mut now, &mut before, small);
@@ -87,6 +102,7 @@ impl Start {
         let mut columns = vec![now];
         if matches!(layout, Layout::Rectangular { .. }) {
             multiply(layout, entries, !transposed, &columns[0], &mut across);
+            centred(&mut across, large);
             orthonormalise(&mut across, &mut [], large);
             columns.push(across);
             if transposed {

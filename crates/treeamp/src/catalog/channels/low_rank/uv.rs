@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use super::amp::Amp;
-use super::{LowRank, STRUCTURES, check_ports, check_rank, rows_of};
+use super::amp::{Amp, LowRankWork};
+use super::{LowRank, START, STRUCTURES, check_ports, check_rank, rows_of};
 use super::theory::Sizes;
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
+use crate::catalog::module::{Module, Parameter, ParameterKind, Preset};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
     Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, PosteriorRule,
@@ -38,6 +39,21 @@ pub struct LowRankFactorization {
 impl LowRankFactorization {
     /// Catalogue name.
     pub const NAME: &'static str = "low_rank";
+
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "the product of two hidden matrices of few columns",
+        formula: "Z = U V^T / sqrt(N), U of shape (M, r) and V of shape (N, r)",
+        tex: r"Z = \frac{U V^T}{\sqrt N}",
+        parameters: &[
+            Parameter::required("rank", ParameterKind::Count, "columns of either matrix")
+                .or(Preset::Count(1))
+                .called("r"),
+        ],
+        constructor: |a| a.channel(Self::new(a.count("rank")?)?),
+        ..Module::CHANNEL
+    };
 
     /// A product of rank `rank`.
     ///
@@ -102,6 +118,10 @@ impl Factor for LowRankFactorization {
 
     fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
         Workspace::new(self.inner.work(ports))
+    }
+
+    fn vanishing_port(&self) -> Option<usize> {
+        Some(2)
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
