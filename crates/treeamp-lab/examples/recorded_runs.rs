@@ -92,7 +92,12 @@ fn low_rank_models(at: &impl Fn(&'static str) -> Record) {
     let model = source(prior(100)) >> var("z") >> LowRankGram::new(1).unwrap() >> var("x");
     let model = (model >> noise() >> var("y")).build().unwrap();
     let y = at("low_rank_gram").get("y").data;
-    tell("low_rank_gram", &model.condition("y", &y).unwrap(), 0.0, 200);
+    tell(
+        "low_rank_gram",
+        &model.condition("y", &y).unwrap(),
+        0.0,
+        200,
+    );
     let model = (source(prior(60)) >> var("u")) + (source(prior(80)) >> var("v"));
     let model = model >> LowRankFactorization::new(1).unwrap() >> var("x") >> noise() >> var("y");
     let y = at("low_rank_uv").get("y").data;

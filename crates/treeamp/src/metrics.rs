@@ -114,7 +114,14 @@ pub fn mse_up_to_rotation(estimate: &[f64], truth: &[f64], rank: usize) -> Resul
         let rows = estimate.chunks_exact(rank).zip(truth.chunks_exact(rank));
         rows.map(|(r, x)| r[k] * x[l]).sum::<f64>()
     });
-    let failed = |_| parameter("metric", "estimate", "numbers of a size that squares have", "others");
+    let failed = |_| {
+        parameter(
+            "metric",
+            "estimate",
+            "numbers of a size that squares have",
+            "others",
+        )
+    };
     let svd = overlap.svd().map_err(failed)?;
     let (u, v) = (svd.U(), svd.V());
     // the difference itself is summed, so that a small error keeps its digits
@@ -153,7 +160,9 @@ pub fn mse_up_to_permutation(
         let rows = estimate.chunks_exact(rank).zip(truth.chunks_exact(rank));
         rows.map(|(r, x)| (r[k] - x[l]).powi(2)).sum::<f64>()
     };
-    let costs: Vec<f64> = (0..rank * rank).map(|at| cost(at / rank, at % rank)).collect();
+    let costs: Vec<f64> = (0..rank * rank)
+        .map(|at| cost(at / rank, at % rank))
+        .collect();
     Ok(cheapest(&costs, rank, 0, 0) / truth.len() as f64)
 }
 

@@ -5,8 +5,8 @@ use num_complex::Complex;
 
 use super::contradiction::contradicts;
 use super::map::among_gaussians::settle;
-use super::smooth_entries::smooth_entries;
 use super::map::optimality::{has_minimiser, not_optimal, penalties};
+use super::smooth_entries::smooth_entries;
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 
 use crate::engine::{

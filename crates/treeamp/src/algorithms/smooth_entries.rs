@@ -49,14 +49,17 @@ fn rough(factor: &dyn Factor) -> Option<&'static str> {
     // an output of finitely many values that jumps from one to another
     if let Some(OutputMeasure::Finite(values)) = law.outputs() {
         let jump = |l: &Landmark| l.place == 0.0 && l.width == 0.0;
-        if values.iter().any(|y| law.landmarks(Some(*y)).iter().any(jump)) {
+        if values
+            .iter()
+            .any(|y| law.landmarks(Some(*y)).iter().any(jump))
+        {
             return Some("one without noise");
         }
     }
     let pieces = law.pieces();
     let bends = |pair: &[Piece]| {
         let (left, right) = (pair[0], pair[1]);
-        left.end == 0.0 && (left.slope != right.slope || left.offset != right.offset)
+        left.end == 0.0 && (left.slope, left.offset) != (right.slope, right.offset)
     };
     pieces
         .windows(2)

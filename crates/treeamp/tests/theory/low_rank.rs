@@ -27,7 +27,10 @@ fn sparse(rho: f64) -> FiniteAlphabet {
 
 fn near(found: f64, expected: f64, tolerance: f64) {
     println!("{found} for {expected}");
-    assert!((found - expected).abs() < tolerance, "{found} for {expected}");
+    assert!(
+        (found - expected).abs() < tolerance,
+        "{found} for {expected}"
+    );
 }
 
 fn pushed(tree: &Tree) -> Evolution<impl treeamp::algorithms::state_evolution::Theory + use<>> {
@@ -76,7 +79,10 @@ fn a_student_with_the_wrong_noise() {
     let best = pushed(&teacher).mse("x").unwrap();
     let mse = theory.mse("x").unwrap();
     let claimed = theory.variance("x").unwrap();
-    println!("mismatched: {mse} (best {best}), claims {claimed}: {}", theory.termination());
+    println!(
+        "mismatched: {mse} (best {best}), claims {claimed}: {}",
+        theory.termination()
+    );
     assert!(theory.is_converged() && mse > best + 0.01 && claimed < mse - 0.05);
 }
 
@@ -93,10 +99,17 @@ fn weak_recovery_begins_at_the_spectral_threshold() {
         let family = |noise: f64| {
             let u = source(gaussian().limit_of(alpha)) >> var("u");
             let v = source(gaussian().limit()) >> var("v");
-            Ok(observed(u + v >> LowRankFactorization::new(1).unwrap(), noise))
+            Ok(observed(
+                u + v >> LowRankFactorization::new(1).unwrap(),
+                noise,
+            ))
         };
         let search = Search::between(0.2, 3.0);
-        near(weak_recovery(&family, "u", search).unwrap(), alpha.sqrt(), 5e-4);
+        near(
+            weak_recovery(&family, "u", search).unwrap(),
+            alpha.sqrt(),
+            5e-4,
+        );
     }
 }
 
@@ -114,7 +127,11 @@ fn transitions_of_a_sparse_sign() {
     near(informed, 0.7214, 2e-4);
     let possible = information_threshold(&family, "x", search(0.6, 0.95)).unwrap();
     near(possible, 0.7473, 2e-4);
-    near(weak_recovery(&family, "x", search(0.8, 1.2)).unwrap(), 1.0, 2e-4);
+    near(
+        weak_recovery(&family, "x", search(0.8, 1.2)).unwrap(),
+        1.0,
+        2e-4,
+    );
     // at 1 itself the uninformed start stands still
     let easy = algorithmic_threshold(&family, "x", search(1.0007, 1.03)).unwrap();
     near(easy, 1.0054, 2e-4);
@@ -161,16 +178,37 @@ fn where_the_hard_phase_of_a_sparse_sign_begins() {
 /// Outputs that are not separable are said to be a heuristic, others are exact.
 #[test]
 fn what_is_exact_is_said() {
-    let spins = || source(Binary::new(0.5).unwrap().iid(20)) >> var("x") >> LowRankGram::new(1).unwrap();
+    let spins =
+        || source(Binary::new(0.5).unwrap().iid(20)) >> var("x") >> LowRankGram::new(1).unwrap();
     let laplace = || OutputChannel::new("laplace_noise", LaplaceNoise::new(1.0).unwrap());
-    let exact = (spins() >> var("z") >> laplace() >> var("y")).build().unwrap();
+    let exact = (spins() >> var("z") >> laplace() >> var("y"))
+        .build()
+        .unwrap();
     let exact = exact.expect("y").unwrap();
-    let theory = StateEvolution::new(&exact).unwrap().max_sweeps(3).run().unwrap();
+    let theory = StateEvolution::new(&exact)
+        .unwrap()
+        .max_sweeps(3)
+        .run()
+        .unwrap();
     assert!(!theory.is_heuristic(), "{:?}", theory.heuristics);
-    let w = Matrix::from_fn(30, 190, |i, j| ((7 * i + 13 * j + i * j) as f64).sin() / 14.0).unwrap();
+    let w = Matrix::from_fn(30, 190, |i, j| {
+        ((7 * i + 13 * j + i * j) as f64).sin() / 14.0
+    })
+    .unwrap();
     let other = spins() >> var("z") >> Linear::new(w).unwrap() >> var("a");
-    let other = (other >> GaussianNoise::new(0.1).unwrap() >> var("y")).build().unwrap();
+    let other = (other >> GaussianNoise::new(0.1).unwrap() >> var("y"))
+        .build()
+        .unwrap();
     let other = other.expect("y").unwrap();
-    let theory = StateEvolution::new(&other).unwrap().max_sweeps(3).run().unwrap();
-    assert!(theory.heuristics.iter().any(|why| why.contains("not separable")));
+    let theory = StateEvolution::new(&other)
+        .unwrap()
+        .max_sweeps(3)
+        .run()
+        .unwrap();
+    assert!(
+        theory
+            .heuristics
+            .iter()
+            .any(|why| why.contains("not separable"))
+    );
 }

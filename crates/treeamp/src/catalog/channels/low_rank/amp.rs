@@ -93,7 +93,7 @@ impl<'a> Amp<'a> {
         self.known
     }
 
-    pub fn message(&mut self, target: usize, out: &mut Gaussian) -> Result<(), FactorError> {
+    pub fn message(&mut self, target: usize, out: &mut Gaussian) {
         if !self.known {
             out.set_flat();
         } else if target == self.work.sides.len() {
@@ -101,7 +101,6 @@ impl<'a> Amp<'a> {
         } else {
             self.input_message(target, out);
         }
-        Ok(())
     }
 
     /// $1/N$.

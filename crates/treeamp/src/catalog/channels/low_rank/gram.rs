@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::amp::{Amp, LowRankWork};
-use super::{LowRank, START, STRUCTURES, check_ports, check_rank, rows_of};
 use super::theory::Sizes;
+use super::{LowRank, START, STRUCTURES, check_ports, check_rank, rows_of};
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
 use crate::catalog::module::{Module, Parameter, ParameterKind, Preset};
 use crate::error::{FactorError, ModelError, ShapeError};
@@ -93,7 +93,7 @@ impl Factor for LowRankGram {
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let n = rows_of(&inputs[0], self.inner.rank, 0)?;
         if let Some(ratio) = inputs[0].ratio {
-            return Ok(vec![SignalSpec::limit(LowRank::limit_entries(&[ratio]))]);
+            return Ok(vec![SignalSpec::limit(self.inner.limit_entries(ratio))]);
         }
         if n < 2 {
             return Err(ShapeError {

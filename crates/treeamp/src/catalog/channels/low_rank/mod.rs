@@ -78,9 +78,7 @@ fn rows_of(spec: &SignalSpec, rank: usize, port: usize) -> Result<usize, ShapeEr
         _ => return Err(refuse(format!("real shape (n, {rank})"))),
     };
     if rank > rows {
-        return Err(refuse(format!(
-            "at least {rank} rows, as many as the rank"
-        )));
+        return Err(refuse(format!("at least {rank} rows, as many as the rank")));
     }
     Ok(rows)
 }
@@ -144,7 +142,8 @@ macro_rules! posterior_rule {
                 target: usize,
                 out: &mut Gaussian,
             ) -> Result<(), FactorError> {
-                Amp::new(context)?.message(target, out)
+                Amp::new(context)?.message(target, out);
+                Ok(())
             }
 
             fn note(&self, workspace: &Workspace) -> Option<String> {

@@ -31,13 +31,7 @@ impl Amp<'_> {
         let last = work.sides.len() - 1;
         let n = work.sides[0].rows;
         let product = &mut work.product[..n * r];
-        multiply(
-            work.layout,
-            b,
-            false,
-            &work.sides[last].columns,
-            product,
-        );
+        multiply(work.layout, b, false, &work.sides[last].columns, product);
         let columns = &work.sides[0].columns;
         let field: f64 = columns.iter().zip(&*product).map(|(u, p)| u * p).sum();
         // pairs meet from both ends

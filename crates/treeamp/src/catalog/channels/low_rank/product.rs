@@ -76,7 +76,12 @@ impl Layout {
 fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
-    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| x * y).sum();
+    let rest: f64 = xs
+        .remainder()
+        .iter()
+        .zip(ys.remainder())
+        .map(|(x, y)| x * y)
+        .sum();
     for (x, y) in xs.zip(ys) {
         for k in 0..8 {
             sums[k] += x[k] * y[k];

@@ -147,12 +147,17 @@ impl Side {
             }
             Structure::Diagonal => {
                 for row in self.spread.chunks_exact(r) {
-                    row.iter().enumerate().for_each(|(k, v)| self.total_spread[k * r + k] += v);
+                    row.iter()
+                        .enumerate()
+                        .for_each(|(k, v)| self.total_spread[k * r + k] += v);
                 }
             }
             _ => {
                 for block in self.spread.chunks_exact(r * r) {
-                    self.total_spread.iter_mut().zip(block).for_each(|(s, v)| *s += v);
+                    self.total_spread
+                        .iter_mut()
+                        .zip(block)
+                        .for_each(|(s, v)| *s += v);
                 }
             }
         }
@@ -174,7 +179,9 @@ impl Side {
 
     /// The trace of the covariances, per component.
     pub fn average_spread(&self) -> f64 {
-        let trace: f64 = (0..self.rank).map(|k| self.total_spread[k * self.rank + k]).sum();
+        let trace: f64 = (0..self.rank)
+            .map(|k| self.total_spread[k * self.rank + k])
+            .sum();
         trace / self.mean.len() as f64
     }
 

@@ -70,7 +70,10 @@ impl Start {
         let mut next = before.clone();
         let mut across = vec![0.0; large * rank];
         // what all rows have in common is known already
-        let common = work.sides.iter().any(|s| s.average().iter().any(|x| *x != 0.0));
+        let common = work
+            .sides
+            .iter()
+            .any(|s| s.average().iter().any(|x| *x != 0.0));
         let centred = |x: &mut [f64], n: usize| {
             for column in x.chunks_exact_mut(n).filter(|_| common) {
                 let mean = column.iter().sum::<f64>() / n as f64;

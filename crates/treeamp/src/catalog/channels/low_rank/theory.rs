@@ -15,8 +15,8 @@ use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::error::FactorError;
 use crate::factor::Averaged;
 
-/// Rows per unit of size of signals that exist only in the limit, where $Z$ has infinitely many entries per row. What is left of it is its
-/// inverse, relative, and only where an output is averaged over entries of that size.
+/// Columns of $Z$ in the limit, in place of infinitely many. What is left of it is its inverse, relative, and only where an output is averaged over
+/// entries of that size.
 const LIMIT: f64 = 1e6;
 
 /// Steps to the fixed point of both sides, and how near they come to it, relative.
@@ -24,7 +24,7 @@ const STEPS: usize = 100_000;
 const STILL: f64 = 1e-15;
 
 /// The sizes at the ports.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sizes {
     rank: f64,
     /// $N$.
@@ -41,12 +41,13 @@ impl LowRank {
     /// The sizes for these inputs.
     pub fn sizes(self, inputs: &[SignalSpec]) -> Sizes {
         let rank = self.rank as f64;
+        let limit = inputs[0].ratio.is_some();
+        let end = inputs[inputs.len() - 1].relative_size();
         let size = |spec: &SignalSpec| {
-            let rows = spec.relative_size() / rank;
-            if spec.ratio.is_some() { LIMIT * rows } else { rows }
+            let unit = if limit { LIMIT / end } else { 1.0 / rank };
+            unit * spec.relative_size()
         };
         let (first, last) = (size(&inputs[0]), size(&inputs[inputs.len() - 1]));
-        let limit = inputs[0].ratio.is_some();
         let (shares, entries) = if self.symmetric {
             let others = if limit { first } else { first - 1.0 };
             ([others / first; 2], 0.5 * others / rank)
@@ -63,12 +64,10 @@ impl LowRank {
         }
     }
 
-    /// The size of $Z$ in the limit, in the unit of its inputs.
-    pub fn limit_entries(inputs: &[f64]) -> f64 {
-        match inputs {
-            [first, last] => first * last * LIMIT,
-            _ => 0.5 * inputs[0] * inputs[0] * LIMIT,
-        }
+    /// The size of $Z$ in the limit, for the size of the first side.
+    pub fn limit_entries(self, first: f64) -> f64 {
+        let share = if self.symmetric { 0.5 } else { 1.0 };
+        share * first * LIMIT
     }
 }
 
@@ -119,6 +118,20 @@ fn plus(x: OverlapFields, y: OverlapFields) -> OverlapFields {
     }
 }
 
+/// $\tau_0$ of a side: what the tilts of a Bayesian network leave of it.
+fn tau0_of(at: Averaged<'_>, side: usize) -> f64 {
+    1.0 / at.tau0_hat[side]
+}
+
+/// $E[b\hat u - \frac a2(\hat u^2 + v)] + \frac12\ln 2\pi e v$ of what comes in, beside what was sent.
+fn rows(field: OverlapFields, sent: OverlapFields, side: &Moments) -> f64 {
+    if side.v == 0.0 {
+        return 0.0;
+    }
+    let pull = field.m_hat * (field.m_hat + sent.m_hat) * side.tau0 + field.q_hat;
+    pull * side.v - 0.5 * field.a() * side.tau() + 0.5 * (TAU * E * side.v).ln()
+}
+
 impl Sizes {
     /// What goes to a row from the moments of the other side.
     fn to_row(&self, side: usize, other: &Moments, z: OverlapFields) -> OverlapFields {
@@ -159,7 +172,7 @@ impl Sizes {
         target: usize,
     ) -> Result<OverlapFields, FactorError> {
         let z = at.fields[self.sides];
-        let side = |k: usize| Moments::of(plus(at.fields[k], sent[k]), self.tau0(at, k));
+        let side = |k: usize| Moments::of(plus(at.fields[k], sent[k]), tau0_of(at, k));
         if target < self.sides {
             let other = side(self.sides - 1 - target)?;
             return Ok(self.to_row(target, &other, z));
@@ -167,15 +180,10 @@ impl Sizes {
         Ok(self.to_entry(&side(0)?, &side(self.sides - 1)?))
     }
 
-    /// $\tau_0$ of a side: what the tilts of a Bayesian network leave of it.
-    fn tau0(&self, at: Averaged<'_>, side: usize) -> f64 {
-        1.0 / at.tau0_hat[side]
-    }
-
     /// The moments of both sides at the fixed point that knows most.
     fn sides(&self, at: Averaged<'_>) -> Result<[Moments; 2], FactorError> {
         let z = at.fields[self.sides];
-        let tau0 = [self.tau0(at, 0), self.tau0(at, self.sides - 1)];
+        let tau0 = [tau0_of(at, 0), tau0_of(at, self.sides - 1)];
         let known = |tau0: f64| Moments {
             m: tau0,
             q: tau0,
@@ -223,22 +231,13 @@ impl Sizes {
     pub fn potential(&self, at: Averaged<'_>) -> Result<f64, FactorError> {
         let [u, v] = self.sides(at)?;
         let z = at.fields[self.sides];
-        let mut value = self.rows(at.fields[0], self.to_row(0, &v, z), &u);
+        let mut value = rows(at.fields[0], self.to_row(0, &v, z), &u);
         if self.sides == 2 {
-            value += self.last * self.rows(at.fields[1], self.to_row(1, &u, z), &v);
+            value += self.last * rows(at.fields[1], self.to_row(1, &u, z), &v);
         }
         let fit = z.m_hat * u.m * v.m + z.q_hat * (u.q * v.v + u.v * v.q + 0.5 * u.v * v.v);
         let entry = fit - 0.5 * z.a() * u.tau() * v.tau();
         Ok(value + self.entries * self.rank / self.columns * entry)
-    }
-
-    /// $E[b\hat u - \frac a2(\hat u^2 + v)] + \frac12\ln 2\pi e v$ of what comes in, beside what was sent.
-    fn rows(&self, field: OverlapFields, sent: OverlapFields, side: &Moments) -> f64 {
-        if side.v == 0.0 {
-            return 0.0;
-        }
-        let pull = field.m_hat * (field.m_hat + sent.m_hat) * side.tau0 + field.q_hat;
-        pull * side.v - 0.5 * field.a() * side.tau() + 0.5 * (TAU * E * side.v).ln()
     }
 
     /// The teacher's $\tau_0$ at a port.
@@ -254,7 +253,12 @@ impl Sizes {
     pub fn prior_potential(&self, tau0_hat: &[f64]) -> Result<f64, FactorError> {
         self.untilted(tau0_hat)?;
         let volume = |k: usize| 0.5 * (TAU / tau0_hat[k]).ln();
-        Ok(volume(0) + if self.sides == 2 { self.last * volume(1) } else { 0.0 })
+        Ok(volume(0)
+            + if self.sides == 2 {
+                self.last * volume(1)
+            } else {
+                0.0
+            })
     }
 
     /// Nothing weighs on the entries of a teacher but what they make.
@@ -263,7 +267,8 @@ impl Sizes {
             return Ok(());
         }
         Err(FactorError::Unsupported(
-            "a prior on the entries of a product of hidden matrices has no state evolution".to_owned(),
+            "a prior on the entries of a product of hidden matrices has no state evolution"
+                .to_owned(),
         ))
     }
 }

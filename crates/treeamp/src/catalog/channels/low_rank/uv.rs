@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::amp::{Amp, LowRankWork};
-use super::{LowRank, START, STRUCTURES, check_ports, check_rank, rows_of};
 use super::theory::Sizes;
+use super::{LowRank, START, STRUCTURES, check_ports, check_rank, rows_of};
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
 use crate::catalog::module::{Module, Parameter, ParameterKind, Preset};
 use crate::error::{FactorError, ModelError, ShapeError};
@@ -46,11 +46,13 @@ impl LowRankFactorization {
         summary: "the product of two hidden matrices of few columns",
         formula: "Z = U V^T / sqrt(N), U of shape (M, r) and V of shape (N, r)",
         tex: r"Z = \frac{U V^T}{\sqrt N}",
-        parameters: &[
-            Parameter::required("rank", ParameterKind::Count, "columns of either matrix")
-                .or(Preset::Count(1))
-                .called("r"),
-        ],
+        parameters: &[Parameter::required(
+            "rank",
+            ParameterKind::Count,
+            "columns of either matrix",
+        )
+        .or(Preset::Count(1))
+        .called("r")],
         constructor: |a| a.channel(Self::new(a.count("rank")?)?),
         ..Module::CHANNEL
     };
@@ -92,10 +94,8 @@ impl Factor for LowRankFactorization {
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let rank = self.inner.rank;
         let (m, n) = (rows_of(&inputs[0], rank, 0)?, rows_of(&inputs[1], rank, 1)?);
-        if let [Some(first), Some(last)] = [inputs[0].ratio, inputs[1].ratio] {
-            return Ok(vec![SignalSpec::limit(LowRank::limit_entries(&[
-                first, last,
-            ]))]);
+        if let [Some(first), Some(_)] = [inputs[0].ratio, inputs[1].ratio] {
+            return Ok(vec![SignalSpec::limit(self.inner.limit_entries(first))]);
         }
         Ok(vec![SignalSpec::real([m, n])])
     }
