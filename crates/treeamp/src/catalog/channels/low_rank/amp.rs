@@ -63,7 +63,11 @@ pub(super) struct Amp<'a> {
 }
 
 impl<'a> Amp<'a> {
-    pub fn new<'c: 'a>(context: &'a mut Context<'c>) -> Result<Self, FactorError> {
+    /// For the message to a port, or for the potential.
+    pub fn new<'c: 'a>(
+        context: &'a mut Context<'c>,
+        target: Option<usize>,
+    ) -> Result<Self, FactorError> {
         let incoming = context.incoming;
         let sent = context.sent.ok_or_else(|| {
             FactorError::Unsupported(
@@ -79,7 +83,8 @@ impl<'a> Amp<'a> {
         }
         let mut known = true;
         for (port, side) in work.sides.iter_mut().enumerate() {
-            known &= side.update(incoming.get(port), sent.get(port))?;
+            let anew = target.is_none_or(|target| target == count);
+            known &= side.update(incoming.get(port), sent.get(port), anew)?;
         }
         Ok(Self {
             z,

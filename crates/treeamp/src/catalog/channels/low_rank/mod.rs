@@ -142,7 +142,7 @@ macro_rules! posterior_rule {
                 target: usize,
                 out: &mut Gaussian,
             ) -> Result<(), FactorError> {
-                Amp::new(context)?.message(target, out);
+                Amp::new(context, Some(target))?.message(target, out);
                 Ok(())
             }
 
@@ -157,7 +157,7 @@ macro_rules! posterior_rule {
             }
 
             fn excess(&self, context: &mut Context<'_>) -> Result<f64, FactorError> {
-                Amp::new(context)?.excess()
+                Amp::new(context, None)?.excess()
             }
         }
     };

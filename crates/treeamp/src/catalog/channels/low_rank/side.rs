@@ -22,6 +22,8 @@ pub(super) struct Side {
     /// The means of the last update and of the one before: the Onsager term belongs to the latter.
     now: Vec<f64>,
     before: Vec<f64>,
+    /// Precision and linear part of the message that it was made from; no precision where it was not made.
+    seen: (Vec<f64>, Vec<f64>),
     /// Room for a belief of dense blocks.
     dense: Option<(Gaussian, Moments)>,
 }
@@ -45,18 +47,35 @@ impl Side {
             columns: vec![0.0; len],
             now: vec![0.0; len],
             before: vec![0.0; len],
+            seen: (Vec::with_capacity(spread), vec![0.0; len]),
             dense: None,
         }
     }
 
-    /// The belief from the message that comes in and the one that was sent. False where nothing is known yet.
-    pub fn update(&mut self, incoming: &Gaussian, sent: &Gaussian) -> Result<bool, FactorError> {
+    /// The belief from the message that comes in and the one that was sent, made again where what comes in is new, or if `anew`. False where
+    /// nothing is known yet.
+    ///
+    /// In a sweep it is made once, for the message to $Z$: when the last side is written to, what was sent to the others is of this sweep
+    /// already, and what came from them is not.
+    pub fn update(
+        &mut self,
+        incoming: &Gaussian,
+        sent: &Gaussian,
+        anew: bool,
+    ) -> Result<bool, FactorError> {
+        let same = self.seen.0 == incoming.precision.data() && self.seen.1 == incoming.linear;
+        if same && !anew {
+            return Ok(true);
+        }
+        self.seen.0.clear();
         let known = match self.structure {
             Structure::Isotropic | Structure::Diagonal => self.by_component(incoming, sent)?,
             _ => self.by_block(incoming, sent)?,
         };
         if known {
             self.sum_up();
+            self.seen.0.extend_from_slice(incoming.precision.data());
+            self.seen.1.copy_from_slice(&incoming.linear);
         }
         Ok(known)
     }
