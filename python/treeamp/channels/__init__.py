@@ -35,7 +35,7 @@ from .linear import (
     RotationChannel,
     SumChannel,
 )
-from .low_rank import LowRankFactorization, LowRankGramChannel
+from .products import LowRankFactorization, LowRankGramChannel
 from .operators import (
     Blur1DChannel,
     Blur2DChannel,

@@ -54,7 +54,7 @@ class LowRankFactorization(_LowRank):
     >>> x = (u @ ta.V("u") + v @ ta.V("v")) @ ta.LowRankFactorization(60, 80, 1) @ ta.V("x")
     >>> model = (x @ ta.GaussianChannel(var=0.1) @ ta.O("y")).to_model()
     >>> y = model.sample(0)["y"]
-    >>> ta.ExpectationPropagation(model.to_observed({"y": y})).iterate().is_converged
+    >>> ta.ExpectationPropagation(model.to_observed({"y": y})).iterate().converged
     True
     """
 
@@ -92,7 +92,7 @@ class LowRankGramChannel(_LowRank):
     >>> model = (x @ ta.GaussianChannel(var=0.2) @ ta.O("y")).to_model()
     >>> sample = model.sample(0)
     >>> report = ta.ExpectationPropagation(model.to_observed({"y": sample["y"]})).iterate()
-    >>> bool(ta.algos.metrics.sign_symmetric_mse(sample["z"], report.r["z"]) < 0.05)
+    >>> bool(ta.algos.metrics.sign_symmetric_mse(sample["z"], report.mean("z")) < 0.05)
     True
     """
 
