@@ -12,7 +12,7 @@ import treeamp as ta
 from treeamp.algos.metrics import permutation_symmetric_mse, rotation_symmetric_mse
 
 
-def turned(estimate: np.ndarray, other: np.ndarray) -> np.ndarray:
+def turned(estimate: Any, other: Any) -> Any:
     """The estimate with the sign of the other."""
     return estimate * np.sign(np.sum(estimate * other))
 

@@ -89,7 +89,7 @@ class LowRankGramChannel(_LowRank):
     --------
     >>> import treeamp as ta
     >>> x = ta.BinaryPrior(size=100) @ ta.V("z") @ ta.LowRankGramChannel(100, 1) @ ta.V("x")
-    >>> model = (x @ ta.GaussianChannel(var=0.2) @ ta.O("y")).to_model()
+    >>> model = (x @ ta.GaussianChannel(var=0.1) @ ta.O("y")).to_model()
     >>> sample = model.sample(0)
     >>> report = ta.ExpectationPropagation(model.to_observed({"y": sample["y"]})).iterate()
     >>> bool(ta.algos.metrics.sign_symmetric_mse(sample["z"], report.mean("z")) < 0.05)
