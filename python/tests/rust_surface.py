@@ -161,7 +161,7 @@ PARTS = {
     "Information.entropy": f"{INFORMATION}[entropy]",
     "Place.mse": "Landscape.mse",
     "Place.free_entropy": "Landscape.free_entropy",
-    "Place.told": "Landscape.told",
+    "Place.knowledge": "Landscape.told",
     "Place.answer": "Landscape.answer",
     "MutualInformation.value": "MutualInformation.value",
     "MutualInformation.start": "MutualInformation.start",
