@@ -26,9 +26,9 @@ fn check_answers_at_once_at_any_size() {
     assert!(said.contains(" GB"), "{said}");
 }
 
-/// A diagonal belief on an image of 48 x 48 is dense algebra, and `check` says so.
+/// A diagonal belief on an image of 48 x 48 costs more than an isotropic one, and far from what dense algebra does.
 #[test]
-fn dear_beliefs_are_said_to_be() {
+fn costs_follow_beliefs() {
     let folder = Folder::new("dear");
     let image = |belief: &str| {
         let zeros = vec!["0"; 48].join(",") + "\n";
@@ -45,12 +45,7 @@ fn dear_beliefs_are_said_to_be() {
         told["cost"]["sweep_seconds"].as_f64().expect("a number")
     };
     let (cheap, dear) = (image("isotropic"), image("diagonal"));
-    assert!(cheap < 0.1 && dear > 5.0, "{cheap} and {dear} s");
-    let said = works(&["check", text(&folder.path("image.toml"))]);
-    assert!(
-        said.contains("s a sweep (nearly all in `gradient`)"),
-        "{said}"
-    );
+    assert!(cheap < dear && dear < 0.1, "{cheap} and {dear} s");
 }
 
 /// Stand-ins for random matrices cost what the matrices do, and give the same shapes and kinds of values.

@@ -9,6 +9,7 @@
 //! | isotropic, a matrix | $2s^2l + 4s^3$ | four products of $s \times (m + n)$ |
 //! | isotropic, a fast transform | | four transforms |
 //! | isotropic, all others | a hundred products | two solutions of a hundred products |
+//! | diagonal, few entries | | two messages of twenty times the products of the sparse factor |
 //! | diagonal or full | | two messages of $4s^2l + 3s^3$ |
 
 use super::{Linear, Z, choice};
@@ -19,6 +20,8 @@ use crate::factor::{Cost, Route};
 const PRODUCTS: f64 = 100.0;
 /// Operations for an entry of a matrix that multiplies a vector.
 const ENTRY: f64 = 8.0;
+/// Dense operations in the time of one product of a sparse factorisation, selected inverse included.
+const SPARSE: f64 = 20.0;
 
 impl Linear {
     pub(super) fn cost_between(&self, ports: &[SignalSpec]) -> Cost {
@@ -42,7 +45,22 @@ impl Linear {
                 bytes: stored,
             };
         }
-        if ports.iter().any(|p| p.structure != Structure::Isotropic) {
+        let has = |structure| ports.iter().any(|p| p.structure == structure);
+        let isotropic = ports.iter().all(|p| p.structure == Structure::Isotropic);
+        // the pattern is found only where it is used
+        let sparse = if isotropic || has(Structure::Full) {
+            None
+        } else {
+            self.sparse_side()
+        };
+        if let Some(sparse) = sparse {
+            return Cost {
+                set_up: SPARSE * sparse.work(),
+                sweep: 2.0 * SPARSE * sparse.work(),
+                bytes: 8.0 * sparse.len() as f64,
+            };
+        }
+        if !isotropic {
             let made = if operator.decomposes() {
                 0.0
             } else {

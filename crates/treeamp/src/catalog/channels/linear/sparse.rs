@@ -80,6 +80,11 @@ impl SparseSide {
         3 * self.pattern.entries() + self.slots.len()
     }
 
+    /// Products that a factorisation takes.
+    pub fn work(&self) -> f64 {
+        self.pattern.work()
+    }
+
     /// Calls `f(row, column, other column, product of their entries, slot)` for every pair of entries of a row.
     fn each_pair(&self, mut f: impl FnMut(usize, usize, usize, f64, usize)) {
         let mut slots = self.slots.iter();
