@@ -31,6 +31,7 @@
 //! | [`engine`] | the loop: plan, sweep, damping, observers, report |
 //! | [`algorithms`] | expectation propagation, maximum a posteriori, state evolution |
 //! | [`prelude`], [`extend`] | what users import, and what authors of laws, factors and operators import besides |
+//! | [`with_threads`] | how many threads the products of a run use |
 //! | [`testing`] | conformance checks, also for your own laws |
 
 pub mod algorithms;
@@ -48,6 +49,8 @@ pub mod prelude;
 pub mod scalar;
 pub mod separable;
 pub mod testing;
+mod threads;
 
 pub use error::{FactorError, ModelError, RunError};
 pub use num_complex::Complex;
+pub use threads::with_threads;

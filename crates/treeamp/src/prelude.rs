@@ -33,3 +33,4 @@ pub use crate::separable::{
     IidLaw, LossChannel, ObservedLaw, OutputChannel, PartsLikelihood, PartsPrior, PenaltyLaw,
     RowLaw, RowLikelihood,
 };
+pub use crate::threads::with_threads;

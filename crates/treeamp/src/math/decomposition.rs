@@ -5,16 +5,66 @@
 //! formed, but applied through $W$: $V = W^T U S^{-1}$, or $U = W V S^{-1}$. That squares the
 //! condition number, so above a Gram condition number of $10^6$ the thin SVD takes over.
 
-use faer::Mat;
+use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::linalg::solvers::{SelfAdjointEigen, Svd};
-use faer::{Accum, Par, Side};
+use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+use rayon::prelude::*;
 
 use super::matrix::{Matrix, product};
 use crate::error::FactorError;
+use crate::threads;
 
 /// The SVD takes over when the Gram matrix is conditioned worse than this.
 const GRAM_CONDITION_LIMIT: f64 = 1e6;
+
+/// Columns of a Gram matrix that are computed at once.
+const STRIPE: usize = 128;
+
+/// The lower triangle of $A A^T$, in stripes of columns that are dealt out to the threads.
+fn lower_gram(a: MatRef<'_, f64>) -> Mat<f64> {
+    let k = a.nrows();
+    let mut gram = Mat::<f64>::zeros(k, k);
+    let mut stripes = Vec::with_capacity(k.div_ceil(STRIPE));
+    let mut rest = gram.as_mut();
+    while rest.ncols() > 0 {
+        let width = STRIPE.min(rest.ncols());
+        let (stripe, others) = rest.split_at_col_mut(width);
+        stripes.push((k - width - others.ncols(), stripe));
+        rest = others;
+    }
+    let fill = |(first, stripe): (usize, MatMut<'_, f64>)| {
+        let width = stripe.ncols();
+        let (square, below) = stripe.split_at_row_mut(first).1.split_at_row_mut(width);
+        let own = a.subrows(first, width);
+        triangular_matmul(
+            square,
+            BlockStructure::TriangularLower,
+            Accum::Replace,
+            own,
+            BlockStructure::Rectangular,
+            own.transpose(),
+            BlockStructure::Rectangular,
+            1.0,
+            Par::Seq,
+        );
+        let others = a.subrows(first + width, k - first - width);
+        matmul(
+            below,
+            Accum::Replace,
+            others,
+            own.transpose(),
+            1.0,
+            Par::Seq,
+        );
+    };
+    if threads::count() > 1 && stripes.len() > 1 {
+        threads::spread(|| stripes.into_par_iter().with_max_len(1).for_each(fill));
+    } else {
+        stripes.into_iter().for_each(fill);
+    }
+    gram
+}
 
 /// Which singular vectors are stored.
 #[derive(Debug, Clone)]
@@ -44,18 +94,7 @@ impl Decomposition {
         let wide = w.rows() <= w.cols();
         let view = if wide { w.view() } else { w.view().transpose() };
         let k = view.nrows();
-        let mut gram = Mat::<f64>::zeros(k, k);
-        triangular_matmul(
-            gram.as_mut(),
-            BlockStructure::TriangularLower,
-            Accum::Replace,
-            view,
-            BlockStructure::Rectangular,
-            view.transpose(),
-            BlockStructure::Rectangular,
-            1.0,
-            Par::Seq,
-        );
+        let gram = lower_gram(view);
         let failed = |what: &str| FactorError::Failed(format!("the {what} did not converge"));
         let eigen = SelfAdjointEigen::new(gram.as_ref(), Side::Lower)
             .map_err(|_| failed("symmetric eigenproblem of its Gram matrix"))?;

@@ -13,6 +13,7 @@ mod long_fourier;
 pub mod matrix;
 pub mod mixture;
 pub mod modes;
+mod products;
 pub mod quadrature;
 pub(crate) mod rayleigh;
 pub(crate) mod scale_mixture;
