@@ -81,7 +81,7 @@ def owned(x: Array) -> Array:
     owner = x if x.flags.owndata else x.base
     if isinstance(owner, np.ndarray) and owner.flags.owndata and not owner.flags.writeable:
         return x
-    kept: Array = np.array(x, dtype=np.float64)
+    kept: Array = np.array(x, dtype=x.dtype if x.dtype == np.float32 else np.float64)
     kept.flags.writeable = False
     return kept
 
@@ -161,9 +161,9 @@ def belief(a: Any, b: Any, port: str) -> tuple[Array, Array]:
     return given
 
 
-def matrix(x: Any, name: str) -> Array:
-    """``x`` as a two-dimensional array."""
-    found = array(x, name)
+def matrix(x: Any, name: str, narrow: bool = False) -> Array:
+    """``x`` as a two-dimensional array; ``narrow`` lets one of 32-bit floats be what it is."""
+    found = x if narrow and type(x) is np.ndarray and x.dtype == np.float32 else array(x, name)
     if found.ndim != 2:
         raise ValueError(f"`{name}` must be a matrix, got an array of shape {found.shape}")
     return found

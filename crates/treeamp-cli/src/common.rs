@@ -11,7 +11,8 @@ pub struct Common {
     /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// Threads of sweeps and phase diagrams; by default all cores. A single run takes one
+    /// Threads: of the cells of sweeps and phase diagrams, and of large matrices in a single run; by default all cores. Results do not
+    /// depend on their number
     #[arg(long, global = true, value_name = "N", value_parser = parse::count, allow_negative_numbers = true)]
     pub threads: Option<usize>,
     /// Show progress and the time left even if the standard error is not a terminal, a line a second

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use treeamp::with_threads;
 
 use exit::Failure;
 
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
         }
         Err(error) => return usage(&error),
     };
-    let result = match cli.command {
+    let work = || match cli.command {
         Command::Demo(c) => c.run(&cli.common),
         Command::Run(c) => c.run(&cli.common),
         Command::Predict(c) => c.run(&cli.common),
@@ -76,6 +77,10 @@ fn main() -> ExitCode {
         Command::Describe(c) => c.run(&cli.common),
         Command::Modules(c) => c.run(&cli.common),
         Command::Check(c) => c.run(&cli.common),
+    };
+    let result = match cli.common.threads {
+        Some(threads) => with_threads(threads, work),
+        None => work(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

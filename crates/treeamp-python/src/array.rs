@@ -89,26 +89,26 @@ pub fn matrix(w: &PyReadonlyArray2<'_, f64>, name: &str) -> PyResult<Matrix> {
 }
 
 /// The entries of an array that nobody may write to, for as long as someone holds them.
-struct Held {
-    entries: *const f64,
+struct Held<E> {
+    entries: *const E,
     len: usize,
-    _array: Py<PyArray2<f64>>,
+    _array: Py<PyArray2<E>>,
 }
 
-// Read only: `shared_matrix` takes arrays that cannot be written to.
+// Read only: `held` takes arrays that cannot be written to.
 #[expect(
     unsafe_code,
     reason = "numbers that do not change may be read by any thread"
 )]
-unsafe impl Send for Held {}
+unsafe impl<E: Sync> Send for Held<E> {}
 #[expect(
     unsafe_code,
     reason = "numbers that do not change may be read by any thread"
 )]
-unsafe impl Sync for Held {}
+unsafe impl<E: Sync> Sync for Held<E> {}
 
-impl AsRef<[f64]> for Held {
-    fn as_ref(&self) -> &[f64] {
+impl<E> AsRef<[E]> for Held<E> {
+    fn as_ref(&self) -> &[E] {
         #[expect(unsafe_code, reason = "the array is held, contiguous and read-only")]
         unsafe {
             std::slice::from_raw_parts(self.entries, self.len)
@@ -116,19 +116,39 @@ impl AsRef<[f64]> for Held {
     }
 }
 
+/// The entries of a row-major array that is read-only, without a copy; none of any other.
+fn held<E: numpy::Element>(w: &PyReadonlyArray2<'_, E>) -> PyResult<Option<Arc<Held<E>>>> {
+    let writeable: bool = w.getattr("flags")?.getattr("writeable")?.extract()?;
+    let entries = w.as_slice().ok().filter(|e| !writeable && !e.is_empty());
+    Ok(entries.map(|entries| {
+        Arc::new(Held {
+            entries: entries.as_ptr(),
+            len: entries.len(),
+            _array: (**w).clone().unbind(),
+        })
+    }))
+}
+
 /// The library's matrix of a row-major array that is read-only, without a copy; of any other with one.
 pub fn shared_matrix(w: &PyReadonlyArray2<'_, f64>, name: &str) -> PyResult<Matrix> {
-    let writeable: bool = w.getattr("flags")?.getattr("writeable")?.extract()?;
-    let Some(entries) = w.as_slice().ok().filter(|e| !writeable && !e.is_empty()) else {
+    let Some(entries) = held(w)? else {
         return matrix(w, name);
     };
     let (rows, cols) = w.as_array().dim();
-    let held = Held {
-        entries: entries.as_ptr(),
-        len: entries.len(),
-        _array: (**w).clone().unbind(),
+    Matrix::shared(rows, cols, entries).map_err(|e| model_error_of(&e, &[("entries", name)]))
+}
+
+/// The same of entries of 32 bits, which they keep.
+pub fn narrow_matrix(w: &PyReadonlyArray2<'_, f32>, name: &str) -> PyResult<Matrix> {
+    let (rows, cols) = w.as_array().dim();
+    let made = match held(w)? {
+        Some(entries) => Matrix::shared_narrow(rows, cols, entries),
+        None => {
+            let entries: Vec<f32> = w.as_array().iter().copied().collect();
+            Matrix::shared_narrow(rows, cols, Arc::new(entries))
+        }
     };
-    Matrix::shared(rows, cols, Arc::new(held)).map_err(|e| model_error_of(&e, &[("entries", name)]))
+    made.map_err(|e| model_error_of(&e, &[("entries", name)]))
 }
 
 /// A contiguous array as a slice, without a copy.

@@ -12,7 +12,7 @@ use treeamp::extend::Factor;
 use treeamp::operator::{ComplexDense, Filter, Unitary};
 use treeamp::prelude::*;
 
-use crate::array::{matrix, pairs, shared_matrix, slice};
+use crate::array::{matrix, narrow_matrix, pairs, shared_matrix, slice};
 use crate::error::{model_error, model_error_of, model_message};
 use crate::factor::Factor as PyFactor;
 use crate::paired::PairedDft;
@@ -178,14 +178,22 @@ pub fn piecewise(name: &str, regions: Vec<(f64, f64, f64, f64)>) -> PyResult<PyF
     checked(PiecewiseLinear::new(name, &regions))
 }
 
+/// A matrix with entries of 64 or 32 bits.
+#[derive(FromPyObject)]
+pub enum EitherMatrix<'py> {
+    Wide(PyReadonlyArray2<'py, f64>),
+    Narrow(PyReadonlyArray2<'py, f32>),
+}
+
 /// $x = W z$.
 #[pyfunction]
-pub fn linear(w: PyReadonlyArray2<'_, f64>, route: &str) -> PyResult<PyFactor> {
+pub fn linear(w: EitherMatrix<'_>, route: &str) -> PyResult<PyFactor> {
     let route = self::route(route)?;
     // the exact route has a matrix by columns, as recorded runs have; the other one needs no copy
-    let w = match route {
-        Route::Exact => matrix(&w, "W")?,
-        _ => shared_matrix(&w, "W")?,
+    let w = match (w, route) {
+        (EitherMatrix::Narrow(w), _) => narrow_matrix(&w, "W")?,
+        (EitherMatrix::Wide(w), Route::Exact) => matrix(&w, "W")?,
+        (EitherMatrix::Wide(w), _) => shared_matrix(&w, "W")?,
     };
     checked(Linear::new(w).map(|channel| channel.by(route)))
 }

@@ -59,6 +59,8 @@ pub struct RunOptions<'py> {
     rollback: Option<bool>,
     #[pyo3(item)]
     memory_limit: Option<u64>,
+    #[pyo3(item)]
+    threads: Option<usize>,
 }
 
 impl RunOptions<'_> {
@@ -82,6 +84,11 @@ impl RunOptions<'_> {
             rollback: self.rollback,
             memory_limit: self.memory_limit.unwrap_or(default.memory_limit),
         })
+    }
+
+    /// The threads of the run; all cores where none are given.
+    pub fn threads(&self) -> Option<usize> {
+        self.threads
     }
 
     fn damping(&self) -> PyResult<Damping> {

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use treeamp::RunError;
 use treeamp::engine::{Engine, Options, Report};
 use treeamp::model::Tree as NativeTree;
-use treeamp::prelude::Termination;
+use treeamp::prelude::{Termination, with_threads};
 
 use crate::error::run_error_in;
 use crate::options::RunOptions;
@@ -44,10 +44,11 @@ impl<A: Visible> Run<A> {
     {
         let (options, warm, callback) = given;
         let tree = Arc::clone(&tree.inner);
+        let threads = options.threads();
         let options = options.native(&tree)?;
         let mut watch = Watch::new(callback);
         let start = Instant::now();
-        let found = py.detach(|| {
+        let work = || {
             let mut engine = engine(&tree, options)?;
             if let Some(plain) = &warm {
                 engine = engine.start_from(native_messages::<A>(&tree, plain));
@@ -55,6 +56,10 @@ impl<A: Visible> Run<A> {
             let report = engine.run(&mut watch)?;
             let more = finish(&report, &tree)?;
             Ok((report, more))
+        };
+        let found = py.detach(|| match threads {
+            Some(threads) => with_threads(threads, work),
+            None => work(),
         });
         let seconds = start.elapsed().as_secs_f64();
         let (report, more) = found.map_err(|e| run_error_in(&tree, &e))?;

@@ -92,6 +92,7 @@ class MessagePassing(ReprMixin):
         rollback: bool | None = None,
         memory_limit: int | None = None,
         exact: bool = False,
+        threads: int | None = None,
     ) -> Report:
         """Runs at most ``max_iter`` sweeps.
 
@@ -142,6 +143,8 @@ class MessagePassing(ReprMixin):
             The most bytes that beliefs which are not isotropic may take, 2 GiB by default.
         exact : bool
             Whether linear channels have exact messages, whatever their ``route``.
+        threads : int, optional
+            How many threads large matrices use; all cores by default. Results do not depend on it.
 
         Returns
         -------
@@ -168,6 +171,7 @@ class MessagePassing(ReprMixin):
         options["gap"] = None if gap is None else number(gap, "gap")
         options["rollback"] = None if rollback is None else bool(rollback)
         options["memory_limit"] = None if memory_limit is None else count(memory_limit, "memory_limit", 0)
+        options["threads"] = None if threads is None else count(threads, "threads")
         if initializer is not None:
             options["initial"] = initializer._messages(self.model, self._moments)
         warm = None
@@ -258,6 +262,7 @@ class MessagePassing(ReprMixin):
             "gap": None,
             "rollback": None,
             "memory_limit": None,
+            "threads": None,
         }
 
     def _damping(self, damping: Any, steps: Any) -> Any:

@@ -7,6 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
+use treeamp::with_threads;
+
 use super::{Cell, Journal, Record, Row, SweepError};
 
 /// How far a sweep is.
@@ -62,7 +64,7 @@ pub fn run(
         for _ in 0..threads.clamp(1, missing.len().max(1)) {
             let (sender, next, missing, work, give_up) =
                 (sender.clone(), &next, &missing, &work, &give_up);
-            scope.spawn(move || {
+            let one_by_one = move || {
                 while !give_up.load(Ordering::Relaxed) {
                     let Some(cell) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else {
                         break;
@@ -71,7 +73,9 @@ pub fn run(
                         break;
                     }
                 }
-            });
+            };
+            // cells are many: each keeps to its own thread
+            scope.spawn(move || with_threads(1, one_by_one));
         }
         drop(sender);
         for record in receiver {

@@ -7,6 +7,7 @@ mod common;
 mod errors;
 mod iid;
 mod large;
+mod narrow;
 mod runs;
 mod shapes;
 mod solutions;

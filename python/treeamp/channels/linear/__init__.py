@@ -46,8 +46,10 @@ class LinearChannel(Channel):
         where the matrix is large and tests of its entries and of its spectrum allow it. ``report.routes`` says which was taken, and why.
         The two differ by finite sizes (about one nat of evidence): compare models by one route.
     copy : bool
-        Whether ``W`` is copied where it could be written to. Without a copy, a contiguous array of 64-bit floats becomes read-only and is kept as
+        Whether ``W`` is copied where it could be written to. Without a copy, a contiguous array of floats becomes read-only and is kept as
         it is; on other routes than the exact one the native library then works on the same memory.
+
+    An array of 32-bit floats is kept as it is: products read half the memory and are summed in 64 bits. The exact route decomposes a copy in 64.
 
     Notes
     -----
@@ -66,7 +68,7 @@ class LinearChannel(Channel):
     _law = "linear"
 
     def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W", route: str = "exact", copy: bool = True) -> None:
-        self.W = W if _is_operator(W) else _kept(matrix(W, "W"), bool(copy))
+        self.W = W if _is_operator(W) else _kept(matrix(W, "W", narrow=True), bool(copy))
         self.precompute_svd = bool(precompute_svd)
         self.name = str(name)
         self.route = str(route)

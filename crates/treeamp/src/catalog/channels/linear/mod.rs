@@ -58,7 +58,7 @@ use self::work::{IterativeWork, ModesWork};
 use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::catalog::arguments::MatrixArgument;
 use crate::catalog::module::{Module, Parameter, ParameterKind, Preset, Signals};
-use crate::error::{FactorError, ModelError, ShapeError};
+use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{
     Arity, BeliefError, Cost, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule,
     Route, RouteChoice, RowEnsembleRule, Workspace, each_supported, gaussian_proximal_rule,
@@ -342,11 +342,22 @@ impl Linear {
                  passing",
             )
             .or(Preset::Word("exact")),
+            Parameter::required(
+                "precision",
+                ParameterKind::Choice(&["f64", "f32"]),
+                "how entries are stored: in 64 bits, or in 32, which is half the memory for products",
+            )
+            .or(Preset::Word("f64")),
         ],
         signals: Signals::Any,
         constructor: |a| {
             let channel = match a.matrix("matrix")? {
+                MatrixArgument::Real(w) if a.word("precision")? == "f32" => Self::new(w.narrow()?)?,
                 MatrixArgument::Real(w) => Self::new(w.clone())?,
+                MatrixArgument::Complex(_) if a.word("precision")? == "f32" => {
+                    let got = "f32 for a complex matrix";
+                    return Err(parameter(Self::NAME, "precision", "f64", got));
+                }
                 MatrixArgument::Complex(w) if a.is_complex() => {
                     Self::of(ComplexDense::new(w.clone()))
                 }
