@@ -141,12 +141,11 @@ pub fn shared_matrix(w: &PyReadonlyArray2<'_, f64>, name: &str) -> PyResult<Matr
 /// The same of entries of 32 bits, which they keep.
 pub fn narrow_matrix(w: &PyReadonlyArray2<'_, f32>, name: &str) -> PyResult<Matrix> {
     let (rows, cols) = w.as_array().dim();
-    let made = match held(w)? {
-        Some(entries) => Matrix::shared_narrow(rows, cols, entries),
-        None => {
-            let entries: Vec<f32> = w.as_array().iter().copied().collect();
-            Matrix::shared_narrow(rows, cols, Arc::new(entries))
-        }
+    let made = if let Some(entries) = held(w)? {
+        Matrix::shared_narrow(rows, cols, entries)
+    } else {
+        let entries: Vec<f32> = w.as_array().iter().copied().collect();
+        Matrix::shared_narrow(rows, cols, Arc::new(entries))
     };
     made.map_err(|e| model_error_of(&e, &[("entries", name)]))
 }
