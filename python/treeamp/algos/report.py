@@ -257,6 +257,7 @@ class Report:
 
     @property
     def notes(self) -> dict[str, str]:
+        """What factors have to say of the run, by factor: such as a start of their own."""
         return dict(self._settling.get("notes", []))
 
     @cached_property
