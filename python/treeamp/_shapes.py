@@ -24,7 +24,9 @@ def check_shapes(piece: Fragment, tree: _lib.Tree) -> None:
         name = piece.variables[inputs[0]].id
         got = shapes.get(name)
         for v, side in zip(inputs, getattr(module, "_sides", list)()):
-            given = shapes.get(piece.variables[v].id) if v is not None else None
+            if v is None:
+                continue
+            given = shapes.get(piece.variables[v].id)
             if given is not None and given not in (side, side[:1] if side[1] == 1 else side):
                 raise ModelError(
                     f"shape mismatch at factor `{type(module).__name__}`, variable `{piece.variables[v].id}`: expected {side}, got {given}"

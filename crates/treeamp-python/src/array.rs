@@ -88,6 +88,14 @@ pub fn matrix(w: &PyReadonlyArray2<'_, f64>, name: &str) -> PyResult<Matrix> {
         .map_err(|e| model_error_of(&e, &[("entries", name)]))
 }
 
+/// The library's matrix in 64 bits of an array in 32.
+pub fn widened(w: &PyReadonlyArray2<'_, f32>, name: &str) -> PyResult<Matrix> {
+    let view = w.as_array();
+    let (rows, cols) = view.dim();
+    Matrix::from_fn(rows, cols, |i, j| f64::from(view[(i, j)]))
+        .map_err(|e| model_error_of(&e, &[("entries", name)]))
+}
+
 /// The entries of an array that nobody may write to, for as long as someone holds them.
 struct Held<E> {
     entries: *const E,

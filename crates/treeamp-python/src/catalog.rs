@@ -12,7 +12,7 @@ use treeamp::extend::Factor;
 use treeamp::operator::{ComplexDense, Filter, Unitary};
 use treeamp::prelude::*;
 
-use crate::array::{matrix, narrow_matrix, pairs, shared_matrix, slice};
+use crate::array::{matrix, narrow_matrix, pairs, shared_matrix, slice, widened};
 use crate::error::{model_error, model_error_of, model_message};
 use crate::factor::Factor as PyFactor;
 use crate::paired::PairedDft;
@@ -189,8 +189,9 @@ pub enum EitherMatrix<'py> {
 #[pyfunction]
 pub fn linear(w: EitherMatrix<'_>, route: &str) -> PyResult<PyFactor> {
     let route = self::route(route)?;
-    // the exact route has a matrix by columns, as recorded runs have; the other one needs no copy
+    // the exact route decomposes a matrix of 64 bits by columns, as recorded runs have; the other one needs no copy
     let w = match (w, route) {
+        (EitherMatrix::Narrow(w), Route::Exact) => widened(&w, "W")?,
         (EitherMatrix::Narrow(w), _) => narrow_matrix(&w, "W")?,
         (EitherMatrix::Wide(w), Route::Exact) => matrix(&w, "W")?,
         (EitherMatrix::Wide(w), _) => shared_matrix(&w, "W")?,

@@ -49,7 +49,8 @@ class LinearChannel(Channel):
         Whether ``W`` is copied where it could be written to. Without a copy, a contiguous array of floats becomes read-only and is kept as
         it is; on other routes than the exact one the native library then works on the same memory.
 
-    An array of 32-bit floats is kept as it is: products read half the memory and are summed in 64 bits. The exact route decomposes a copy in 64.
+    An array of 32-bit floats is kept as it is: on other routes than the exact one products read half the memory and are summed in 64 bits. The exact
+    route has a copy in 64.
 
     Notes
     -----

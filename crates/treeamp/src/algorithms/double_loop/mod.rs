@@ -34,7 +34,7 @@ use shortcut::Shortcuts;
 const OUTER_LIMIT: usize = 4000;
 /// Evaluations of all moments after which it gives up, about as many sweeps.
 const EVALUATION_LIMIT: usize = 20_000;
-/// Evaluations within which the residual must fall below that of the first step: on recorded decoders of images it never does, and the run ends
+/// Evaluations after the first step within which the residual must fall below that of it: on recorded decoders of images it never does, and the run ends
 /// at its bound after a hundred times the work of sweeps.
 const FIRST_PROGRESS: usize = 500;
 /// Where one problem waits for another, it is solved to this fraction: an inner problem to that of the last outer change, and to that again where
@@ -150,6 +150,8 @@ struct DoubleLoop<'t> {
     /// The first residual, and the least one.
     first: f64,
     least: f64,
+    /// Evaluations of the first step: those of an inner problem depend on its size.
+    first_cost: usize,
     out: FallbackReport,
 }
 
@@ -172,6 +174,7 @@ impl<'t> DoubleLoop<'t> {
             unsolved: 0,
             first: f64::NEG_INFINITY,
             least: f64::INFINITY,
+            first_cost: 0,
             out: FallbackReport {
                 method: "double loop",
                 steps: 0,
@@ -222,6 +225,7 @@ impl<'t> DoubleLoop<'t> {
         self.out.residual = self.change.max(mismatch);
         if self.out.steps == 1 {
             self.first = self.out.residual;
+            self.first_cost = self.out.evaluations;
         }
         self.least = self.least.min(self.out.residual);
         Ok(())
@@ -268,7 +272,7 @@ impl<'t> DoubleLoop<'t> {
 
     /// It has come no nearer to a fixed point than its first step.
     fn is_idle(&self) -> bool {
-        self.least >= self.first && self.dual.evaluations > FIRST_PROGRESS
+        self.least >= self.first && self.dual.evaluations - self.first_cost > FIRST_PROGRESS
     }
 
     /// Why it ends here, other than at a stationary point.

@@ -21,6 +21,7 @@ use crate::factor::{
 /// ([`SignalSpec::pairs`]). An observation may be given as that, or as the whole symmetric matrix.
 ///
 /// ```
+/// use treeamp::metrics;
 /// use treeamp::prelude::*;
 /// let model = (source(Binary::new(0.5)?.iid(60)) >> var("x") >> LowRankGram::new(1)? >> var("z")
 ///     >> GaussianNoise::new(0.2)? >> var("y")).build()?;
