@@ -2,8 +2,10 @@
 
 use super::inner::{Dual, TRIALS};
 
-/// Pairs of steps and gradients that the quasi-Newton ascent remembers, and its steps per inner loop; with 12 pairs it takes twice as long.
+/// Pairs of steps and gradients that the quasi-Newton ascent remembers; with 12 it takes twice as long.
 const MEMORY: usize = 40;
+/// Its steps per inner loop.
+const INNER_LIMIT: usize = 60;
 
 /// A quasi-Newton minimisation of the convex $\sum_f A_f$. Its line search looks at slopes alone: along a
 /// line they increase, and values of order $a\|r\|^2$ have lost the digits that matter.
@@ -36,7 +38,7 @@ impl Ascent {
             self.pairs.clear();
             dual.rescaled = false;
         }
-        for _ in 0..MEMORY {
+        for _ in 0..INNER_LIMIT {
             if mismatch <= goal {
                 break;
             }

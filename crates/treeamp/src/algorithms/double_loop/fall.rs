@@ -4,11 +4,15 @@
 //! components that are not zero, seen through $M$ noiseless linear measurements, $s = (M - K)/2$; of a discrete signal,
 //! $s = 0$.
 
-use crate::engine::{Descent, KNOWN};
-use crate::math::ROUNDING;
+use crate::engine::Descent;
 use crate::model::Tree;
 
-/// The slope is measured below this fraction, for recovery itself is a fall, and above that of rounding.
+/// A variance below this fraction of the second moment has vanished.
+pub(super) const VANISHED: f64 = 1e-13;
+/// The slope is measured below this fraction: recovery itself is a fall.
+const SMALL: f64 = 1e-6;
+/// And above this one: the log-partitions are of order $a\|r\|^2$, and so is their rounding.
+const DIGITS: f64 = 1e-12;
 /// It is measured where the variance has fallen by this factor at least, in the logarithm,
 const STRETCH: f64 = 2.0;
 /// and is one if the free energy has fallen by this many nats there.
@@ -32,14 +36,14 @@ impl Fall {
         let Some((variable, variance, fraction, largest)) = smallest else {
             return;
         };
-        self.vanished = fraction < ROUNDING;
-        self.recovered = largest < ROUNDING;
-        self.collapsing = self.vanished && largest > KNOWN;
+        self.vanished = fraction < VANISHED;
+        self.recovered = largest < VANISHED;
+        self.collapsing = self.vanished && largest > SMALL;
         let other = self.ends.is_some() && variable != self.variable;
-        if fraction > KNOWN || other {
+        if fraction > SMALL || other {
             self.ends = None;
         }
-        if (super::ROUNDING..=KNOWN).contains(&fraction) {
+        if (DIGITS..=SMALL).contains(&fraction) {
             let here = (variance, energy);
             self.variable = variable;
             self.ends = Some(self.ends.map_or([here; 2], |[first, _]| [first, here]));

@@ -7,9 +7,10 @@ use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Incoming, PosteriorRule, Workspace, posterior};
 use crate::model::Tree;
 
-/// Scales are renewed when one has changed by more than this, in the logarithm, and when a mean has moved from its centre by more than this,
-/// squared, in units of its variance.
-const KEPT: f64 = 0.5;
+/// Scales are renewed when one has changed by more than this, in the logarithm.
+const KEPT_SCALES: f64 = 0.5;
+/// And when a mean has moved from its centre by more than this, squared, in units of its variance.
+const KEPT_CENTRES: f64 = 1.0;
 /// Factors agree relative to the second moment of a variable, or to its variance times this if that is smaller.
 const FINE: f64 = 1e6;
 /// Trials of a step before it is given up.
@@ -277,10 +278,12 @@ impl<'t> Dual<'t> {
             // as long as they are about right, what was learnt in them stays
             let mut scales = self.scales[*v].iter().enumerate();
             let moved = |(i, (r, c)): (usize, (&f64, &f64))| {
-                (r - c).powi(2) > KEPT * m.variance.data()[i / n]
+                (r - c).powi(2) > KEPT_CENTRES * m.variance.data()[i / n]
             };
             let mut centres = m.mean.iter().zip(&self.centres[*v]).enumerate();
-            if scales.any(|(g, s)| (wanted(g).1 / s.1).ln().abs() > KEPT) || centres.any(moved) {
+            if scales.any(|(g, s)| (wanted(g).1 / s.1).ln().abs() > KEPT_SCALES)
+                || centres.any(moved)
+            {
                 self.scales[*v] = (0..self.scales[*v].len()).map(wanted).collect();
                 self.centres[*v].copy_from_slice(&m.mean);
                 self.rescaled = true;

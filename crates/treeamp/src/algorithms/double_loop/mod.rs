@@ -34,22 +34,29 @@ use shortcut::Shortcuts;
 const OUTER_LIMIT: usize = 4000;
 /// Evaluations of all moments after which it gives up, about as many sweeps.
 const EVALUATION_LIMIT: usize = 20_000;
-/// Evaluations after the first step within which the residual must fall below that of it: on recorded decoders of images it never does, and the run ends
+/// Evaluations after the first step within which the residual must fall below that of the first step: on recorded decoders of images it never does, and the run ends
 /// at its bound after a hundred times the work of sweeps.
 const FIRST_PROGRESS: usize = 500;
-/// Where one problem waits for another, it is solved to this fraction: an inner problem to that of the last outer change, and to that again where
-/// the plain outer step does not lower the free energy; the outer step to a residual of that, where a full sweep still moves the moments; and it
-/// is cut to that where factors disagree by more, relative. Smaller ones solve problems further than the next one needs: at 0.1 students who
-/// believe in too little noise need a third more evaluations.
-const PART: f64 = 0.3;
-/// The inner problem is solved on so many times in a row.
+/// An inner loop solves its problem to this fraction of the last outer change.
+const INNER_FRACTION: f64 = 0.1;
+/// Where the plain outer step does not lower the free energy, the inner problem before it was not solved: it is solved on, in so
+/// many inner loops, to this fraction of the goal; so many times in a row. (Twice as many loops each time settle no more.)
+const DEEPER: usize = 5;
+const FINER: f64 = 0.1;
 const DEEPEST: i32 = 6;
-/// Growth of the outer step while the free energy falls; without it students who believe in too little noise need a third more evaluations.
-const OUTER_GROWTH: f64 = 2.0;
-/// Rounding of the free energy, relative to the log-partitions it is made of: they are of order $a\|r\|^2$.
+/// Where factors disagree by more than this, relative, after as many, the outer step is taken back and a part of it tried.
+const SOLVED: f64 = 0.1;
+const SHORTER: f64 = 0.3;
+/// Growth of the outer step while the free energy falls.
+const OUTER_GROWTH: f64 = 1.5;
+/// Rounding of the free energy, relative to the log-partitions it is made of.
 const ROUNDING: f64 = 1e-12;
 /// Rounding, in nats, beyond which it is not recorded: where variances vanish, log-partitions overflow it.
 const DIGITS: f64 = 0.1;
+/// The double loop ends when a full sweep moves the moments by less than the tolerance. Until it does, its own
+/// residual must fall to this fraction of where it was, and below this there are no digits left.
+const TIGHTER: f64 = 0.3;
+const FINEST: f64 = 1e-13;
 
 /// Why it does not take a tree: a variable whose components are not apart.
 pub(super) fn refuses(tree: &Tree) -> Option<RunError> {
@@ -116,7 +123,7 @@ pub(super) fn double_loop(
                 run.out.end = FallbackEnd::Stationary;
                 return Ok(run.out);
             }
-            run.goal = Some(PART * residual);
+            run.goal = Some(TIGHTER * residual);
         }
     }
     run.out.sweep_residual = watch.sweep_residual(messages);
@@ -196,23 +203,23 @@ impl<'t> DoubleLoop<'t> {
     /// An inner loop and the outer step after it.
     fn step(&mut self, messages: &mut [Gaussian], tolerance: f64) -> Result<(), RunError> {
         let finest = 0.1 * self.goal.unwrap_or(tolerance);
-        let fraction = PART.powi(self.unsolved.min(DEEPEST));
-        let goal = fraction * (PART * self.change).max(finest);
-        let mut mismatch = self.ascent.maximise(&mut self.dual, goal);
+        let fraction = FINER.powi(self.unsolved.min(DEEPEST));
+        let goal = fraction * (INNER_FRACTION * self.change).max(finest);
+        let mut mismatch = self.solve(goal, goal.max(SOLVED));
         let now = self.dual.free_energy()?;
         // a value of the dual far from its maximum is far below it
-        let far = mismatch > PART && self.energy.is_finite();
+        let far = mismatch > SOLVED && self.energy.is_finite();
         let higher = now > self.energy + ROUNDING * self.dual.scale();
         self.exhausted |= !now.is_finite();
         if far && !self.exhausted {
             self.take_back();
             self.unsolved += 1;
-            self.reach = PART * self.reach.min(1.0);
+            self.reach = SHORTER * self.reach.min(1.0);
         } else if self.exhausted || higher {
             self.take_back();
             // a longer step was too long: the plain one cannot be where the problem before it was solved
             if self.reach <= 1.0 && !self.exhausted {
-                mismatch = self.solve_on(PART * goal)?;
+                mismatch = self.solve_on(FINER * goal)?;
             }
             self.reach = self.reach.min(1.0);
         } else {
@@ -255,10 +262,22 @@ impl<'t> DoubleLoop<'t> {
             .note(self.dual.smallest_variance(), now - self.dual.tangent_gap());
     }
 
+    /// Inner loops until the factors agree to `goal`: the first, and a few more where they do not even agree to `enough`.
+    fn solve(&mut self, goal: f64, enough: f64) -> f64 {
+        let mut mismatch = self.ascent.maximise(&mut self.dual, goal);
+        for _ in 1..DEEPER {
+            if mismatch <= enough || self.dual.evaluations > EVALUATION_LIMIT || self.is_idle() {
+                break;
+            }
+            mismatch = self.ascent.maximise(&mut self.dual, goal);
+        }
+        mismatch
+    }
+
     /// Solves the inner problem that was kept to a finer goal. Its value rises, and what was recorded below that was none.
     fn solve_on(&mut self, goal: f64) -> Result<f64, RunError> {
         self.unsolved += 1;
-        let mismatch = self.ascent.maximise(&mut self.dual, goal);
+        let mismatch = self.solve(goal, goal);
         let now = self.dual.free_energy()?;
         if now.is_finite() {
             self.energy = now;
@@ -309,8 +328,7 @@ impl<'t> DoubleLoop<'t> {
                 reached: self.out.steps,
             });
         }
-        let exhausted =
-            self.exhausted || self.goal.is_some_and(|goal| goal < crate::math::ROUNDING);
+        let exhausted = self.exhausted || self.goal.is_some_and(|goal| goal < FINEST);
         exhausted.then_some(FallbackEnd::Limit {
             bound: Bound::Digits,
             reached: self.out.steps,

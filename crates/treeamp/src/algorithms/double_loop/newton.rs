@@ -9,9 +9,9 @@ use crate::belief::Gaussian;
 use crate::engine::Watch;
 use crate::math::anderson::dot;
 
-/// Newton steps, and products in each: with twelve steps students who believe in too little noise need 13% more evaluations.
-const STEPS: usize = 40;
-/// The fraction of $f$ that a solution may leave; with 0.1 these students need 25% more.
+/// Newton steps, products in each, and the fraction of $f$ that a solution may leave.
+const STEPS: usize = 12;
+const PRODUCTS: usize = 40;
 const LEFT: f64 = 0.05;
 /// A derivative is taken over this, relative: sweeps are exact to about its square.
 const SPAN: f64 = 1e-6;
@@ -130,7 +130,7 @@ impl<'w> Newton<'w> {
         let mut columns: Vec<Vec<f64>> = Vec::new();
         let mut rotations: Vec<(f64, f64)> = Vec::new();
         let mut left = vec![here.norm];
-        for k in 0..STEPS {
+        for k in 0..PRODUCTS {
             let mut w = self.product(here, &basis[k])?;
             let mut column = Vec::with_capacity(k + 1);
             for v in &basis {

@@ -2,15 +2,18 @@
 //! about to be known exactly.
 
 use super::DoubleLoop;
+use super::fall::VANISHED;
 use super::inner::Dual;
 use super::newton::Newton;
 use crate::algorithms::contradiction::contradicts;
 use crate::belief::{Gaussian, Message as _, Moments};
 use crate::engine::{FallbackEnd, Options, RESTING, Watch};
-use crate::math::ROUNDING;
 
-/// The first shortcut is tried when the residual is below this; at 0.1 students who believe in too little noise need 25% more evaluations.
+/// The first shortcut is tried when the residual is below this, and another when it has fallen to this fraction of where
+/// the last one failed, or after so many evaluations.
 const FIRST: f64 = 0.03;
+const NEARER: f64 = 0.3;
+const PATIENCE: usize = 1000;
 /// Sweeps of a shortcut.
 const SWEEPS: usize = 50;
 
@@ -18,11 +21,15 @@ const SWEEPS: usize = 50;
 #[derive(Debug)]
 pub(super) struct Shortcuts {
     below: f64,
+    after: usize,
 }
 
 impl Shortcuts {
     pub fn new() -> Self {
-        Self { below: FIRST }
+        Self {
+            below: FIRST,
+            after: PATIENCE,
+        }
     }
 
     /// The next one is due.
@@ -30,12 +37,13 @@ impl Shortcuts {
         self.below = f64::INFINITY;
     }
 
-    fn is_due(&self, residual: f64) -> bool {
-        residual < self.below
+    fn is_due(&self, residual: f64, evaluations: usize) -> bool {
+        residual < self.below || evaluations > self.after
     }
 
-    fn failed(&mut self, residual: f64) {
-        self.below = self.below.min(super::PART * residual);
+    fn failed(&mut self, residual: f64, evaluations: usize) {
+        self.below = self.below.min(NEARER * residual);
+        self.after = evaluations + PATIENCE;
     }
 }
 
@@ -47,8 +55,8 @@ impl DoubleLoop<'_> {
         options: &Options,
         watch: &mut dyn Watch<Gaussian>,
     ) -> Option<FallbackEnd> {
-        let residual = self.out.residual;
-        if !self.shortcuts.is_due(residual) {
+        let (residual, spent) = (self.out.residual, self.out.evaluations);
+        if !self.shortcuts.is_due(residual, spent) {
             return None;
         }
         let before = messages.to_vec();
@@ -59,7 +67,7 @@ impl DoubleLoop<'_> {
         self.out.evaluations = self.dual.evaluations;
         if end.is_none() {
             messages.clone_from_slice(&before);
-            self.shortcuts.failed(residual);
+            self.shortcuts.failed(residual, self.out.evaluations);
         }
         end
     }
@@ -155,7 +163,7 @@ impl DoubleLoop<'_> {
         let rests = |i: &usize| {
             let (v, tau) = (now[*i].average_variance(), now[*i].second_moment());
             let moved = (then[*i].average_variance() - v).abs();
-            v > ROUNDING * tau && moved <= RESTING * v
+            v > VANISHED * tau && moved <= RESTING * v
         };
         self.dual.unknown().all(|v| rests(&v))
     }
