@@ -4,9 +4,8 @@ use super::ladder::After;
 use super::options::TOLERANCE;
 use super::outcome::{Sweeps, Walk};
 use super::state::State;
-use super::{
-    Algorithm, Attempt, Engine, Fallback, FallbackReport, Method, Options, Termination, Verdict,
-};
+use super::stopping::SWINGING;
+use super::{Algorithm, Attempt, Engine, Fallback, Method, Options, Termination, Verdict};
 
 /// Sweeps after which a run that has not settled may be handed over: a shorter one just ends.
 pub(super) const PATIENCE: usize = 100;
@@ -28,17 +27,29 @@ impl<A: Algorithm> Engine<'_, A> {
                 moves && !self.algorithm.certain_from_anywhere(self.tree) && self.hands_over(last)
             }
             After::SweepsForCertain => {
-                // the free energy that a certain method descends has no bound where the run collapsed
-                let collapsed = matches!(last.verdict(), Some(Verdict::Collapsed { .. }));
-                self.hands_over(last) && (self.is_forced() || !collapsed)
+                self.wants_certain(last) && (self.is_forced() || self.is_near(last))
             }
-            After::EarlyEnd => {
-                let certain = |a: &_| matches!(a, Method::Certain);
-                let last = walk.attempts.last().map(|a| a.attempt.method);
-                let done = walk.fallback.as_ref();
-                last.as_ref().is_some_and(certain) && done.is_some_and(FallbackReport::should_retry)
+            After::FarOrEarlyEnd => {
+                let tried = walk.attempts.last().map(|a| a.attempt.method);
+                match &walk.fallback {
+                    Some(done) if tried == Some(Method::Certain) => done.should_retry(),
+                    _ => !self.is_near(last) && self.wants_certain(last),
+                }
             }
         }
+    }
+
+    /// The certain method may start from where these sweeps led: not from where a run that swings happens to be when it is given up, for from there it
+    /// goes to any fixed point. One that starts from anywhere does not care.
+    fn is_near(&self, made: &Sweeps<A>) -> bool {
+        let near = made.distance < SWINGING && !made.is_contradicted();
+        near || self.algorithm.certain_from_anywhere(self.tree)
+    }
+
+    /// A certain method is to take over. The free energy that it descends has no bound where the run collapsed.
+    fn wants_certain(&self, made: &Sweeps<A>) -> bool {
+        let collapsed = matches!(made.verdict(), Some(Verdict::Collapsed { .. }));
+        self.hands_over(made) && (self.is_forced() || !collapsed)
     }
 
     /// Sweeps with the damping of the options did not settle, and were to. Without a tolerance a run of fewer sweeps than the default was asked

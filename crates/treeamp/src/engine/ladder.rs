@@ -103,8 +103,8 @@ pub(super) enum After {
     Sweeps,
     /// The same, and there is a certain method, or it is forced.
     SweepsForCertain,
-    /// The certain method was contradicted, or came to its bound soon.
-    EarlyEnd,
+    /// The certain method was not to begin where the sweeps had led, or was contradicted there, or came to its bound soon.
+    FarOrEarlyEnd,
 }
 
 impl After {
@@ -259,7 +259,8 @@ impl<A: Algorithm> Engine<'_, A> {
             ladder.push(Attempt::certain(after, Origin::Reached));
         }
         if automatic {
-            ladder.push(Attempt::certain(After::EarlyEnd, Origin::FirstSweeps));
+            let after = After::FarOrEarlyEnd;
+            ladder.push(Attempt::certain(after, Origin::FirstSweeps));
         }
         ladder
     }

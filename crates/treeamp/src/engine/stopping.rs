@@ -14,8 +14,9 @@ use crate::math::ROUNDING;
 const STILL: f64 = 1e-5;
 /// The same where the next sweep has no digits left.
 const NEARLY_STILL: f64 = 1e-4;
-/// A residual from which one that is small in the next sweep is not yet trusted, unless nothing but rounding is left.
-const SWINGING: f64 = 0.03;
+/// Above this residual a run swings: one that is small in the next sweep is not yet trusted, unless nothing but rounding is left, and no double loop
+/// starts there. (From 0.03 to 0.1 the evaluations of starts there and after the first sweeps are alike.)
+pub(super) const SWINGING: f64 = 0.03;
 /// A variance below so many tolerances of the moments has been seen at rest to one part in a hundred only.
 pub(super) const LOOSE: f64 = 100.0;
 /// And no more than this fraction of the second moment, however large the tolerance.

@@ -73,14 +73,14 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
-    /// Where the certain method starts: from the last good state of the sweeps, or after the first of them. A state at a contradicted signal
-    /// leads nowhere. None where the first sweeps lead to no good state, and are to.
+    /// Where the certain method starts: at the last good state of the sweeps, or after the first of them. Where these lead to no good state the
+    /// former must do, once.
     fn first_messages(
         &self,
         attempt: &Attempt,
         walk: &mut Walk<A>,
     ) -> Result<Option<Vec<A::Message>>, RunError> {
-        let again = attempt.start == Origin::FirstSweeps;
+        let again = walk.fallback.is_some();
         let Some(main) = walk.main_mut() else {
             return Ok(None);
         };
@@ -88,7 +88,7 @@ impl<A: Algorithm> Engine<'_, A> {
             self.restore(&mut main.state);
         }
         let edges = self.tree.edges().len();
-        if again || main.is_contradicted() {
+        if attempt.start == Origin::FirstSweeps {
             match self.after_first_sweeps()? {
                 Some(other) => return Ok(Some(other.store[..edges].to_vec())),
                 None if again => return Ok(None),

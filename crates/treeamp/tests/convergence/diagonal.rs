@@ -67,3 +67,43 @@ fn images_with_diagonal_beliefs_settle() {
         assert!(report.variance("x").unwrap() > 0.05 * error);
     }
 }
+
+/// Sparse regression of half as many outputs as inputs, with a precision for each component of both ends of the channel.
+fn regression(n: usize, seed: u64) -> Tree {
+    let model = source(GaussBernoulli::new(0.1, 0.0, 1.0).unwrap().iid(n))
+        >> var("x").diagonal()
+        >> Linear::new(common::gaussian_matrix(n / 2, n, seed)).unwrap()
+        >> var("z").diagonal()
+        >> GaussianNoise::new(0.01).unwrap()
+        >> var("y");
+    let model = model.build().unwrap();
+    let sample = model.sample(seed).unwrap();
+    model.condition("y", sample.get("y").unwrap()).unwrap()
+}
+
+/// How many settle, with what each that does not came to.
+fn settled(n: usize, seeds: std::ops::Range<u64>) -> usize {
+    let mut count = 0;
+    for seed in seeds {
+        let began = std::time::Instant::now();
+        let report = run(&regression(n, seed), Damping::Adaptive);
+        let spent: usize = report.attempts.iter().map(|a| a.evaluations).sum();
+        count += usize::from(report.termination.is_converged());
+        let tried: Vec<_> = report.attempts.iter().map(|a| a.name).collect();
+        println!(
+            "N = {n}, seed {seed}: {}, {spent} evaluations in {:.2} s, {tried:?}",
+            report.termination,
+            began.elapsed().as_secs_f64()
+        );
+    }
+    count
+}
+
+/// These swing between signals of few components, and come to rest in a dozen sweeps or in the double loop.
+#[test]
+fn regressions_with_diagonal_beliefs_settle() {
+    assert_eq!(settled(40, 0..10), 10);
+    if full() {
+        assert!(settled(200, 0..60) >= 59);
+    }
+}
