@@ -57,6 +57,25 @@ def test_laws_without_a_second_moment_are_students() -> None:
     assert 0.05 < theory.get_variables_data(["x"])["x"]["mse"] < 0.2
 
 
+def test_laws_without_a_second_moment_refuse_precision_zero() -> None:
+    priors = ta.StudentTPrior(3, df=1.0), ta.StudentTPrior(3, df=2.0), ta.SpikeStudentTPrior(3, df=1.5)
+    asked = "scalar_forward_mean", "scalar_forward_variance", "scalar_log_partition", "compute_forward_posterior", "compute_log_partition"
+    for prior in priors:
+        for name in asked:
+            with pytest.raises(ta.FactorError, match=r"no second moment.* above 0, got 0 at index 0"):
+                getattr(prior, name)(0.0, np.zeros(3))
+            getattr(prior, name)(1e-12, np.zeros(3))
+        with pytest.raises(ta.FactorError, match="got 0 at index 2"):
+            prior.scalar_forward_variance(np.array([2.0, 1.0, 0.0]), 0.0)
+    noise = ta.StudentTNoiseLikelihood(np.array([1.0, 2.0]), df=2.0)
+    for name in ("scalar_backward_mean", "scalar_backward_variance", "scalar_log_partition", "compute_backward_posterior", "compute_log_partition"):
+        with pytest.raises(ta.FactorError, match="no second moment"):
+            getattr(noise, name)(0.0, np.zeros(2))
+    # a law that has one answers, and says where its integral diverges
+    assert ta.StudentTPrior(1, df=4.0).scalar_forward_variance(0.0, 0.0) == pytest.approx(2.0, rel=1e-12)
+    assert ta.LaplacePrior(1).scalar_forward_variance(0.0, 2.0) == np.inf
+
+
 def test_flipped_logistic_labels() -> None:
     law = ta.LogisticLikelihood(np.array([1.0]), flip_probability=0.125)
     # 50-digit integration: oracle/data/laws2.json

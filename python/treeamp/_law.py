@@ -5,6 +5,7 @@ Each is its log-partition :math:`A`, with :math:`r = \partial_b A` and :math:`v 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ._arrays import Array, known
 from ._written import overrides
 from .base import Factor
-from .errors import ModelError, NotAvailable, RunError
+from .errors import FactorError, ModelError, NotAvailable, RunError
 
 __all__ = ["Law"]
 
@@ -51,6 +52,20 @@ class Law(Factor):
         found += [getattr(self, name)(a, b, *y) for name in names]
         log_z, mean, variance = (np.array(np.broadcast_to(x, b.shape), dtype=np.float64) for x in found)
         return log_z, mean, variance
+
+    def _answered(
+        self, moments: tuple[Array, Array, Array], a: Any, rest: Callable[[], tuple[Array, Array, Array]]
+    ) -> tuple[Array, Array, Array]:
+        """These moments at precisions ``a``, refused where the law has no second moment at ``rest`` and a precision is not positive."""
+        precisions = np.broadcast_to(a, moments[2].shape)
+        refused = np.ravel(np.isinf(moments[2]) & (precisions <= 0))
+        if refused.any() and np.isinf(rest()[2]).all():
+            index = int(np.argmax(refused))
+            raise FactorError(
+                f"{type(self).__name__}: the law has no second moment, and its moments need a precision above 0, "
+                f"got {np.ravel(precisions)[index]:g} at index {index}"
+            )
+        return moments
 
     def _posterior(self, moments: tuple[Array, Array, Array]) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""

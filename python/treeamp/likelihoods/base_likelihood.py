@@ -100,21 +100,24 @@ class Likelihood(Law):
             raise ValueError(f"`z` and `y` must have shapes that fit together, got {inputs.shape} and {outputs.shape}") from None
         return self._native.output_log_density(np.ravel(o), np.ravel(i)).reshape(i.shape)[()]
 
+    def _moments(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
+        return self._answered(self._scalar(az, bz, y), az, lambda: self._scalar(0.0, 0.0, y))
+
     def scalar_backward_mean(self, az: Any, bz: Any, y: Any = None) -> Any:
-        r"""Mean :math:`r(a, b; y)` of every component."""
-        return self._scalar(az, bz, y)[1][()]
+        r"""Mean :math:`r(a, b; y)` of every component. A law without a second moment in :math:`z` refuses :math:`a = 0`."""
+        return self._moments(az, bz, y)[1][()]
 
     def scalar_backward_variance(self, az: Any, bz: Any, y: Any = None) -> Any:
         r"""Variance :math:`v(a, b; y)` of every component."""
-        return self._scalar(az, bz, y)[2][()]
+        return self._moments(az, bz, y)[2][()]
 
     def scalar_log_partition(self, az: Any, bz: Any, y: Any = None) -> Any:
         r"""Log-partition :math:`A(a, b; y)` of every component."""
-        return self._scalar(az, bz, y)[0][()]
+        return self._moments(az, bz, y)[0][()]
 
     def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""
-        return self._posterior(self._scalar(az, bz, y))
+        return self._posterior(self._moments(az, bz, y))
 
     def compute_backward_message(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`z` at the second."""
@@ -126,7 +129,7 @@ class Likelihood(Law):
 
     def compute_log_partition(self, az: Any, bz: Any, y: Any = None) -> float:
         """Log-partition of the signal: the sum over its components."""
-        return float(np.sum(self._scalar(az, bz, y)[0]))
+        return float(np.sum(self._moments(az, bz, y)[0]))
 
     # --- state evolution; a = m_hat + 1 / tau_z
 

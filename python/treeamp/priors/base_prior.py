@@ -82,18 +82,22 @@ class Prior(Law):
             raise ValueError(f"`bx` must have shape {tuple(shape)}, as the prior has, got {b.shape}")
         return b
 
+    def _moments(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:
+        return self._answered(self._scalar(ax, bx), ax, lambda: self._scalar(0.0, np.zeros(1)))
+
     def scalar_forward_mean(self, ax: Any, bx: Any) -> Any:
-        r"""Mean :math:`r(a, b)` of every component."""
-        return self._scalar(ax, bx)[1][()]
+        r"""Mean :math:`r(a, b)` of every component. A law without a second moment refuses :math:`a = 0`."""
+        return self._moments(ax, bx)[1][()]
 
     def scalar_forward_variance(self, ax: Any, bx: Any) -> Any:
-        r"""Variance :math:`v(a, b)` of every component; infinite where the law beside the belief has none, as of laws without a
-        second moment at :math:`a = 0`. :meth:`compute_forward_posterior` refuses there."""
-        return self._scalar(ax, bx)[2][()]
+        r"""Variance :math:`v(a, b)` of every component; infinite where the integral of the law beside the belief diverges. A law without
+        a second moment refuses :math:`a = 0`."""
+        return self._moments(ax, bx)[2][()]
 
     def scalar_log_partition(self, ax: Any, bx: Any) -> Any:
-        r"""Log-partition :math:`A(a, b)` of every component; infinite where the variance is."""
-        return self._scalar(ax, bx)[0][()]
+        r"""Log-partition :math:`A(a, b)` of every component; infinite where the variance is. A law without a second moment
+        refuses :math:`a = 0`."""
+        return self._moments(ax, bx)[0][()]
 
     def log_density(self, x: Any) -> Any:
         r"""Log-density :math:`\ln p(x)` of every component; of a prior with point masses, that of its continuous part, which a point mass is
@@ -108,7 +112,7 @@ class Prior(Law):
 
     def compute_forward_posterior(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""
-        return self._posterior(self._scalar(ax, self._sized(bx)))
+        return self._posterior(self._moments(ax, self._sized(bx)))
 
     def compute_forward_message(self, ax: Any, bx: Any) -> tuple[Any, Any]:
         r"""The outgoing message :math:`(1/v - a, r/v - b)`; an infinite precision pins :math:`x` at the second."""
@@ -119,8 +123,9 @@ class Prior(Law):
         return self._outgoing(ax, b, self._scalar(ax, bx))
 
     def compute_log_partition(self, ax: Any, bx: Any) -> float:
-        """Log-partition of the signal: the sum over its components; infinite where a variance is."""
-        return float(np.sum(self._scalar(ax, self._sized(bx))[0]))
+        """Log-partition of the signal: the sum over its components; infinite where a variance is. A law without a second
+        moment refuses :math:`a = 0`."""
+        return float(np.sum(self._moments(ax, self._sized(bx))[0]))
 
     # --- state evolution
 
