@@ -19,6 +19,11 @@ pub trait NoiseLaw: ScalarPrior + Copy {
 
     /// Its entropy in nats.
     fn entropy(&self) -> f64;
+
+    /// The tilted law together with its excess, where one integral gives both.
+    fn with_excess(&self, _a: f64, _b: f64) -> Option<(Tilted, f64)> {
+        None
+    }
 }
 
 /// $y = z + \xi$ with $\xi$ of an even law.
@@ -56,6 +61,10 @@ impl<P: NoiseLaw> ScalarLikelihood for AdditiveNoise<P> {
 
     fn excess(&self, y: f64, a: f64, b: f64) -> f64 {
         self.noise.moved(y).excess(a, b)
+    }
+
+    fn tilted_with_excess(&self, y: f64, a: f64, b: f64) -> Option<(Tilted, f64)> {
+        self.noise.moved(y).with_excess(a, b)
     }
 
     fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {

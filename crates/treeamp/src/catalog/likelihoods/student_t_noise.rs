@@ -15,6 +15,7 @@ use crate::catalog::module::{Domain, Module, number};
 use crate::catalog::priors::StudentT;
 use crate::error::{ModelError, parameter};
 use crate::math::special::digamma;
+use crate::scalar::Tilted;
 
 /// $y = z + s\,\xi$ with a variable $\xi$ of Student's law of $\nu$ degrees of freedom.
 pub type StudentTNoise = AdditiveNoise<StudentT>;
@@ -32,6 +33,10 @@ impl NoiseLaw for StudentT {
         let half = 0.5 * self.df();
         let slope = digamma(half + 0.5) - digamma(half);
         (half + 0.5) * slope - self.log_top()
+    }
+
+    fn with_excess(&self, a: f64, b: f64) -> Option<(Tilted, f64)> {
+        self.tilted_with_excess(a, b)
     }
 }
 

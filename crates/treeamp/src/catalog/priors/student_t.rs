@@ -94,6 +94,23 @@ impl StudentT {
         Some(integrate(weight, c, extent, step))
     }
 
+    /// The tilted law with its excess, for $a > 0$: one integral gives both.
+    pub(crate) fn tilted_with_excess(&self, a: f64, b: f64) -> Option<(Tilted, f64)> {
+        let (log_mass, sum, kept) = self.integral(a, b)?;
+        // from the end of the two that is nearer
+        let from_tilt = (self.mean - b / a) * kept;
+        let tilted = Tilted {
+            log_z: or_overflow(0.5 * b * (b / a) + log_mass),
+            mean: if from_tilt.abs() < sum.mean[0].abs() {
+                b / a + from_tilt
+            } else {
+                self.mean + sum.mean[0]
+            },
+            variance: sum.variance[0],
+        };
+        Some((tilted, log_mass + 0.5 * a.ln() - HALF_LN_2PI))
+    }
+
     /// The degrees of freedom.
     pub(crate) fn df(&self) -> f64 {
         self.df
@@ -152,20 +169,8 @@ impl ScalarPrior for StudentT {
                 variance: self.variance(),
             };
         }
-        let Some((log_mass, sum, kept)) = self.integral(a, b) else {
-            return Tilted::divergent(self.mean);
-        };
-        // from the end of the two that is nearer
-        let from_tilt = (self.mean - b / a) * kept;
-        Tilted {
-            log_z: or_overflow(0.5 * b * (b / a) + log_mass),
-            mean: if from_tilt.abs() < sum.mean[0].abs() {
-                b / a + from_tilt
-            } else {
-                self.mean + sum.mean[0]
-            },
-            variance: sum.variance[0],
-        }
+        let found = self.tilted_with_excess(a, b);
+        found.map_or(Tilted::divergent(self.mean), |(tilted, _)| tilted)
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
@@ -183,9 +188,8 @@ impl ScalarPrior for StudentT {
     }
 
     fn excess(&self, a: f64, b: f64) -> f64 {
-        self.integral(a, b).map_or(f64::INFINITY, |(log_mass, ..)| {
-            log_mass + 0.5 * a.ln() - HALF_LN_2PI
-        })
+        self.tilted_with_excess(a, b)
+            .map_or(f64::INFINITY, |(_, excess)| excess)
     }
 
     fn landmarks(&self) -> Vec<Landmark> {

@@ -69,9 +69,14 @@ impl<'a> Tabulated<'a> {
     /// The three functions, by the law itself.
     fn exact(&self, c: f64) -> Option<[f64; FUNCTIONS]> {
         let tilt = Tilt { a: self.a, b: c };
-        let t = self.law.likelihood(0.0, tilt)?;
-        let gain = t.mean / c;
-        Some([self.law.likelihood_excess(0.0, tilt)?, gain, t.variance])
+        let (t, excess) = match self.law.likelihood_with_excess(0.0, tilt) {
+            Some(both) => both,
+            None => {
+                let excess = self.law.likelihood_excess(0.0, tilt)?;
+                (self.law.likelihood(0.0, tilt)?, excess)
+            }
+        };
+        Some([excess, t.mean / c, t.variance])
     }
 
     fn piece(&self, low: f64, width: f64) -> Option<(Piece, bool)> {
