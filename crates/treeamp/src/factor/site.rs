@@ -60,19 +60,40 @@ impl<'a> Site<'a> {
     /// Mean and variance of the variable at a port.
     ///
     /// # Errors
-    /// As [`message`](Self::message).
+    /// As [`message`](Self::message), and a law without a variance beside these messages, such as one without a second moment at
+    /// precision 0.
     pub fn moments(&mut self, port: usize) -> Result<Moments, FactorError> {
         let mut out = Moments::like(&self.messages[port]);
         posterior(self.factor)?.moments(&mut self.context(), port, &mut out)?;
+        if out.average_variance() == f64::INFINITY {
+            return Err(self.without_variance());
+        }
         Ok(out)
+    }
+
+    fn without_variance(&self) -> FactorError {
+        let precisions = self.messages.iter().map(|m| m.precision.mean_diagonal());
+        let precisions: Vec<String> = precisions.map(|a| format!("{a:e}")).collect();
+        FactorError::Improper(format!(
+            "`{}` has no variance beside incoming precisions of {}",
+            self.factor.name(),
+            precisions.join(", ")
+        ))
     }
 
     /// $A_f$.
     ///
     /// # Errors
-    /// As [`message`](Self::message).
+    /// As [`moments`](Self::moments).
     pub fn log_partition(&mut self) -> Result<f64, FactorError> {
-        posterior(self.factor)?.log_partition(&mut self.context())
+        let found = posterior(self.factor)?.log_partition(&mut self.context())?;
+        if found == f64::INFINITY {
+            // a density at its place may be infinite, an integral must not
+            for port in 0..self.messages.len() {
+                self.moments(port)?;
+            }
+        }
+        Ok(found)
     }
 
     /// $A_f$ less the potentials of the messages.

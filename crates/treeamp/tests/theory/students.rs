@@ -3,8 +3,9 @@
 
 use crate::common::{glm, infer, limit_glm, linear};
 use treeamp::algorithms::state_evolution::{Evolution, ReplicaSymmetric};
-use treeamp::belief::OverlapFields;
-use treeamp::factor::{Averaged, Factor};
+use treeamp::belief::{Gaussian, OverlapFields, SignalSpec};
+use treeamp::error::FactorError;
+use treeamp::factor::{Averaged, Factor, Site};
 use treeamp::prelude::*;
 
 /// With teacher and student the same, the mismatched theory is the Bayes-optimal one.
@@ -533,4 +534,59 @@ fn laws_without_a_second_moment_refuse_precision_zero() {
         said.contains("no second moment") && said.contains("precision 0"),
         "{said}"
     );
+}
+
+/// A factor asked alone refuses likewise, and a belief of any precision above zero is answered.
+#[test]
+fn sites_of_laws_without_a_second_moment_refuse_precision_zero() {
+    let laws: [Box<dyn Factor>; 3] = [
+        Box::new(StudentT::new(1.0, 0.0, 1.0).unwrap().iid(2)),
+        Box::new(StudentT::new(2.0, 0.0, 1.0).unwrap().iid(2)),
+        Box::new(SpikeStudentT::new(0.3, 1.5, 1.0).unwrap().iid(2)),
+    ];
+    for law in &laws {
+        let spec = SignalSpec::real([2]);
+        let flat = Gaussian::flat(&spec);
+        let mut site = Site::new(law.as_ref(), &[spec], vec![flat]);
+        let refused = [
+            site.moments(0).map(drop).unwrap_err(),
+            site.log_partition().map(drop).unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, FactorError::Improper(_)), "{error}");
+            let said = error.to_string();
+            let expected = format!("`{}` has no variance", law.name());
+            assert!(said.contains(&expected), "{said}");
+        }
+        site.messages[0].set_precision(1e-12);
+        assert!(site.moments(0).unwrap().average_variance() > 0.0);
+        assert!(site.log_partition().unwrap().is_finite());
+    }
+}
+
+/// A loss is no law of outputs: as a student, or as a teacher, it is named, and not the teacher's moments.
+#[test]
+fn losses_have_no_theory() {
+    let tree = |output: Fragment| {
+        let prior = GaussianPrior::new(0.0, 1.0).unwrap().limit();
+        limit_glm(source(prior), 2.0, output)
+    };
+    let teacher = tree(source(GaussianNoise::new(0.1).unwrap())).unwrap();
+    let student = tree(source(LossChannel::new(Huber::new(1.0, 1.0).unwrap()))).unwrap();
+    let error = MismatchedEvolution::new(&teacher, &student)
+        .map(drop)
+        .unwrap_err();
+    let RunError::MissingRules { missing, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(missing.len(), 1, "{error}");
+    assert_eq!(missing[0].0, "huber");
+    assert!(error.to_string().contains("of the student"), "{error}");
+    let refused = [
+        StateEvolution::new(&student).map(drop),
+        MismatchedEvolution::new(&student, &teacher).map(drop),
+    ];
+    for error in refused.map(Result::unwrap_err) {
+        assert!(error.to_string().contains("huber"), "{error}");
+    }
 }
