@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use treeamp::belief::{Gaussian, SignalSpec};
-use treeamp::catalog::{Module, Role};
+use treeamp::catalog::{Arguments, Module, Role};
 use treeamp::extend::Factor;
 use treeamp::factor::Site;
 use treeamp::scalar::{OutputMeasure, ScalarView, Tilt};
@@ -21,6 +21,10 @@ const RATIOS: [f64; 3] = [0.3, 3.0, 30.0];
 
 /// Inputs of a likelihood, from minus this to this.
 const INPUTS: f64 = 5.0;
+/// What is seen of the other member of a group.
+const OTHERS: [f64; 3] = [0.0, 1.0, 3.0];
+/// A precision at which the envelope of a loss is the loss, to what a picture shows.
+const CERTAIN: f64 = 1e9;
 /// Outputs of a likelihood that are drawn at most.
 const OUTPUTS: usize = 4;
 
@@ -108,12 +112,18 @@ fn law_itself(law: &dyn ScalarView, places: impl Iterator<Item = f64>, deviation
 
 /// What the outputs of a likelihood or a loss say of one input, for some outputs.
 fn seen_outputs(factor: &dyn Factor) -> Vec<(f64, Arc<dyn Factor>)> {
-    let candidates = match factor.scalar().and_then(ScalarView::outputs) {
+    // which outputs there are is known of the law of an output
+    let law = factor.observe_unspecified().ok().flatten();
+    let law = law.as_deref().unwrap_or(factor);
+    let mut candidates = match law.scalar().and_then(ScalarView::outputs) {
         Some(OutputMeasure::Finite(values)) => values,
         Some(OutputMeasure::Counts) => vec![0.0, 1.0, 4.0, 16.0],
-        Some(OutputMeasure::PushForward { atoms, .. }) => [&atoms[..], &[0.0, 1.0, 3.0]].concat(),
+        Some(OutputMeasure::PushForward { atoms, .. }) => {
+            [&atoms[..], &[-1.0, 0.0, 1.0, 3.0]].concat()
+        }
         _ => vec![-1.0, 0.0, 1.0],
     };
+    candidates.sort_by(f64::total_cmp);
     let mut seen: Vec<(f64, Arc<dyn Factor>)> = Vec::new();
     for y in candidates {
         let is_new = seen.iter().all(|(other, _)| (y - other).abs() > 0.0);
@@ -129,41 +139,60 @@ fn seen_outputs(factor: &dyn Factor) -> Vec<(f64, Arc<dyn Factor>)> {
     seen
 }
 
-/// The minimiser of a loss beside a belief of precision one.
-fn mode_beside(law: &dyn Factor, b: f64) -> Option<f64> {
+/// The loss at an input: its Moreau envelope beside a belief that is next to certain.
+fn energy_at(law: &dyn Factor, z: f64) -> Option<f64> {
     let spec = SignalSpec::real([1]);
     let mut belief = Gaussian::flat(&spec);
+    belief.set_precision(CERTAIN);
+    belief.linear[0] = CERTAIN * z;
+    let (_, excess) = Site::new(law, &[spec], vec![belief]).envelope().ok()?;
+    Some(-excess)
+}
+
+/// The first component of the minimiser of a loss or a penalty beside a belief of precision one.
+fn mode_beside(law: &dyn Factor, shape: &[usize], b: &[f64]) -> Option<f64> {
+    let spec = SignalSpec::real(shape);
+    let mut belief = Gaussian::flat(&spec);
     belief.set_precision(1.0);
-    belief.linear[0] = b;
+    belief.linear.copy_from_slice(b);
     let found = Site::new(law, &[spec], vec![belief]).mode(0).ok()?;
     found.mean.first().copied()
 }
 
-/// The likelihood of inputs at some outputs, and the estimate beside a belief of precision one; of a loss, the latter alone.
+/// The likelihood of inputs at some outputs, or the loss, and the estimate beside a belief of precision one.
 fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     let places = || (0..=POINTS).map(|i| INPUTS * (2.0 * f64::from(i) / f64::from(POINTS) - 1.0));
-    let mut likelihood = Panel::new("likelihood", Axis::linear("z"), Axis::linear("p(y | z)"));
+    let is_loss = module.role == Role::Loss;
+    let (name, height) = if is_loss {
+        ("loss", "E(z; y)")
+    } else {
+        ("likelihood", "p(y | z)")
+    };
+    let mut itself = Panel::new(name, Axis::linear("z"), Axis::linear(height));
     let mut estimates = Panel::new(
         "estimate, beside a belief of precision 1",
         Axis::linear("mean of the belief"),
         Axis::linear("estimate of z"),
     );
-    let (mut has_density, mut has_estimate) = (false, false);
+    let (mut has_height, mut has_estimate) = (false, false);
     for (y, law) in seen_outputs(factor) {
         let name = format!("y = {y}");
         let view = law.scalar();
-        let height = |z: f64| view?.output_log_density(y, z).map(f64::exp);
+        let height = |z: f64| match view {
+            Some(view) => view.output_log_density(y, z).map(f64::exp),
+            None => energy_at(&*law, z),
+        };
         let curve: Vec<(f64, f64)> = places()
             .filter_map(|z| Some((z, height(z).filter(|p| p.is_finite())?)))
             .collect();
         if curve.iter().any(|(_, p)| *p > 0.0) {
-            likelihood = likelihood.series(Series::line(&name, curve));
-            has_density = true;
+            itself = itself.series(Series::line(&name, curve));
+            has_height = true;
         }
         let estimate = |b: f64| {
             let tilt = Tilt { a: 1.0, b };
             let Some(view) = view else {
-                return Some((b, mode_beside(&*law, b)?));
+                return Some((b, mode_beside(&*law, &[1], &[b])?));
             };
             let found = view.likelihood(y, tilt)?;
             found.variance.is_finite().then_some((b, found.mean))
@@ -173,12 +202,35 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
         estimates = estimates.series(Series::line(name, curve));
     }
     let mut figure = Figure::new(title(module));
-    if has_density {
-        figure = figure.panel(likelihood);
+    if has_height {
+        figure = figure.panel(itself);
     }
     let same = places().map(|x| (x, x));
     let estimates = estimates.series(Series::line("", same).dashed());
     has_estimate.then(|| figure.panel(estimates))
+}
+
+/// The shrinkage of one of two members of a group by a penalty that couples them.
+fn of_group(module: &Module) -> Option<Figure> {
+    const SHAPE: [usize; 2] = [2, 1];
+    let factor = module.make(&Arguments::new().sized(SHAPE)).ok()?;
+    let places = || (0..=POINTS).map(|i| INPUTS * (2.0 * f64::from(i) / f64::from(POINTS) - 1.0));
+    let mut panel = Panel::new(
+        "shrinkage of one of two members of a group, at precision 1",
+        Axis::linear("what is seen of it"),
+        Axis::linear("estimate"),
+    );
+    for other in OTHERS {
+        let curve = places().map(|b| Some((b, mode_beside(&*factor, &SHAPE, &[b, other])?)));
+        let curve: Option<Vec<(f64, f64)>> = curve.collect();
+        panel = panel.series(Series::line(
+            format!("the other is seen at {other}"),
+            curve?,
+        ));
+    }
+    let same = places().map(|x| (x, x));
+    let panel = panel.series(Series::line("", same).dashed());
+    Some(Figure::new(title(module)).panel(panel))
 }
 
 /// The density and the shrinkage curve of a prior with its defaults; of a penalty, its shrinkage alone. The likelihood and the
@@ -192,7 +244,10 @@ pub fn picture(module: &Module) -> Result<Figure, Failure> {
     if matches!(module.role, Role::Likelihood | Role::Loss) {
         return of_outputs(module, &*factor).ok_or_else(refused);
     }
-    let law = factor.scalar().ok_or_else(refused)?;
+    let Some(law) = factor.scalar() else {
+        let group = (module.role == Role::Penalty).then(|| of_group(module));
+        return group.flatten().ok_or_else(refused);
+    };
     let (mean, deviation) = extent(law).ok_or_else(refused)?;
     let places = || {
         (0..=POINTS).map(move |i| {

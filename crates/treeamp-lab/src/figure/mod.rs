@@ -43,6 +43,8 @@ use svg::{Anchor, Svg, Text};
 const MARGIN: f64 = 18.0;
 /// Height of the figure's title.
 const TITLE: f64 = 26.0;
+/// Size of its letters.
+const TITLE_SIZE: f64 = 15.0;
 
 /// A row of panels under a title.
 #[derive(Debug, Clone)]
@@ -88,7 +90,10 @@ impl Figure {
             MARGIN + TITLE
         };
         let mut svg = Svg::new(total, top + height + 4.0, &self.title);
-        let title = Text::new(15.0).bold().anchor(Anchor::Middle);
+        // a title that is wider than the page is written smaller
+        let fits = (total - 2.0 * MARGIN) / font::width(&self.title, TITLE_SIZE, true).max(1.0);
+        let size = TITLE_SIZE * fits.min(1.0);
+        let title = Text::new(size).bold().anchor(Anchor::Middle);
         if !self.title.is_empty() {
             svg.text(total / 2.0, MARGIN + 10.0, &title, &self.title);
         }
