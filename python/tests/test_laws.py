@@ -76,6 +76,23 @@ def test_laws_without_a_second_moment_refuse_precision_zero() -> None:
     assert ta.LaplacePrior(1).scalar_forward_variance(0.0, 2.0) == np.inf
 
 
+def test_every_observation_has_its_variance() -> None:
+    variances, y = np.array([0.5, 2.0, 4.0]), np.array([1.0, -2.0, 3.0])
+    noise, a = ta.HeteroscedasticNoiseLikelihood(y, variances=variances), 1.5
+    b = np.array([0.3, 0.0, -1.0])
+    v = 1 / (a + 1 / variances)
+    r = v * (b + y / variances)
+    assert noise.scalar_backward_variance(a, b) == pytest.approx(v, rel=1e-12)
+    assert noise.scalar_backward_mean(a, b) == pytest.approx(r, rel=1e-12)
+    assert noise.scalar_backward_mean(a, np.stack([b, b])) == pytest.approx(np.stack([r, r]), rel=1e-12)
+    log_density = -0.5 * np.log(2 * np.pi * variances) - y**2 / (2 * variances)
+    assert noise.log_density(np.zeros(3)) == pytest.approx(log_density, rel=1e-12)
+    each = (ta.GaussianLikelihood(y[i : i + 1], var=variances[i]).compute_log_partition(a, b[i : i + 1]) for i in range(3))
+    assert noise.compute_log_partition(a, b) == pytest.approx(sum(each), rel=1e-12)
+    with pytest.raises(ta.ModelError, match="expected 3 components, got 2"):
+        noise.scalar_backward_mean(a, 0.0, np.zeros(2))
+
+
 def test_flipped_logistic_labels() -> None:
     law = ta.LogisticLikelihood(np.array([1.0]), flip_probability=0.125)
     # 50-digit integration: oracle/data/laws2.json

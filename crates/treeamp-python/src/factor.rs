@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use treeamp::algorithms::state_evolution::gibbs;
 use treeamp::belief::{OverlapFields, SignalSpec};
 use treeamp::factor::{Averaged, Factor as AnyFactor};
-use treeamp::scalar::{Piece, Tilt};
+use treeamp::scalar::{Piece, ScalarView, Tilt};
 
 use crate::array::{Flat as Array, flat, pairs, signal, slice};
 use crate::error::{model_message, run_error};
@@ -63,6 +63,32 @@ fn same_len(arrays: &[&[f64]]) -> PyResult<usize> {
         return Ok(n);
     }
     Err(PyValueError::new_err("expected arrays of one length"))
+}
+
+/// The law of an entry of arrays whose last axes are those of the signal.
+fn of_component<'a>(
+    law: &'a dyn ScalarView,
+    each: &'a [Box<dyn ScalarView>],
+    entry: usize,
+) -> &'a dyn ScalarView {
+    match each {
+        [] => law,
+        _ => each[entry % each.len()].as_ref(),
+    }
+}
+
+impl Factor {
+    /// The laws of components that differ in more than their output; none where all are alike.
+    fn components(&self, law: &dyn ScalarView, n: usize) -> PyResult<Vec<Box<dyn ScalarView>>> {
+        let Some(count) = law.components() else {
+            return Ok(Vec::new());
+        };
+        if !n.is_multiple_of(count) {
+            let text = format!("{}: expected {count} components, got {n}", self.name());
+            return Err(model_message(text));
+        }
+        Ok((0..count).filter_map(|i| law.component(i)).collect())
+    }
 }
 
 #[pymethods]
@@ -150,7 +176,9 @@ impl Factor {
         let law = self.inner.scalar().ok_or_else(|| self.missing("scalar"))?;
         let (y, z) = (slice(&y)?, slice(&z)?);
         let mut out = vec![0.0; same_len(&[y, z])?];
+        let each = self.components(law, out.len())?;
         for (i, value) in out.iter_mut().enumerate() {
+            let law = of_component(law, &each, i);
             let wrong = |e| model_message(format!("{}: y: {e} at index {i}", self.name()));
             law.check_output(y[i]).map_err(wrong)?;
             let found = law.output_log_density(y[i], z[i]);
@@ -170,8 +198,10 @@ impl Factor {
         let law = self.inner.scalar().ok_or_else(|| self.missing("scalar"))?;
         let (y, a, b) = (slice(&y)?, slice(&a)?, slice(&b)?);
         let n = same_len(&[y, a, b])?;
+        let each = self.components(law, n)?;
         let mut out = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
         for i in 0..n {
+            let law = of_component(law, &each, i);
             let wrong = |e| model_message(format!("{}: y: {e} at index {i}", self.name()));
             law.check_output(y[i]).map_err(wrong)?;
             let t = law
