@@ -5,6 +5,7 @@
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use treeamp::Complex;
 use treeamp::prelude::*;
 use treeamp::scalar::{ScalarLikelihood, ScalarPrior, Tilted};
 
@@ -100,6 +101,35 @@ fn priors() {
     });
 }
 
+/// Laws on the plane, at precisions and fields of the same range.
+#[test]
+fn planes() {
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    for _ in 0..draws() {
+        let (a, field) = belief(&mut rng);
+        let b = Complex::from_polar(field.abs(), rng.random_range(0.0..6.2));
+        let p: f64 = rng.random_range(0.01..0.99);
+        let variances = [size(&mut rng, -6.0, 6.0), size(&mut rng, -6.0, 6.0)];
+        let mixture = CircularGaussianMixture::new(&[p, 1.0 - p], &variances).unwrap();
+        let rician = RicianModulus::new(size(&mut rng, -6.0, 6.0)).unwrap();
+        let parts = [real(&mut rng), real(&mut rng)];
+        let alphabet = ComplexAlphabet::new(&parts, &[0.0, parts[0]], &[p, 1.0 - p]).unwrap();
+        let y = size(&mut rng, -3.0, 4.0);
+        for (name, t, positive) in [
+            (mixture.parameters(), mixture.tilted(a, b), true),
+            (rician.parameters(), rician.tilted(y, a, b), true),
+            (alphabet.parameters(), alphabet.tilted(a, b), false),
+        ] {
+            let finite = t.log_z.is_finite() && t.mean.norm().is_finite();
+            let spread = t.variance > 0.0 || (!positive && t.variance >= 0.0);
+            assert!(
+                finite && spread && t.variance.is_finite(),
+                "{name:?} {variances:?} {parts:?} {y:e} at {a:e}, {b}: {t:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn labels() {
     output(true, |rng| (LogisticLikelihood::new(0.0), label(rng)));
@@ -140,6 +170,12 @@ fn noises() {
     output(false, |rng| {
         let (near, far) = (size(rng, -6.0, 4.0), size(rng, -6.0, 6.0));
         (OutlierNoise::new(near, far, rng.random()), real(rng))
+    });
+    output(true, |rng| {
+        (
+            HeteroscedasticNoise::new(&[size(rng, -6.0, 6.0)]),
+            real(rng),
+        )
     });
 }
 

@@ -192,6 +192,7 @@ fn own_values_of_second_set() {
 #[test]
 fn external_values_of_second_set() {
     if let Some(data) = oracle::json("laws2.json") {
+        assert_eq!(data["records"].as_array().unwrap().len(), 671);
         check_all(&data, of_second_set);
     }
 }
