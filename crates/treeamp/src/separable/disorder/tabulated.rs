@@ -69,12 +69,12 @@ impl<'a> Tabulated<'a> {
     /// The three functions, by the law itself.
     fn exact(&self, c: f64) -> Option<[f64; FUNCTIONS]> {
         let tilt = Tilt { a: self.a, b: c };
-        let (t, excess) = match self.law.likelihood_with_excess(0.0, tilt) {
-            Some(both) => both,
-            None => {
-                let excess = self.law.likelihood_excess(0.0, tilt)?;
-                (self.law.likelihood(0.0, tilt)?, excess)
-            }
+        let both = self.law.likelihood_with_excess(0.0, tilt);
+        let (t, excess) = if let Some(both) = both {
+            both
+        } else {
+            let excess = self.law.likelihood_excess(0.0, tilt)?;
+            (self.law.likelihood(0.0, tilt)?, excess)
         };
         Some([excess, t.mean / c, t.variance])
     }
