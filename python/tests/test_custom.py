@@ -285,7 +285,7 @@ def test_check_factor_tells_what_is_wrong() -> None:
         "average of dr/db": ta.CustomPrior(5, good_a, good_r, lambda a, b: 1 / (2 + a)),
         "dA/db": ta.CustomPrior(5, lambda a, b: 2 * good_a(a, b), good_r, good_v),
         "-2 dA/da": ta.CustomPrior(5, lambda a, b: 0.5 * b**2 / (1 + a), good_r, good_v),
-        "variance is inf": ta.CustomPrior(5, None, good_r, lambda a, b: np.inf),
+        "has no variance": ta.CustomPrior(5, None, good_r, lambda a, b: np.inf),
         "two answers": ta.CustomPrior(5, None, good_r, lambda a, b: 1 + 1e-6 * np.random.default_rng().random()),
     }
     for sentence, factor in wrong.items():
