@@ -95,7 +95,9 @@ def test_the_landscape_has_its_maxima_at_the_fixed_points() -> None:
         k = peaks[int(np.argmin(np.abs(np.log(errors / point.mse))))]
         assert curve.mse[k] == pytest.approx(point.mse, rel=0.1)
         assert point.entropy is not None and free[k] == pytest.approx(-point.entropy, abs=1e-3)
-        assert curve.answer[k] == pytest.approx(curve.told[k], rel=0.3)
+        assert curve.answer[k] == pytest.approx(curve.knowledge[k], rel=0.3)
+    # one signal: the rest of the tree has one state
+    assert np.isnan(curve.informed).all()
 
 
 def test_information_and_its_terms() -> None:

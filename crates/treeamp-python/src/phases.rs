@@ -145,14 +145,15 @@ pub fn threshold(
 
 type Column<'py> = Bound<'py, PyArray1<f64>>;
 
-/// The free entropy against the error of a signal: errors, free entropies, what the prior receives, what the rest sends.
+/// The free entropy against the error of a signal: errors, free entropies, what the prior receives, what the rest sends, and the free
+/// entropies of another state of the rest (NaN where there is none).
 #[pyfunction]
 pub fn landscape<'py>(
     py: Python<'py>,
     tree: &Tree,
     signal: &str,
     places: usize,
-) -> PyResult<[Column<'py>; 4]> {
+) -> PyResult<[Column<'py>; 5]> {
     let tree = Arc::clone(&tree.inner);
     let found = py.detach(|| theory::landscape(&tree, signal, places));
     let places = found.map_err(|e| run_error_in(&tree, &e))?;
@@ -162,6 +163,7 @@ pub fn landscape<'py>(
         column(|p| p.free_entropy),
         column(|p| p.knowledge),
         column(|p| p.answer),
+        column(|p| p.informed.unwrap_or(f64::NAN)),
     ])
 }
 

@@ -131,18 +131,22 @@ class Landscape:
     mse : array
         Errors of the signal, per component.
     free_entropy : array
-        The free entropy with the error held there; at a fixed point it is less the entropy of the measurements. Stable fixed
-        points are its maxima.
-    told : array
-        What the prior of the signal is told, :math:`\hat s`.
+        The free entropy with the error held there, and the rest of the tree in the state that it reaches from nothing; at a fixed
+        point it is less the entropy of the measurements. Stable fixed points are its maxima.
+    knowledge : array
+        What the prior of the signal receives, :math:`\hat s`.
     answer : array
-        What the rest of the tree would tell it: :math:`\hat s` at a fixed point.
+        What the rest of the tree sends to it: :math:`\hat s` at a fixed point.
+    informed : array
+        The free entropy in the state that the rest reaches from near-perfect knowledge of its own signals, where this is another
+        one; not a number where it is the same, as everywhere in a model of one signal.
     """
 
     mse: Array
     free_entropy: Array
-    told: Array
+    knowledge: Array
     answer: Array
+    informed: Array
 
 
 @dataclass(frozen=True)

@@ -88,3 +88,34 @@ fn a_landscape_of_absolute_values_is_smooth() -> Outcome {
     }
     Ok(())
 }
+
+/// Two experts, as in `models/committee.toml`: while the error of one is large the other is known or not, and the free entropy has a curve
+/// for each. They cross, and where the second state ends the curve that is left goes on from that of the informed start.
+#[test]
+fn a_landscape_has_a_curve_for_each_state_of_the_rest() -> Outcome {
+    let expert = |k: usize| -> Result<_, RunError> {
+        Ok(source(Binary::new(0.5)?.limit())
+            >> var(&format!("x{k}"))
+            >> LinearEnsemble::gaussian(3.0)?
+            >> var(&format!("z{k}"))
+            >> PiecewiseLinear::sign()
+            >> var(&format!("h{k}")))
+    };
+    let outputs = Sum::new(2)? >> var("s") >> GaussianNoise::new(0.01)? >> var("u");
+    let model = expert(1)? + expert(2)? >> outputs >> PiecewiseLinear::sign() >> var("y");
+    let places = landscape(&model.build()?.expect("y")?, "x1", 12)?;
+    let two = places.iter().take_while(|p| p.informed.is_some()).count();
+    assert!(0 < two && two < places.len(), "{places:?}");
+    assert!(places[two..].iter().all(|p| p.informed.is_none()));
+    let informed = |p: &Place| p.informed.unwrap_or(p.free_entropy);
+    // at the error of the prior nothing is the likelier state, and near the end knowledge is
+    let (first, last) = (&places[0], &places[two - 1]);
+    assert!(informed(first) < first.free_entropy, "{first:?}");
+    assert!(informed(last) > last.free_entropy, "{last:?}");
+    // one curve without a leap: it rises at every place
+    for w in places.windows(2) {
+        let rise = informed(&w[1]) - informed(&w[0]);
+        assert!(0.0 <= rise && rise < 0.1, "{w:?}");
+    }
+    Ok(())
+}

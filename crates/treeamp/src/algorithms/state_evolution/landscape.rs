@@ -4,12 +4,17 @@
 //! of the tree receives $\hat a$, held, and settles. Then $\varphi(v) = A_p(\hat s) - A_x(\hat s + \hat a) + A_{rest}(\hat a)$, whose
 //! slope vanishes where the rest answers $\hat s$: at the fixed points of state evolution, and there
 //! $\varphi$ is less the entropy of the measurements. Stable fixed points are its maxima.
+//!
+//! The rest may have several states at one $\hat a$, when it holds signals of its own: it is asked from an uninformed start,
+//! and from an informed one of these signals. Each is a curve of its own, and where a state ends its curve does.
 
 use super::phases::{Chain, Noise};
-use super::theory::StateEvolution;
+use super::theory::{INFORMED, StateEvolution, Theory};
 use super::{BayesOptimal, Conjugate, Prediction, Teacher};
 use crate::belief::SignalSpec;
-use crate::engine::{Algorithm, Engine, Messages, MissingRule, Options, Potential};
+use crate::engine::{
+    Algorithm, EdgeMessage, Engine, Initial, Messages, MissingRule, Options, Potential, Termination,
+};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Factor, Incoming, Workspace};
 use crate::model::{FactorNode, Tree, Variable};
@@ -21,15 +26,19 @@ const MOST: f64 = 1e8;
 const KNOWN: f64 = 1e-6;
 /// Places of the prior's answers between which those of the landscape are interpolated.
 const SCAN: u32 = 400;
+/// Answers that differ by more than this part are those of two states; one state settles to much less.
+const ANOTHER: f64 = 1e-3;
 
 /// One place of a landscape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     /// The error of the signal, per component.
     pub mse: f64,
-    /// The free entropy with the error held there, in nats per component of the first variable; at a
-    /// fixed point it is less the entropy of the measurements.
+    /// The free entropy with the error held there and the rest of the tree in the state that it reaches from nothing, in nats
+    /// per component of the first variable; at a fixed point it is less the entropy of the measurements.
     pub free_entropy: f64,
+    /// The same in the state that the rest reaches from near-perfect knowledge of its own signals, where this is another state.
+    pub informed: Option<f64>,
     /// What the prior of the signal receives, $\hat s$.
     pub knowledge: f64,
     /// What the rest of the tree sends to it, $\hat s$ at a fixed point.
@@ -238,6 +247,7 @@ impl<'t> Signal<'t> {
         Ok(Place {
             mse: v,
             free_entropy: prior + 0.5 * weight * knowledge * v + seen - self.normalisation,
+            informed: None,
             knowledge,
             answer: ratio * sent.0 / (1.0 + sent.0 * v),
         })
@@ -248,34 +258,84 @@ impl<'t> Signal<'t> {
             return self.place_of_chain(knowledge, output);
         }
         let answer = self.answer(knowledge)?;
+        let (free_entropy, rest, settled) = self.rest(knowledge, answer, Vec::new())?;
+        if !settled.is_converged() {
+            return Err(super::teacher::not_reached(
+                "a place of the landscape",
+                &settled,
+            ));
+        }
+        let start = self.knowing_the_others();
+        let mut informed = None;
+        if !start.is_empty() {
+            let (height, other, settled) = self.rest(knowledge, answer, start)?;
+            let another = (other - rest).abs() > ANOTHER * other.abs().max(rest.abs());
+            informed = (settled.is_converged() && another && height.is_finite()).then_some(height);
+        }
+        Ok(Place {
+            mse: self.mse(knowledge, answer),
+            free_entropy,
+            informed,
+            knowledge,
+            answer: rest,
+        })
+    }
+
+    /// The free entropy of the state that the rest reaches from a start, what it sends there, and how that ended.
+    fn rest(
+        &self,
+        knowledge: f64,
+        answer: Conjugate,
+        start: Vec<EdgeMessage>,
+    ) -> Result<(f64, f64, Termination), RunError> {
         let algorithm = Held {
             inner: self.algorithm.clone(),
             node: self.prior,
             message: answer,
         };
-        let options = Options {
+        let mut options = Options {
             max_sweeps: 2000,
             tolerance: 1e-9,
             ..Options::default()
         };
+        if !start.is_empty() {
+            options.initial = Initial::Given(start);
+        }
         let report = Engine::new(self.tree, algorithm)?
             .options(options)
             .run(&mut ())?;
-        if !report.termination.is_converged() {
-            return Err(super::teacher::not_reached(
-                "a place of the landscape",
-                &report.termination,
-            ));
-        }
         let rest = self.rest_message(&report.messages);
-        let objective = report.objective?;
         let excess = self.excess(knowledge, answer.0)? - self.excess(rest, answer.0)?;
-        Ok(Place {
-            mse: self.mse(knowledge, answer),
-            free_entropy: objective.total + excess - self.normalisation,
-            knowledge,
-            answer: rest,
-        })
+        let free_entropy = match report.objective {
+            Ok(objective) => objective.total + excess - self.normalisation,
+            Err(error) if report.termination.is_converged() => return Err(error),
+            Err(_) => f64::NAN,
+        };
+        Ok((free_entropy, rest, report.termination))
+    }
+
+    /// Near-perfect knowledge of all signals but this one.
+    fn knowing_the_others(&self) -> Vec<EdgeMessage> {
+        let held = self.tree.edges()[self.edge].variable;
+        let sources = self.tree.factors().iter().filter(|f| f.inputs == 0);
+        let variables = sources.flat_map(|f| &f.edges);
+        let variables = variables.map(|e| self.tree.edges()[*e].variable);
+        let mut start = Vec::new();
+        for index in variables.filter(|index| *index != held) {
+            let variable = &self.tree.variables()[index];
+            let tau0 = self.algorithm.teacher().tau0[index];
+            start.extend(variable.edges.iter().map(|e| {
+                EdgeMessage {
+                    factor: self.tree.factors()[self.tree.edges()[*e].factor]
+                        .name
+                        .clone(),
+                    variable: variable.name.clone(),
+                    precision: INFORMED / tau0,
+                    linear: vec![0.0],
+                }
+            }));
+        }
+        start
     }
 
     /// What all others than the prior tell the signal.
