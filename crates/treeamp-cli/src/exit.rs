@@ -86,6 +86,11 @@ impl From<ModelError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
+            // the library calls the option by its own name
+            RunError::Memory { .. } => {
+                let here = "`--memory-limit` of `run`, or `memory_limit` under `[run]`";
+                Self::Usage(error.to_string().replace("option `memory_limit`", here))
+            }
             // a factor without the rule is a wrong model; one whose rule failed is not
             RunError::Factor {
                 source: FactorError::Unsupported(_),

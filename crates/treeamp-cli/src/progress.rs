@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use treeamp::engine::Algorithm;
@@ -14,63 +16,100 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The sweeps of a run without a limit of its own.
 const SWEEPS: usize = 200;
 
-/// Where the progress goes.
+/// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Form {
-    /// Nowhere.
-    Silent,
     /// One line, drawn again.
     Drawn,
     /// Lines of their own, a second apart.
     Lines,
 }
 
-/// How far the work is, and how long the rest takes.
+/// How far the work is, and how long the rest takes. While nothing is reported, a thread tells the time that has passed.
 #[derive(Debug)]
 pub struct ProgressLine {
-    form: Form,
+    shared: Option<Arc<Shared>>,
+    clock: Option<JoinHandle<()>>,
     start: Instant,
-    last: Option<Instant>,
     /// What was done before the work started: its pace is that of the rest.
     before: Option<usize>,
 }
 
+/// What a line and its clock share.
+#[derive(Debug)]
+struct Shared {
+    line: Mutex<Line>,
+    ended: Condvar,
+}
+
+/// What is shown.
+#[derive(Debug)]
+struct Line {
+    form: Form,
+    start: Instant,
+    last: Option<Instant>,
+    part: Option<(usize, usize)>,
+    text: String,
+    ended: bool,
+}
+
 impl ProgressLine {
-    /// A line that is not shown yet: on a terminal, or where it is asked for.
-    pub fn new(common: &Common) -> Self {
+    /// A line that is not shown yet: on a terminal, or where it is asked for. `what` is being done until something is reported.
+    pub fn new(common: &Common, what: &str) -> Self {
         let form = match (common.progress, std::io::stderr().is_terminal()) {
-            (_, true) => Form::Drawn,
-            (true, false) => Form::Lines,
-            (false, false) => Form::Silent,
+            (_, true) => Some(Form::Drawn),
+            (true, false) => Some(Form::Lines),
+            (false, false) => None,
         };
+        let start = Instant::now();
+        let shared = form.map(|form| {
+            Arc::new(Shared {
+                line: Mutex::new(Line {
+                    form,
+                    start,
+                    last: None,
+                    part: None,
+                    text: what.to_owned(),
+                    ended: false,
+                }),
+                ended: Condvar::new(),
+            })
+        });
+        let clock = shared.as_ref().map(|shared| {
+            let shared = Arc::clone(shared);
+            thread::spawn(move || shared.tick())
+        });
         Self {
-            form,
-            start: Instant::now(),
-            last: None,
+            shared,
+            clock,
+            start,
             before: None,
         }
+    }
+
+    /// What is being done now, of which nothing can be counted.
+    pub fn say(&mut self, what: &str) {
+        self.write(None, what.to_owned());
     }
 
     /// `done` of `total`, with a word on what is counted and the time left.
     pub fn show(&mut self, done: usize, total: usize, what: &str) {
         let before = *self.before.get_or_insert(done);
         let left = self.left(done - before.min(done), total.saturating_sub(done));
-        self.write(Some((done, total)), &format!("{done}/{total} {what}{left}"));
+        self.write(Some((done, total)), format!("{done}/{total} {what}{left}"));
     }
 
     /// A sweep of a run that may end before its limit: the time left is at most that.
     fn sweep(&mut self, done: usize, limit: usize, residual: f64, fallback: bool) {
         if fallback {
-            let elapsed = self.start.elapsed().as_secs();
-            let text =
-                format!("fallback, step {done}, residual {residual:.1e}, {elapsed} s so far");
-            return self.write(None, &text);
+            let text = format!("fallback, step {done}, residual {residual:.1e}");
+            return self.write(None, text);
         }
         let before = *self.before.get_or_insert(0);
         let left = self.left(done - before, limit.saturating_sub(done));
         let left = left.replacen(", ", ", at most ", 1);
         let text = format!("sweep {done} of at most {limit}, residual {residual:.1e}{left}");
-        self.write(Some((done, limit)), &text);
+        self.write(Some((done, limit)), text);
     }
 
     /// The time that the rest takes at the pace of what was done.
@@ -86,24 +125,73 @@ impl ProgressLine {
         }
     }
 
-    fn write(&mut self, part: Option<(usize, usize)>, text: &str) {
+    fn write(&mut self, part: Option<(usize, usize)>, text: String) {
+        if let Some(shared) = &self.shared {
+            let mut line = shared.lock();
+            line.part = part;
+            line.text = text;
+            line.write();
+        }
+    }
+
+    /// Clears a drawn line; nothing is shown any more.
+    pub fn clear(&mut self) {
+        let Some(shared) = self.shared.take() else {
+            return;
+        };
+        shared.lock().ended = true;
+        shared.ended.notify_all();
+        if let Some(clock) = self.clock.take() {
+            // the clock only writes: there is nothing to hear from it
+            let _ = clock.join();
+        }
+        shared.lock().clear();
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows the line again and again, until it is over.
+    fn tick(&self) {
+        let mut line = self.lock();
+        while !line.ended {
+            let waited = self.ended.wait_timeout(line, PATIENCE);
+            line = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if !line.ended {
+                line.write();
+            }
+        }
+    }
+}
+
+impl Line {
+    fn write(&mut self) {
         const WIDTH: usize = 30;
-        let whole = part.is_some_and(|(done, total)| done == total);
+        let whole = self.part.is_some_and(|(done, total)| done == total);
         let pause = match self.form {
-            Form::Silent => return,
             Form::Drawn if self.start.elapsed() < PATIENCE => return,
             Form::Drawn => Duration::from_millis(100),
-            Form::Lines => Duration::from_secs(1),
+            Form::Lines => PATIENCE,
         };
         if self.last.is_some_and(|t| t.elapsed() < pause) && !whole {
             return;
         }
         self.last = Some(Instant::now());
+        let text = self.told();
         let mut out = std::io::stderr();
         // nothing is lost when nobody reads it
         let _ = if self.form == Form::Lines {
             writeln!(out, "{text}")
-        } else if let Some((done, total)) = part {
+        } else if let Some((done, total)) = self.part {
             let filled = (WIDTH * done.min(total))
                 .checked_div(total)
                 .unwrap_or(WIDTH);
@@ -114,17 +202,17 @@ impl ProgressLine {
         };
     }
 
-    /// Clears a drawn line.
-    pub fn clear(&mut self) {
+    fn told(&self) -> String {
+        match self.start.elapsed().as_secs() {
+            0 => self.text.clone(),
+            seconds => format!("{}, {seconds} s so far", self.text),
+        }
+    }
+
+    fn clear(&mut self) {
         if self.form == Form::Drawn && self.last.take().is_some() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
-    }
-}
-
-impl Drop for ProgressLine {
-    fn drop(&mut self) {
-        self.clear();
     }
 }
 
@@ -139,7 +227,7 @@ impl Sweeps {
     /// Of a run with at most so many sweeps.
     pub fn new(common: &Common, limit: Option<usize>) -> Self {
         Self {
-            line: ProgressLine::new(common),
+            line: ProgressLine::new(common, "running"),
             limit: limit.unwrap_or(SWEEPS),
         }
     }
@@ -150,5 +238,29 @@ impl<A: Algorithm> Observer<A> for Sweeps {
         self.line
             .sweep(view.sweep, self.limit, view.residual, view.fallback);
         ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_goes_on_while_nothing_is_counted() {
+        let common = Common {
+            json: false,
+            threads: None,
+            progress: true,
+        };
+        let mut line = ProgressLine::new(&common, "one long piece of work");
+        thread::sleep(PATIENCE + PATIENCE / 2);
+        let shared = line.shared.clone().expect("progress was asked for");
+        assert!(shared.lock().last.is_some());
+        assert_eq!(shared.lock().told(), "one long piece of work, 1 s so far");
+        line.show(1, 2, "cells");
+        assert!(shared.lock().told().starts_with("1/2 cells, "));
+        // nothing is written once it is over
+        line.clear();
+        assert!(line.clock.is_none() && shared.lock().ended);
     }
 }

@@ -11,6 +11,7 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::output::print;
+use crate::progress::ProgressLine;
 use crate::text::{heading, number, pairs, short, table};
 
 /// Predict the errors of a model file by state evolution, in the limit of large sizes.
@@ -40,6 +41,7 @@ impl Predict {
     /// Predicts, and prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
+        let mut line = ProgressLine::new(common, "state evolution");
         let forecast = predict(&file, &setting, &self.how.options());
         let forecast = forecast.map_err(|e| Failure::from(e).in_file(&file.name))?;
         let mismatched = file.is_mismatched();
@@ -50,8 +52,10 @@ impl Predict {
         };
         tree.variable(&signal)?;
         // a mismatched student has no phases
+        line.say(&format!("fixed points of {signal}"));
         let phase = (!mismatched).then(|| phase_report(&tree, &signal));
         let phase = phase.map(|p| p.map_err(|e| e.to_string()));
+        line.say(&format!("information about {signal}"));
         let information = if mismatched {
             Err("a mismatched student has a cross-entropy only".to_owned())
         } else {
@@ -59,6 +63,7 @@ impl Predict {
                 .map(|i| i.value)
                 .map_err(|e| e.to_string())
         };
+        line.clear();
         if common.json {
             print(&format!(
                 "{:#}\n",

@@ -130,7 +130,7 @@ impl Sweep {
         let cells = shard.of(plan.grid.cells(), |cell| source_of(cell).name().to_owned());
         say_how_to_go_on(&journal_path, &journal, &cells);
         let threads = common.threads();
-        let mut line = ProgressLine::new(common);
+        let mut line = ProgressLine::new(common, "cells");
         let options = self.how.options();
         let work = |cell: &Cell| plan.cell(&file, cell, &options);
         let records = run(&cells, threads, Some(&mut journal), work, |p| {
@@ -318,7 +318,10 @@ impl Plan {
         let source = source_of(cell);
         let metrics = [Metric::Mse, Metric::SignMse, Metric::PhaseMse];
         let row = row(file, &self.setting, cell, source, &metrics, options);
-        row.map(|r| vec![r]).map_err(|e| e.to_string())
+        row.map(|r| vec![r]).map_err(|e| {
+            let failure = Failure::from(e);
+            failure.message().unwrap_or("not converged").to_owned()
+        })
     }
 }
 

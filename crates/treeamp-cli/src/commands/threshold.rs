@@ -89,7 +89,7 @@ impl Threshold {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
         self.model.warn_of_set(&[&self.of], "--between");
-        let progress = RefCell::new((ProgressLine::new(common), 0));
+        let progress = RefCell::new((ProgressLine::new(common, "setting up"), 0));
         let at = |value: f64| {
             let setting = setting.clone().with(&self.of, value);
             bayes_optimal_theory(&file, &setting, "a threshold")

@@ -113,6 +113,12 @@ fn memory_may_be_allowed() {
     let folder = Folder::new("memory");
     let allowed = full(&folder, 8000, "[run]\nmemory_limit = 1e11");
     works(&["check", text(&allowed)]);
+    // modes take isotropic beliefs alone, and say so whatever the limit
+    let isotropic = "does not support full beliefs on variable `x`: expected isotropic ones";
+    for command in [vec!["check", "--map"], vec!["run", "--map"]] {
+        let said = fails(2, &[&command[..], &[text(&allowed)]].concat());
+        assert!(said.contains(isotropic), "{said}");
+    }
     let refused = full(&folder, 8000, "");
     assert!(fails(2, &["check", text(&refused)]).contains("memory_limit"));
 }
@@ -127,7 +133,8 @@ fn progress_is_shown_where_it_is_asked_for() {
     let (table, picture) = (text(&table), text(&picture));
     let sensing = models().join("compressed_sensing.toml");
     let sensing = text(&sensing);
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
+        (&["predict", small], "fixed points of x"),
         (&["run", small], "sweep 1 of at most 200"),
         (
             &[

@@ -182,7 +182,7 @@ fn mistakes_in_options_are_named() {
         (
             2,
             vec!["run", full, "--memory-limit", "1000"],
-            "(option `memory_limit`)",
+            "(`--memory-limit` of `run`, or `memory_limit` under `[run]`)",
         ),
     ]);
     works(&["run", full, "--memory-limit", "1e7"]);

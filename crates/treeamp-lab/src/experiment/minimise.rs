@@ -1,7 +1,7 @@
 //! Maximum a posteriori estimation on an instance.
 
 use treeamp::algorithms::{MaximumAPosteriori, Minimum, Solution};
-use treeamp::engine::Observer;
+use treeamp::engine::{Engine, Observer};
 use treeamp::model::{Sample, Tree};
 
 use super::{ExperimentError, Instance, Metric, Observed, RunOptions, instance};
@@ -66,7 +66,8 @@ pub fn minimise(
         ..
     } = instance(file, setting, seed)?;
     let options = options.or_of(file);
-    let engine = options.apply(MaximumAPosteriori.on(&posterior)?);
+    let planned = Engine::with_options(&posterior, MaximumAPosteriori, options.planning())?;
+    let engine = options.apply(planned);
     let report = engine.run(observer)?;
     let solution = report.solution_so_far(&posterior)?;
     Ok(Minimisation {

@@ -66,6 +66,12 @@ fn outputs_that_cannot_be_are_refused() {
     );
     let hard = PiecewiseLinear::hard_tanh();
     assert_eq!(refusal(&hard, 2.0), "expected a number from -1 to 1, got 2");
+    // the slope meets its flat regions up to rounding, which is not told
+    for knee in [0.7, 1.5, 2.5, 3.3] {
+        let sigmoid = PiecewiseLinear::hard_sigmoid(knee).unwrap();
+        let text = "expected a number from 0 to 1, got 2";
+        assert_eq!(refusal(&sigmoid, 2.0), text, "knee {knee}");
+    }
     let tanh = observed(&Activation::tanh()).map(|law| law.check(1.0).unwrap_err());
     assert_eq!(
         tanh,

@@ -36,11 +36,13 @@ impl LandscapeArgs {
         let tree = bayes_optimal_theory(&file, &setting, "a landscape")?;
         let first = || tree.variables()[0].name.clone();
         let signal = self.signal.clone().unwrap_or_else(first);
-        let mut line = ProgressLine::new(common);
+        let mut line = ProgressLine::new(common, "setting up");
         let mut watch = |done, total| line.show(done, total, "places");
         let places = landscape_watched(&tree, &signal, self.places, &mut watch)?;
         drop(line);
+        let line = ProgressLine::new(common, "fixed points");
         let report = phase_report(&tree, &signal)?;
+        drop(line);
         let figure = pictures::landscape::figure(&file.title, &signal, &places, &report);
         self.target.draw(&figure, common)
     }

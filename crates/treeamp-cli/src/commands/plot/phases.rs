@@ -126,7 +126,7 @@ impl PhaseArgs {
                     .with("algorithmic", algorithmic),
             ])
         };
-        let mut line = ProgressLine::new(common);
+        let mut line = ProgressLine::new(common, "columns");
         let records = run(grid.cells(), common.threads(), None, work, |p| {
             line.show(p.finished, p.total, "columns");
         });

@@ -132,7 +132,7 @@ impl ConvergenceArgs {
         let mut options = args.how.options().or_of(&file);
         let (mut errors, mut name, mut turned) = (Vec::new(), String::new(), Vec::new());
         let mut failed = 0;
-        let mut line = ProgressLine::new(common);
+        let mut line = ProgressLine::new(common, "runs");
         for k in 0..self.seeds as u64 {
             line.show(errors.len(), self.seeds, "runs");
             let seed = first.wrapping_add(k);

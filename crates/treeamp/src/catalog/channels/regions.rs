@@ -189,6 +189,7 @@ impl Regions {
             .images
             .iter()
             .fold(f64::NEG_INFINITY, |high, image| high.max(image.1));
+        let (low, high) = (self.level_at(low), self.level_at(high));
         let expected = if self.list.iter().all(|r| r.slope == 0.0) {
             let mut atoms: Vec<f64> = self.list.iter().map(|r| r.offset).collect();
             atoms.sort_by(|p, q| q.total_cmp(p));
@@ -204,6 +205,14 @@ impl Regions {
             }
         };
         Err(format!("expected {expected}, got {y}"))
+    }
+
+    /// The value of the flat region that `end` of a sloped one meets up to rounding, which would be told as -5.6e-17 instead of 0.
+    fn level_at(&self, end: f64) -> f64 {
+        let flat = self.list.iter().filter(|r| r.slope == 0.0);
+        let mut levels = flat.map(|r| r.offset);
+        let met = levels.find(|level| (level - end).abs() < 1e-12 * (1.0 + level.abs()));
+        met.unwrap_or(end)
     }
 }
 
