@@ -51,6 +51,12 @@ pub fn positive(text: &str) -> Result<f64, String> {
     when(x, x > 0.0 && x.is_finite(), "a finite number above 0")
 }
 
+/// A relative gap: between zero and one.
+pub fn gap(text: &str) -> Result<f64, String> {
+    let x = real(text)?;
+    when(x, x > 0.0 && x < 1.0, "a number in (0, 1)")
+}
+
 /// A variance: finite and not negative.
 pub fn variance(text: &str) -> Result<f64, String> {
     let x = real(text)?;
@@ -105,6 +111,8 @@ mod tests {
             Err("expected automatic, forced or forbidden".to_owned())
         );
         assert!(positive("0").is_err() && positive("inf").is_err());
+        assert_eq!(gap("1e-5"), Ok(1e-5));
+        assert!(gap("0").is_err() && gap("1").is_err() && gap("nan").is_err());
         assert_eq!(variance("0"), Ok(0.0));
         assert!(variance("-1e-9").is_err() && variance("NaN").is_err());
         assert_eq!(count("12"), Ok(12));

@@ -41,6 +41,8 @@ impl Predict {
     /// Predicts, and prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
+        let of_runs = ["gap", "start-noise", "restarts", "memory-limit", "exact"];
+        self.how.warn_of_unused(&of_runs, "state evolution");
         let mut line = ProgressLine::new(common, "state evolution");
         let forecast = predict(&file, &setting, &self.how.options());
         let forecast = forecast.map_err(|e| Failure::from(e).in_file(&file.name))?;

@@ -8,7 +8,7 @@ use treeamp_lab::experiment::{Metric, RunOptions, Source, row};
 use treeamp_lab::spec::{ModelFile, Scale, Setting};
 use treeamp_lab::sweep::{Axis, Cell, Grid, Journal, Merged, Record, Shard, Table, Value, run};
 
-use super::run::How;
+use super::run::{How, OF_MEANS, OF_MODES};
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
@@ -100,6 +100,10 @@ impl Sweep {
     /// Runs the missing cells and writes the table.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
+        match self.map {
+            true => self.how.warn_of_unused(OF_MEANS, "modes"),
+            false => self.how.warn_of_unused(OF_MODES, "means: it is for --map"),
+        }
         let shard = self
             .shard
             .as_deref()

@@ -101,8 +101,9 @@ fn a_landscape_has_a_curve_for_each_state_of_the_rest() -> Outcome {
             >> PiecewiseLinear::sign()
             >> var(&format!("h{k}")))
     };
-    let outputs = Sum::new(2)? >> var("s") >> GaussianNoise::new(0.01)? >> var("u");
-    let model = expert(1)? + expert(2)? >> outputs >> PiecewiseLinear::sign() >> var("y");
+    let sum = expert(1)? + expert(2)? >> Sum::new(2)? >> var("s");
+    let jittered = sum >> GaussianNoise::new(0.01)? >> var("u");
+    let model = jittered >> PiecewiseLinear::sign() >> var("y");
     let places = landscape(&model.build()?.expect("y")?, "x1", 12)?;
     let two = places.iter().take_while(|p| p.informed.is_some()).count();
     assert!(0 < two && two < places.len(), "{places:?}");

@@ -5,6 +5,12 @@ use treeamp::engine::{Damping, Fallback};
 use treeamp_lab::experiment::RunOptions;
 
 use crate::number as parse;
+use crate::output::warn;
+
+/// Options that modes alone have.
+pub const OF_MODES: &[&str] = &["gap"];
+/// Options that means alone have.
+pub const OF_MEANS: &[&str] = &["start-noise", "memory-limit"];
 
 /// The options of an iteration.
 #[derive(Debug, Args)]
@@ -18,7 +24,7 @@ pub struct How {
     /// With --map: stop at a point whose energy is within this fraction of the minimum
     ///
     /// It is the relative primal-dual gap. By default 1e-8, and components to 1e-6 of their scale; 1e-5 is faster for large images.
-    #[arg(long, value_parser = parse::fraction, allow_negative_numbers = true)]
+    #[arg(long, value_parser = parse::gap, allow_negative_numbers = true)]
     gap: Option<f64>,
     /// How much of the previous message is kept: adaptive (found as the run goes), none, or a number below 1
     ///
@@ -38,7 +44,7 @@ pub struct How {
     ///
     /// For expectation propagation it is a double loop that minimises the Bethe free energy. Automatic is the
     /// default: when an adaptively damped run diverges or has not settled. Forced starts it after two sweeps.
-    #[arg(long, value_name = "automatic|forced|forbidden", value_parser = parse::fallback)]
+    #[arg(long, value_name = "automatic|forced|forbidden", value_parser = parse::fallback, allow_negative_numbers = true)]
     fallback: Option<Fallback>,
     /// Random first messages of this standard deviation, for symmetric models
     #[arg(long, value_parser = parse::positive, allow_negative_numbers = true)]
@@ -64,6 +70,17 @@ impl How {
             other => other.to_string(),
         };
         given.map(|(n, v)| (n.clone(), text(v))).collect()
+    }
+
+    /// Warns of given options that have no effect on a piece of work.
+    pub fn warn_of_unused(&self, unused: &[&str], work: &str) {
+        for (name, _) in self
+            .given()
+            .iter()
+            .filter(|(n, _)| unused.contains(&n.as_str()))
+        {
+            warn(&format!("--{name} has no effect on {work}"));
+        }
     }
 
     /// As the laboratory takes them.

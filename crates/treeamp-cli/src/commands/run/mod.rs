@@ -15,7 +15,7 @@ use treeamp::prelude::*;
 use treeamp_lab::experiment::{End, Inference, Metric, cell_seed, infer_on, instance};
 use treeamp_lab::spec::{ModelFile, Setting};
 
-pub use how::How;
+pub use how::{How, OF_MEANS, OF_MODES};
 use results::{form, results};
 
 use crate::common::Common;
@@ -94,6 +94,7 @@ impl Run {
             return self.run_mode(common);
         }
         let (file, setting) = self.model.read()?;
+        self.how.warn_of_unused(OF_MODES, "means: it is for --map");
         let seed = self.stream(&file, &setting);
         let clock = Instant::now();
         let options = self.how.options();

@@ -9,8 +9,8 @@ use treeamp::belief::Element;
 use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::{Metric, Minimisation, minimise};
 
-use super::Run;
 use super::results::{Form, form};
+use super::{OF_MEANS, Run};
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::{print, save};
@@ -25,6 +25,7 @@ impl Run {
     /// Minimises, prints the table, writes the results.
     pub(super) fn run_mode(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
+        self.how.warn_of_unused(OF_MEANS, "modes");
         let seed = self.stream(&file, &setting);
         let clock = Instant::now();
         let options = self.how.options();
