@@ -303,3 +303,8 @@ def test_beliefs() -> None:
     moved = (mixture.A(parts[0], parts[1] + h, parts[2]) - mixture.A(parts[0], parts[1] - h, parts[2])) / (2 * h)
     assert mixture.r(*parts) == pytest.approx(moved, abs=1e-7)
     assert mixture.p(*parts).sum() == pytest.approx(1)
+
+
+def test_a_bias_that_is_a_number_is_shown_as_one() -> None:
+    assert repr(ta.BiasChannel(0.1)) == "BiasChannel(bias=0.1)"
+    assert repr(ta.BiasChannel([0.1, 0.2])) == "BiasChannel(bias=<array (2,)>)"

@@ -48,6 +48,8 @@ class ReprMixin:
     def __repr__(self) -> str:
         def shown(name: str) -> str:
             value = getattr(self, name)
+            if isinstance(value, np.ndarray) and value.ndim == 0:
+                return f"{name}={value.item()!r}"
             if isinstance(value, np.ndarray):
                 return f"{name}=<array {value.shape}>"
             if hasattr(value, "shape") and not np.isscalar(value):  # sparse matrices and operators

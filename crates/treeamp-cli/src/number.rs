@@ -2,6 +2,7 @@
 
 use treeamp::engine::{Damping, Fallback};
 use treeamp::error::RunError;
+use treeamp_lab::sweep::Shard;
 
 fn real(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "expected a number".to_owned())
@@ -55,6 +56,11 @@ pub fn positive(text: &str) -> Result<f64, String> {
 pub fn gap(text: &str) -> Result<f64, String> {
     let x = real(text)?;
     when(x, x > 0.0 && x < 1.0, "a number in (0, 1)")
+}
+
+/// One of the parts of a sweep.
+pub fn shard(text: &str) -> Result<Shard, String> {
+    Shard::parse(text).map_err(|_| "expected k/n with k from 1 to n".to_owned())
 }
 
 /// A variance: finite and not negative.

@@ -86,8 +86,8 @@ pub struct Sweep {
     #[arg(long, short, value_name = "FILE", default_value = "sweep.csv")]
     output: PathBuf,
     /// Only part k of n of the cells, for `merge`
-    #[arg(long, value_name = "K/N")]
-    shard: Option<String>,
+    #[arg(long, value_name = "K/N", value_parser = parse::shard)]
+    shard: Option<Shard>,
     /// Model, curves and table in one HTML file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -104,10 +104,7 @@ impl Sweep {
             true => self.how.warn_of_unused(OF_MEANS, "modes"),
             false => self.how.warn_of_unused(OF_MODES, "means: it is for --map"),
         }
-        let shard = self
-            .shard
-            .as_deref()
-            .map_or(Ok(Shard::WHOLE), Shard::parse)?;
+        let shard = self.shard.unwrap_or(Shard::WHOLE);
         if let Some(path) = &self.report {
             // that of a sweep which goes on is replaced, as its table is
             check_report(path, true)?;

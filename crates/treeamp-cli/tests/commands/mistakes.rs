@@ -48,7 +48,7 @@ fn mistakes_are_named() {
         (
             2,
             vec!["sweep", model, "--grid", "alpha=1,2", "--shard", "3/2"],
-            "k/n",
+            "invalid value '3/2' for '--shard <K/N>': expected k/n with k from 1 to n",
         ),
         (
             2,
@@ -284,4 +284,28 @@ fn files_without_an_end_and_full_disks() {
         );
         assert!(said.contains("cannot write /dev/full"), "{said}");
     }
+}
+
+/// An option that a command takes and does not use is warned of, and one that it uses is not.
+#[test]
+fn options_without_an_effect_are_warned_of() {
+    let model = models().join("compressed_sensing.toml");
+    let lasso = models().join("lasso.toml");
+    let (model, lasso) = (text(&model), text(&lasso));
+    let cases: [(&[&str], &str); 4] = [
+        (&["predict", model, "--restarts", "2"], "--restarts"),
+        (&["predict", model, "--exact"], "--exact"),
+        (&["run", model, "--set", "n=50", "--gap", "1e-3"], "--gap"),
+        (
+            &["run", lasso, "--set", "n=50", "--map", "--start-noise", "1"],
+            "--start-noise",
+        ),
+    ];
+    for (arguments, option) in cases {
+        let said = stderr(&treeamp(arguments));
+        let warning = format!("warning: {option} has no effect on ");
+        assert!(said.contains(&warning), "{arguments:?}: {said}");
+    }
+    let used = ["run", lasso, "--set", "n=50", "--map", "--gap", "1e-3"];
+    assert!(!stderr(&treeamp(&used)).contains("no effect"));
 }
