@@ -236,6 +236,13 @@ def test_qplot_tells_one_column_apart_twice() -> None:
     assert [line.get_linestyle() for line in lines] == ["-", "None", "-", "None"]
 
 
+def test_several_curves_of_one_colour_have_lines_of_their_own() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"alpha": [1.0, 2.0], "ep": [0.5, 0.2], "se": [0.6, 0.1]})
+    (panel,) = qplot(table, "alpha", ["ep", "se"]).axes
+    assert [line.get_linestyle() for line in panel.get_lines()] == ["-", "--"]
+
+
 # --- operators of scipy, and of packages that have such
 
 

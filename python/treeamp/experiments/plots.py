@@ -85,7 +85,9 @@ def qplot(
     ys = [y] if isinstance(y, str) else list(y)
     for name in (x, *ys):
         _levels(data, name)
-    markers = list(y_markers) if y_markers is not None else ["-"] * len(ys)
+    # several curves of one colour differ in their lines, unless a column takes these
+    lines_of_ys = [_LINES[k % len(_LINES)] if linestyle is None else "-" for k in range(len(ys))]
+    markers = list(y_markers) if y_markers is not None else lines_of_ys
     if len(markers) != len(ys):
         raise ValueError(f"`y_markers` must have one entry for every `y`, got {len(markers)} for {len(ys)}")
     columns, rows = _levels(data, column), _levels(data, row)

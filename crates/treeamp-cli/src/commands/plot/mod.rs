@@ -77,7 +77,7 @@ Examples:
 Exit codes:
   0 done, 1 the run did not converge (its state is drawn), 2 bad input, 3 something could not be read or written")]
     Convergence(run::ConvergenceArgs),
-    /// The free entropy against the error of a signal, with the fixed points
+    /// The free entropy against the error of a signal, with the fixed points; dashed in another state of the other signals, if there is one
     #[command(after_help = "\
 Examples:
   treeamp plot landscape models/perceptron.toml --set alpha=1.35 --output landscape.svg
