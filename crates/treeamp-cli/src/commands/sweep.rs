@@ -100,9 +100,10 @@ impl Sweep {
     /// Runs the missing cells and writes the table.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
-        match self.map {
-            true => self.how.warn_of_unused(OF_MEANS, "modes"),
-            false => self.how.warn_of_unused(OF_MODES, "means: it is for --map"),
+        if self.map {
+            self.how.warn_of_unused(OF_MEANS, "modes");
+        } else {
+            self.how.warn_of_unused(OF_MODES, "means: it is for --map");
         }
         let shard = self.shard.unwrap_or(Shard::WHOLE);
         if let Some(path) = &self.report {

@@ -116,7 +116,7 @@ fn a_landscape_has_a_curve_for_each_state_of_the_rest() -> Outcome {
     // one curve without a leap: it rises at every place
     for w in places.windows(2) {
         let rise = informed(&w[1]) - informed(&w[0]);
-        assert!(0.0 <= rise && rise < 0.1, "{w:?}");
+        assert!((0.0..0.1).contains(&rise), "{w:?}");
     }
     Ok(())
 }
