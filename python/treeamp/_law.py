@@ -56,9 +56,9 @@ class Law(Factor):
     def _answered(
         self, moments: tuple[Array, Array, Array], a: Any, rest: Callable[[], tuple[Array, Array, Array]]
     ) -> tuple[Array, Array, Array]:
-        """These moments at precisions ``a``, refused where the law has no second moment at ``rest`` and a precision is not positive."""
+        """These moments at precisions ``a``, refused where the law has no second moment at ``rest`` and a precision is 0."""
         precisions = np.broadcast_to(a, moments[2].shape)
-        refused = np.ravel(np.isinf(moments[2]) & (precisions <= 0))
+        refused = np.ravel(np.isinf(moments[2]) & (precisions == 0))
         if refused.any() and np.isinf(rest()[2]).all():
             index = int(np.argmax(refused))
             raise FactorError(
