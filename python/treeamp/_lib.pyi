@@ -23,6 +23,7 @@ __all__ = [
     "Tree",
     "__version__",
     "activation",
+    "array_matrix",
     "build",
     "channel",
     "check_penalty",
@@ -260,6 +261,15 @@ def check_penalty(
     derivative: Callable[[float, float], float],
     energy: Callable[[float, float], float],
 ) -> None: ...
+def array_matrix(
+    name: str,
+    rows: _Array,
+    columns: _Array,
+    apply: Callable[[_Array], Any],
+    adjoint: Callable[[_Array], Any],
+    route: str,
+    tolerance: float,
+) -> Factor: ...
 def matrix_free(
     name: str,
     input: Sequence[int],

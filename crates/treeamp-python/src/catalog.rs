@@ -199,7 +199,8 @@ pub fn linear(w: EitherMatrix<'_>, route: &str) -> PyResult<PyFactor> {
     checked(Linear::new(w).map(|channel| channel.by(route)))
 }
 
-fn route(word: &str) -> PyResult<Route> {
+/// A route by its word.
+pub fn route(word: &str) -> PyResult<Route> {
     word.parse().map_err(|e| model_error(&e))
 }
 

@@ -50,7 +50,7 @@ mod module {
     #[pymodule_export]
     use super::minimum::{Minimum, energy_objective_at, maximum_a_posteriori};
     #[pymodule_export]
-    use super::operator::{matrix_free, sparse_linear};
+    use super::operator::{array_matrix, matrix_free, sparse_linear};
     #[pymodule_export]
     use super::penalty::{check_penalty, custom_penalty};
     #[pymodule_export]

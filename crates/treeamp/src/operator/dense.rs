@@ -111,6 +111,14 @@ impl LinearOperator for Dense {
         self.w.apply_transpose(x, x.len() / self.w.rows(), out);
     }
 
+    fn apply_to_each(&self, z: &[f64], out: &mut [f64], _: &mut [f64]) {
+        self.w.apply_to_each(z, out);
+    }
+
+    fn adjoint_of_each(&self, x: &[f64], out: &mut [f64], _: &mut [f64]) {
+        self.w.apply_transpose_to_each(x, out);
+    }
+
     fn product_cost(&self) -> f64 {
         super::MATRIX_ENTRY * self.w.rows() as f64 * self.w.cols() as f64
     }

@@ -10,10 +10,10 @@ use crate::error::ModelError;
 /// How far the two sides may be apart, relative to the norms of their vectors.
 const TOLERANCE: f64 = 1e-9;
 /// The same of products that are 32-bit floats: their rounding, $2^{-24}$, adds up along a product of some thousand terms.
-const SINGLE_TOLERANCE: f64 = 1e-4;
+pub(super) const SINGLE_TOLERANCE: f64 = 1e-4;
 /// Pairs of random vectors: a wrong entry hides from one pair with probability zero, a branch of the
 /// user's code might.
-const PAIRS: u64 = 3;
+const PAIRS: usize = 3;
 
 /// Runs the dot test on seeded normal vectors. Where it fails on an operator that is made of others, it is
 /// run on those, to name the one that is wrong.
@@ -54,39 +54,57 @@ fn inside(error: ModelError, whole: &str, number: usize) -> ModelError {
 fn tested(operator: &dyn LinearOperator, seed: u64) -> Result<(), ModelError> {
     let (n, m) = (operator.input().len(), operator.output().len());
     let mut scratch = vec![0.0; operator.scratch_len(1)];
-    let (mut forward, mut backward) = (vec![0.0; m], vec![0.0; n]);
+    let (mut z, mut x) = (Vec::new(), Vec::new());
     for pair in 0..PAIRS {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(pair);
-        let mut draw =
-            |n: usize| -> Vec<f64> { (0..n).map(|_| StandardNormal.sample(&mut rng)).collect() };
-        let (z, x) = (draw(n), draw(m));
-        operator.apply(&z, &mut forward, &mut scratch);
-        operator.adjoint(&x, &mut backward, &mut scratch);
-        let tolerance = if is_single(&forward) || is_single(&backward) {
-            SINGLE_TOLERANCE
-        } else {
-            TOLERANCE
-        };
-        // entries of 1e200 have no squares: both sides in units of the largest entry
-        let unit = largest(&forward).max(largest(&backward));
-        if unit == f64::INFINITY {
-            let operator = operator.name().to_owned();
-            return Err(ModelError::Overflow { operator });
-        }
-        if unit > 0.0 {
-            let both = forward.iter_mut().chain(&mut backward);
-            both.for_each(|p| *p /= unit);
-        }
-        let (left, right) = (dot(&forward, &x), dot(&z, &backward));
-        let scale = norm(&forward) * norm(&x) + norm(&z) * norm(&backward);
-        if !((left - right).abs() <= tolerance * scale) {
-            return Err(ModelError::Adjoint {
-                operator: operator.name().to_owned(),
-                forward: unit * left,
-                backward: unit * right,
-            });
-        }
+        rng.set_stream(pair as u64);
+        let mut draw = |n: usize| (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
+        let (one, other): (Vec<f64>, Vec<f64>) = (draw(n), draw(m));
+        z.extend(one);
+        x.extend(other);
+    }
+    let (mut forward, mut backward) = (vec![0.0; PAIRS * m], vec![0.0; PAIRS * n]);
+    operator.apply_to_each(&z, &mut forward, &mut scratch);
+    operator.adjoint_of_each(&x, &mut backward, &mut scratch);
+    let products = forward
+        .chunks_exact_mut(m)
+        .zip(backward.chunks_exact_mut(n));
+    let vectors = z.chunks_exact(n).zip(x.chunks_exact(m));
+    for ((z, x), (forward, backward)) in vectors.zip(products) {
+        agree(operator.name(), (z, x), (forward, backward))?;
+    }
+    Ok(())
+}
+
+/// One pair of vectors and their products, which are rescaled.
+fn agree(
+    name: &str,
+    (z, x): (&[f64], &[f64]),
+    (forward, backward): (&mut [f64], &mut [f64]),
+) -> Result<(), ModelError> {
+    let tolerance = if is_single(forward) || is_single(backward) {
+        SINGLE_TOLERANCE
+    } else {
+        TOLERANCE
+    };
+    // entries of 1e200 have no squares: both sides in units of the largest entry
+    let unit = largest(forward).max(largest(backward));
+    if unit == f64::INFINITY {
+        let operator = name.to_owned();
+        return Err(ModelError::Overflow { operator });
+    }
+    if unit > 0.0 {
+        let both = forward.iter_mut().chain(&mut *backward);
+        both.for_each(|p| *p /= unit);
+    }
+    let (left, right) = (dot(forward, x), dot(z, backward));
+    let scale = norm(forward) * norm(x) + norm(z) * norm(backward);
+    if !((left - right).abs() <= tolerance * scale) {
+        return Err(ModelError::Adjoint {
+            operator: name.to_owned(),
+            forward: unit * left,
+            backward: unit * right,
+        });
     }
     Ok(())
 }

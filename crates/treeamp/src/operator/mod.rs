@@ -95,6 +95,25 @@ pub trait LinearOperator: Debug + Send + Sync + 'static {
     /// `out = W^T x`, with $\langle W z, x\rangle = \langle z, W^T x\rangle$ over real components.
     fn adjoint(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]);
 
+    /// `out = W z` for vectors laid end to end, by default one after the other.
+    fn apply_to_each(&self, z: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        let outputs = out.chunks_exact_mut(self.output().len());
+        let pairs = z.chunks_exact(self.input().len()).zip(outputs);
+        pairs.for_each(|(z, out)| self.apply(z, out, scratch));
+    }
+
+    /// `out = W^T x` for vectors laid end to end, by default one after the other.
+    fn adjoint_of_each(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        let outputs = out.chunks_exact_mut(self.input().len());
+        let pairs = x.chunks_exact(self.output().len()).zip(outputs);
+        pairs.for_each(|(x, out)| self.adjoint(x, out, scratch));
+    }
+
+    /// The dot test was run on it where it was made.
+    fn is_tested(&self) -> bool {
+        false
+    }
+
     /// The operators that it is made of, if it is: a failed dot test looks for the wrong one among them.
     fn parts(&self) -> &[Arc<dyn LinearOperator>] {
         &[]

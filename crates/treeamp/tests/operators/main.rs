@@ -6,6 +6,7 @@ mod catalogue;
 mod common;
 mod errors;
 mod iid;
+mod kept;
 mod large;
 mod narrow;
 mod runs;

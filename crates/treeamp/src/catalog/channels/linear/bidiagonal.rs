@@ -10,8 +10,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::Linear;
-use crate::operator::dot;
+use crate::operator::{LinearOperator, dot};
 
 /// Steps, of two products each.
 const STEPS: usize = 5;
@@ -33,9 +32,8 @@ pub(super) struct Bidiagonal {
 }
 
 impl Bidiagonal {
-    /// Of a channel whose entries have this mean square.
-    pub fn new(channel: &Linear, mean_square: f64) -> Self {
-        let operator = channel.operator();
+    /// Of an operator whose entries have this mean square.
+    pub fn new(operator: &dyn LinearOperator, mean_square: f64) -> Self {
         let (m, n) = (operator.output().len(), operator.input().len());
         let rng = &mut ChaCha8Rng::seed_from_u64(SEED);
         let mut v: Vec<f64> = (0..PROBES * n)
@@ -45,14 +43,15 @@ impl Bidiagonal {
         let (mut u, mut u_next) = (vec![0.0; PROBES * m], vec![0.0; PROBES * m]);
         let mut v_next = vec![0.0; PROBES * n];
         let mut beta = vec![0.0; PROBES];
+        let mut scratch = vec![0.0; operator.scratch_len(1)];
         let mut steps = Vec::with_capacity(STEPS);
         let squares = |x: &[f64]| x.iter().map(|x| x * x / mean_square).collect();
         for _ in 0..STEPS.min(m).min(n) {
-            channel.apply_to_each(&v, &mut u_next);
+            operator.apply_to_each(&v, &mut u_next, &mut scratch);
             subtract(&mut u_next, &beta, &u);
             let alpha = normalise(&mut u_next);
             std::mem::swap(&mut u, &mut u_next);
-            channel.adjoint_of_each(&u, &mut v_next);
+            operator.adjoint_of_each(&u, &mut v_next, &mut scratch);
             subtract(&mut v_next, &alpha, &v);
             beta = normalise(&mut v_next);
             std::mem::swap(&mut v, &mut v_next);
@@ -123,32 +122,6 @@ impl Bidiagonal {
             weight *= by_beta;
         }
         (mean, (square / self.probes as f64).sqrt())
-    }
-}
-
-impl Linear {
-    /// `out = W z` for vectors laid end to end.
-    fn apply_to_each(&self, z: &[f64], out: &mut [f64]) {
-        if let Some(w) = self.matrix() {
-            return w.apply_to_each(z, out);
-        }
-        let operator = self.operator();
-        let mut scratch = vec![0.0; operator.scratch_len(1)];
-        let pairs = z.chunks_exact(operator.input().len());
-        let pairs = pairs.zip(out.chunks_exact_mut(operator.output().len()));
-        pairs.for_each(|(z, out)| operator.apply(z, out, &mut scratch));
-    }
-
-    /// `out = W^T x` for vectors laid end to end.
-    fn adjoint_of_each(&self, x: &[f64], out: &mut [f64]) {
-        if let Some(w) = self.matrix() {
-            return w.apply_transpose_to_each(x, out);
-        }
-        let operator = self.operator();
-        let mut scratch = vec![0.0; operator.scratch_len(1)];
-        let pairs = x.chunks_exact(operator.output().len());
-        let pairs = pairs.zip(out.chunks_exact_mut(operator.input().len()));
-        pairs.for_each(|(x, out)| operator.adjoint(x, out, &mut scratch));
     }
 }
 

@@ -96,7 +96,7 @@ impl Linear {
     /// The spectrum as a random vector sees it.
     pub(super) fn bidiagonal(&self) -> Result<&Bidiagonal, FactorError> {
         let mean_square = self.mean_square()?;
-        let make = || Bidiagonal::new(self, mean_square);
+        let make = || Bidiagonal::new(self.operator(), mean_square);
         Ok(self.inner.bidiagonal.get_or_init(make))
     }
 

@@ -187,7 +187,7 @@ impl Linear {
 
     /// The dot test, once, on everything but a matrix: an operator of one's own may have a wrong adjoint.
     fn tested(&self) -> Result<(), FactorError> {
-        if self.inner.dense.is_some() {
+        if self.inner.dense.is_some() || self.operator().is_tested() {
             return Ok(());
         }
         let test = || {
@@ -222,11 +222,11 @@ impl Linear {
     /// cannot be had.
     #[must_use]
     pub fn second_moment(&self, tau_z: f64) -> f64 {
-        match (self.matrix(), self.spectrum()) {
-            (Some(w), _) => tau_z * w.square_norm() / w.rows() as f64,
-            (None, Some(spectrum)) => tau_z * spectrum.mean() / spectrum.alpha(),
-            (None, None) => f64::NAN,
+        if let Ok(square_norm) = self.square_norm() {
+            return tau_z * square_norm / self.operator().output().len() as f64;
         }
+        let known = self.spectrum();
+        known.map_or(f64::NAN, |s| tau_z * s.mean() / s.alpha())
     }
 
     /// The operator on real storage as a matrix, column by column.
