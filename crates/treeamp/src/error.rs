@@ -597,10 +597,18 @@ fn list_refused(refused: &[RefusedBelief]) -> String {
     parts.join("; ")
 }
 
+/// The rule that maximum a posteriori estimation asks of each factor.
+pub(crate) const PROXIMAL: &str = "maximum a posteriori (proximal)";
+
 fn list_missing(missing: &[(String, &'static str)]) -> String {
     let parts: Vec<String> = missing
         .iter()
         .map(|(f, rule)| format!("factor `{f}` has no {rule} rule"))
         .collect();
-    parts.join("; ")
+    let listed = parts.join("; ");
+    if missing.iter().any(|(_, rule)| *rule == PROXIMAL) {
+        format!("{listed}: with these parameters their energies are not known to be convex")
+    } else {
+        listed
+    }
 }

@@ -19,6 +19,12 @@ pub(crate) fn gaussian_tilt(mean: f64, variance: f64, a: f64, b: f64) -> Tilted 
     }
 }
 
+/// Its mode, which is its mean, and the derivative in $b$.
+pub(crate) fn gaussian_mode(mean: f64, variance: f64, a: f64, b: f64) -> (f64, f64) {
+    let tilted = gaussian_tilt(mean, variance, a, b);
+    (tilted.mean, tilted.variance)
+}
+
 /// $\tfrac12 u\,[v b^2 + m(2b - a m)]$: the exponent at the tilted mean, prior included.
 #[inline]
 pub(crate) fn gain(mean: f64, variance: f64, a: f64, b: f64) -> f64 {

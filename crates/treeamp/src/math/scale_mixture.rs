@@ -34,7 +34,7 @@ pub struct Extent {
 /// Logarithms this far below the largest are nothing: masses of variances that are larger by as much count.
 const NEGLIGIBLE: f64 = 76.0;
 /// Points on either side: where there are more the axis has no end.
-const POINTS: u32 = 20_000;
+const POINTS: u32 = 100_000;
 
 /// The integral so far.
 struct Integral {

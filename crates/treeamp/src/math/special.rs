@@ -124,18 +124,30 @@ pub fn digamma(x: f64) -> f64 {
     sum + x.ln() - 0.5 / x - r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * tail))
 }
 
-/// $\ln y!$, of any $y \ge 0$.
+/// $\ln\frac{k^k e^{-k}}{\Gamma(k)}$ for $k > 0$: the logarithm of a gamma law's $x\,p(x)$ at its top, of no large terms. From 16 up by four terms
+/// of Stirling's series, the next of which is below $10^{-14}$.
 #[must_use]
-pub fn log_factorial(y: f64) -> f64 {
-    libm::lgamma(y + 1.0)
+pub fn log_gamma_peak(k: f64) -> f64 {
+    if k < 16.0 {
+        return k * k.ln() - k - libm::lgamma(k);
+    }
+    let inverse = 1.0 / k;
+    let r = inverse * inverse;
+    let rest = inverse * (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0)));
+    0.5 * k.ln() - HALF_LN_2PI - rest
 }
 
-/// $\ln y! - (y + \tfrac12)\ln y + y - \tfrac12\ln 2\pi$ for $y \ge 16$, by four terms of its series: the next is below $10^{-14}$.
+/// $x\,(e^u - 1 - u)$ for $x \ge 0$: what a gamma or Poisson exponent loses at a distance $u$ of logarithms from its top. By its series where
+/// the difference has no digits.
 #[must_use]
-pub fn stirling_error(y: f64) -> f64 {
-    let inverse = 1.0 / y;
-    let r = inverse * inverse;
-    inverse * (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0)))
+#[inline]
+pub fn deviance(x: f64, u: f64) -> f64 {
+    if u.abs() < 0.01 {
+        let tail = 1.0 + u / 5.0 * (1.0 + u / 6.0 * (1.0 + u / 7.0));
+        x * (0.5 * u * u) * (1.0 + u / 3.0 * (1.0 + u / 4.0 * tail))
+    } else {
+        x * (u.exp_m1() - u)
+    }
 }
 
 /// $\ln(1 + p\,(e^u - 1))$ for $0 \le p \le \tfrac12$ and any $u$, with $\ln p$ for a $p$ that underflows.
@@ -161,6 +173,48 @@ pub fn softplus_bend(x: f64) -> impl Fn(f64) -> f64 {
             p.mul_add(u, -log_blend(p, log_p, u))
         } else {
             q.mul_add(-u, -log_blend(q, log_q, -u))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the sum of logarithms that $\ln\Gamma$ is, whose rounding is that of $\sqrt k$ terms of its size.
+    #[test]
+    fn peaks_of_gamma_laws() {
+        let mut log_gamma = 0.0;
+        for i in 1..2000_u32 {
+            let k = f64::from(i);
+            let direct = k * k.ln() - k - log_gamma;
+            let most = 1e-15 * (1.0 + log_gamma) * k.sqrt();
+            let ours = log_gamma_peak(k);
+            assert!((ours - direct).abs() <= most, "{k}: {ours} {direct}");
+            log_gamma += k.ln();
+        }
+        // (1/2) ln(10^12/2π), less 1/12 of 10^-12
+        let far = log_gamma_peak(1e12);
+        assert!((far - 12.896_572_024_759_518).abs() < 1e-14, "{far}");
+    }
+
+    /// Against all terms of its series.
+    #[test]
+    fn deviances_keep_their_digits() {
+        for u in [1e-9, -3e-5, 2e-3, -9.9e-3, 9.9e-3, 1.1e-2, -0.3, 0.9_f64] {
+            let (mut term, mut sum) = (u, 0.0);
+            for n in 2..40 {
+                term *= u / f64::from(n);
+                sum += term;
+            }
+            let gap = (deviance(3.0, u) / (3.0 * sum) - 1.0).abs();
+            // beyond the series the difference of two numbers of the size of u
+            let most = if u.abs() < 0.01 {
+                1e-14
+            } else {
+                1e-15 / u.abs()
+            };
+            assert!(gap < most.max(1e-15), "{u}: {gap:e}");
         }
     }
 }

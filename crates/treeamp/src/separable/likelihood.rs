@@ -117,7 +117,10 @@ pub(super) fn check_all<E: Elem, L: ScalarLikelihood<E>>(law: &L, y: &[f64]) -> 
     }
     let y = L::Output::view(y);
     if let Some(n) = law.components().filter(|n| *n != y.len()) {
-        return Err(format!("expected {n} observations, got {}", y.len()));
+        let got = y.len();
+        return Err(format!(
+            "expected {n} observations, one per parameter of the law, got {got}"
+        ));
     }
     for (i, y) in y.iter().enumerate() {
         if !y.is_finite() {

@@ -6,6 +6,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use treeamp::Complex;
+use treeamp::extend::ScalarLoss;
 use treeamp::prelude::*;
 use treeamp::scalar::{ScalarLikelihood, ScalarPrior, Tilted};
 
@@ -114,11 +115,13 @@ fn planes() {
         let rician = RicianModulus::new(size(&mut rng, -6.0, 6.0)).unwrap();
         let parts = [real(&mut rng), real(&mut rng)];
         let alphabet = ComplexAlphabet::new(&parts, &[0.0, parts[0]], &[p, 1.0 - p]).unwrap();
+        let qam = Qam::points(4_usize.pow(rng.random_range(1..7))).unwrap();
         let y = size(&mut rng, -3.0, 4.0);
         for (name, t, positive) in [
             (mixture.parameters(), mixture.tilted(a, b), true),
             (rician.parameters(), rician.tilted(y, a, b), true),
             (alphabet.parameters(), alphabet.tilted(a, b), false),
+            (qam.parameters(), qam.tilted(a, b), false),
         ] {
             let finite = t.log_z.is_finite() && t.mean.norm().is_finite();
             let spread = t.variance > 0.0 || (!positive && t.variance >= 0.0);
@@ -227,4 +230,64 @@ fn heavy_tails_beside_weak_beliefs() {
         let gap = (t.variance / variance - 1.0).abs();
         assert!(gap < 1e-10, "{b:e}: {gap:e}");
     }
+}
+
+/// Parameters as far as counts and variables go: nothing overflows or cancels.
+#[test]
+fn far_parameters() {
+    prior(true, |rng| {
+        Gamma::new(size(rng, 3.0, 12.0), size(rng, -6.0, 12.0))
+    });
+    output(true, |rng| {
+        let y = if rng.random() {
+            count(rng)
+        } else {
+            size(rng, 6.0, 15.0).floor()
+        };
+        (NegativeBinomial::new(size(rng, 3.0, 15.0)), y)
+    });
+    output(true, |rng| {
+        (Ok(PoissonLikelihood), size(rng, 6.0, 15.0).floor())
+    });
+    let mut rng = ChaCha8Rng::seed_from_u64(33);
+    // the rule of a law of so many degrees of freedom has many points
+    for _ in 0..draws() / 100 {
+        let df = size(&mut rng, 2.0, 6.0);
+        let law = StudentT::new(df, real(&mut rng), size(&mut rng, -3.0, 3.0)).unwrap();
+        let (a, b) = belief(&mut rng);
+        check(law.tilted(a, b), a, false, &|| {
+            format!("{law:?} at {a:e}, {b:e}")
+        });
+    }
+}
+
+fn loss<L: ScalarLoss>(law: impl Fn(&mut dyn Rng) -> (Result<L, ModelError>, f64)) {
+    let mut rng = ChaCha8Rng::seed_from_u64(34);
+    for _ in 0..draws() {
+        let (law, y) = law(&mut rng);
+        let law = law.unwrap();
+        let (a, b) = belief(&mut rng);
+        let (z, slope) = law.proximal(y, a, b);
+        let what = || format!("{law:?} at y = {y:e}, {a:e}, {b:e}: {z:e}, {slope:e}");
+        assert!(z.is_finite(), "{}", what());
+        // rounding of 1/(a + curvature)
+        let bounded = (0.0..=(1.0 + 1e-15) / a).contains(&slope);
+        assert!(bounded, "{}", what());
+        let energy = law.energy(y, z);
+        assert!(energy.is_finite() && energy >= 0.0, "{} {energy}", what());
+    }
+}
+
+#[test]
+fn losses() {
+    loss(|rng| (Hinge::new(size(rng, -6.0, 6.0)), label(rng)));
+    loss(|rng| (SquaredHinge::new(size(rng, -6.0, 6.0)), label(rng)));
+    loss(|rng| {
+        let (strength, threshold) = (size(rng, -6.0, 6.0), size(rng, -6.0, 6.0));
+        (Huber::new(strength, threshold), real(rng))
+    });
+    loss(|rng| {
+        let (strength, level) = (size(rng, -6.0, 6.0), rng.random_range(1e-6..1.0));
+        (Quantile::new(strength, level), real(rng))
+    });
 }

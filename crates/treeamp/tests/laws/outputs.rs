@@ -174,10 +174,13 @@ fn impossible_outputs_are_refused() {
         text(label.unwrap_err()),
         "logistic: parameter `y` must be +1 or -1, got 0.5 at index 2"
     );
-    for count in [-1.0, 2.5, 1e300] {
+    for (count, expected) in [
+        (-1.0, "a count 0, 1, 2, ..., got -1"),
+        (2.5, "a count 0, 1, 2, ..., got 2.5"),
+        (1e300, "a count of at most 2^53, got 1e300"),
+    ] {
         let refused = text(PoissonLikelihood.observed([3.0, count]).unwrap_err());
-        let expected =
-            format!("poisson: parameter `y` must be a count 0, 1, 2, ..., got {count} at index 1");
+        let expected = format!("poisson: parameter `y` must be {expected} at index 1");
         assert_eq!(refused, expected);
         assert!(PoissonSoftplusLikelihood.observed([count]).is_err());
     }
@@ -218,7 +221,7 @@ fn parameters_out_of_range_are_named() {
         "probit: parameter `noise_variance` must be non-negative and finite, got -1",
         "probit: parameter `flip_probability` must be in [0, 1], got 1.5",
         "laplace_noise: parameter `scale` must be positive and finite, got 0",
-        "student_t_noise: parameter `df` must be positive and finite, got -2",
+        "student_t_noise: parameter `df` must be positive and at most 1e6 (beyond, the law is a Gaussian one), got -2",
         "student_t_noise: parameter `scale` must be positive and finite, got inf",
         "outlier_noise: parameter `variance` must be positive and finite, got 0",
         "outlier_noise: parameter `outlier_probability` must be in [0, 1], got -0.1",
@@ -237,7 +240,7 @@ fn parameters_out_of_range_are_named() {
 fn variances_per_observation() {
     let law = HeteroscedasticNoise::new(&[0.5, 2.0, 0.1]).unwrap();
     let refused = law.observed([1.0, 2.0]).unwrap_err().to_string();
-    let expected = "heteroscedastic_noise: parameter `y` must be 3 observations, got 2";
+    let expected = "heteroscedastic_noise: parameter `y` must be 3 observations, one per parameter of the law, got 2";
     assert_eq!(refused, expected);
     let negative = HeteroscedasticNoise::new(&[0.5, 2.0, -0.1]).unwrap_err();
     let expected = "heteroscedastic_noise: parameter `variances` must be positive and finite, got -0.1 at index 2";

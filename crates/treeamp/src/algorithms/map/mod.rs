@@ -21,7 +21,7 @@ use crate::engine::{
     Algorithm, Engine, FallbackEnd, FallbackReport, MissingRule, Options, Potential, Probe, Report,
     Verdict, Watch,
 };
-use crate::error::{FactorError, ModelError, RunError};
+use crate::error::{FactorError, ModelError, PROXIMAL, RunError};
 use crate::factor::{Context, Factor, Incoming, cold_excess, log_value, proximal};
 use crate::model::{Tree, Variable};
 
@@ -112,7 +112,7 @@ impl Algorithm for MaximumAPosteriori {
 
     fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
         let rule = factor.proximal().map(|_| ());
-        rule.ok_or(MissingRule("maximum a posteriori (proximal)"))
+        rule.ok_or(MissingRule(PROXIMAL))
     }
 
     fn flat(&self, spec: &SignalSpec) -> Gaussian {

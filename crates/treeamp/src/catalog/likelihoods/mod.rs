@@ -69,7 +69,9 @@ pub(super) fn check_label(y: f64) -> Result<(), String> {
 
 /// Counts up to $2^{53}$, which are exact.
 fn check_count(y: f64) -> Result<(), String> {
-    if (0.0..=9_007_199_254_740_992.0).contains(&y) && y.fract() == 0.0 {
+    if y > 9_007_199_254_740_992.0 {
+        Err(format!("expected a count of at most 2^53, got {y:e}"))
+    } else if y >= 0.0 && y.fract() == 0.0 {
         Ok(())
     } else {
         Err(format!("expected a count 0, 1, 2, ..., got {y}"))

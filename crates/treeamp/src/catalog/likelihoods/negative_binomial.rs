@@ -18,7 +18,7 @@ use super::poisson::draw;
 use crate::catalog::module::{Domain, Module, number};
 use crate::error::{ModelError, parameter};
 use crate::math::log_concave::{self, Concave};
-use crate::math::special::{log_factorial, sigmoid, softplus, softplus_bend};
+use crate::math::special::{deviance, log_gamma_peak, sigmoid, softplus, softplus_bend};
 use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilted};
 
 /// Counts of mean $e^z$, more dispersed than Poisson's.
@@ -71,18 +71,17 @@ struct Count {
 }
 
 impl Concave for Count {
-    /// $\ln\frac{\Gamma(y + k)}{\Gamma(k)y!} + yx - (y + k)\ln(1 + e^x)$.
+    /// $\ln\frac{\Gamma(y + k)}{\Gamma(k)y!} + yx - (y + k)\ln(1 + e^x)$, by what it loses from its top at $e^x = y/k$.
     fn value(&self, z: f64) -> f64 {
         let (y, k) = (self.y, self.k);
         let x = z - k.ln();
-        let constant = libm::lgamma(y + k) - libm::lgamma(k) - log_factorial(y);
-        // the smaller of the two terms that nearly cancel
-        let exponent = if x > 0.0 {
-            -k * x - (y + k) * softplus(-x)
-        } else {
-            y * x - (y + k) * softplus(x)
-        };
-        constant + exponent
+        if y == 0.0 {
+            return -k * softplus(x);
+        }
+        let peaks = log_gamma_peak(y) + (log_gamma_peak(k) - log_gamma_peak(y + k));
+        let of_y = deviance(y, (k / y).ln_1p() - softplus(-x));
+        let of_k = deviance(k, (y / k).ln_1p() - softplus(x));
+        peaks - y.ln() - of_y - of_k
     }
 
     fn slope(&self, z: f64) -> (f64, f64) {

@@ -15,7 +15,7 @@ use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
 use super::check_finite;
-use crate::catalog::gaussian_tilt::log_normal_density;
+use crate::catalog::gaussian_tilt::{gaussian_mode, log_normal_density};
 use crate::catalog::module::{Domain, Module, number, variance};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{height, or_overflow};
@@ -91,6 +91,14 @@ impl OutlierNoise {
         },
         ..Module::LIKELIHOOD
     };
+
+    /// The variance of noise that has only one.
+    fn only(&self) -> Option<f64> {
+        let (own, far) = (self.variance, self.outlier_variance);
+        let without = self.outlier_probability <= 0.0;
+        let nothing_else = self.outlier_probability >= 1.0 || own.total_cmp(&far).is_eq();
+        without.then_some(own).or(nothing_else.then_some(far))
+    }
 
     /// $\ln(1 - \epsilon)$ and $\ln\epsilon$.
     fn log_weights(&self) -> (f64, f64) {
@@ -199,5 +207,10 @@ impl ScalarLikelihood for OutlierNoise {
             Landmark::spread(y, self.variance.sqrt()),
             Landmark::spread(y, self.outlier_variance.sqrt()),
         ]
+    }
+
+    /// Of noise without outliers, or of nothing else, where the energy is convex; else none.
+    fn mode(&self, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
+        self.only().map(|variance| gaussian_mode(y, variance, a, b))
     }
 }

@@ -15,7 +15,7 @@ use rand_distr::{Distribution, Poisson as Draw};
 use super::check_count;
 use crate::catalog::module::Module;
 use crate::math::log_concave::{self, Concave};
-use crate::math::special::{HALF_LN_2PI, log_factorial, stirling_error};
+use crate::math::special::{deviance, log_gamma_peak};
 use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilted};
 
 /// Counts of rate $e^z$.
@@ -26,6 +26,7 @@ impl PoissonLikelihood {
     /// Its entry in the catalogue.
     pub const MODULE: Module = Module {
         name: Self::NAME,
+        aliases: &["poisson_deviance"],
         summary: "Poisson counts of rate e^z, to be observed",
         formula: "p(x | z) = e^(x z - e^z) / x!, x = 0, 1, 2, ...",
         tex: r"p(x \mid z) = \frac{e^{x z - e^z}}{x!},\quad x = 0, 1, 2, \ldots",
@@ -44,21 +45,21 @@ pub(super) fn draw(rate: f64, rng: &mut dyn Rng) -> f64 {
     }
 }
 
-/// Counts from which on the factorial is Stirling's.
-const MANY: f64 = 16.0;
+/// $y\ln\mu - \mu - \ln y!$ from $\ln\mu$ and $\mu$: none of its terms is of the size of $\ln y!$.
+pub(super) fn log_probability(y: f64, log_rate: f64, rate: f64) -> f64 {
+    if y == 0.0 {
+        return -rate;
+    }
+    let log_y = y.ln();
+    log_gamma_peak(y) - log_y - deviance(y, log_rate - log_y)
+}
 
 /// $yz - e^z - \ln y!$.
 struct Count(f64);
 
 impl Concave for Count {
     fn value(&self, z: f64) -> f64 {
-        let y = self.0;
-        if y < MANY {
-            return y * z - z.exp() - log_factorial(y);
-        }
-        // y (1 + u - e^u) with u = z - ln y: none of the terms is of the size of ln y!
-        let u = z - y.ln();
-        -y * (u.exp_m1() - u) - 0.5 * y.ln() - HALF_LN_2PI - stirling_error(y)
+        log_probability(self.0, z, z.exp())
     }
 
     fn slope(&self, z: f64) -> (f64, f64) {

@@ -12,12 +12,10 @@
 use rand::Rng;
 
 use super::check_count;
-use super::poisson::draw;
+use super::poisson::{draw, log_probability};
 use crate::catalog::module::Module;
 use crate::math::log_concave::{self, Concave};
-use crate::math::special::{
-    HALF_LN_2PI, log_factorial, sigmoid, softplus, softplus_bend, stirling_error,
-};
+use crate::math::special::{sigmoid, softplus, softplus_bend};
 use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilted};
 
 /// Counts of rate $\ln(1 + e^z)$.
@@ -39,8 +37,6 @@ impl PoissonSoftplusLikelihood {
 
 /// Inputs below which $\mu = e^z$ up to the second order.
 const SMALL: f64 = -16.0;
-/// Counts from which on the factorial is Stirling's.
-const MANY: f64 = 16.0;
 
 /// $\ln\ln(1 + e^z)$.
 fn log_rate(z: f64) -> f64 {
@@ -86,16 +82,7 @@ impl Count {
 
 impl Concave for Count {
     fn value(&self, z: f64) -> f64 {
-        let (y, rate) = (self.0, softplus(z));
-        if y == 0.0 {
-            return -rate;
-        }
-        if y < MANY {
-            return y * log_rate(z) - rate - log_factorial(y);
-        }
-        // y (1 + ln(μ/y) - μ/y)
-        let u = log_rate(z) - y.ln();
-        -y * (u.exp_m1() - u) - 0.5 * y.ln() - HALF_LN_2PI - stirling_error(y)
+        log_probability(self.0, log_rate(z), softplus(z))
     }
 
     fn slope(&self, z: f64) -> (f64, f64) {

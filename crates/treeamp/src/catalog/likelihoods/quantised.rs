@@ -71,6 +71,7 @@ impl Quantised {
     /// Its entry in the catalogue.
     pub const MODULE: Module = Module {
         name: Self::NAME,
+        aliases: &["quantized"],
         summary: "cells of noisy inputs, to be observed",
         formula: "x = number of edges below z + √noise_variance ξ",
         tex: r"x = \#\{k : e_k < z + \sqrt\Delta\,\xi\}",

@@ -13,7 +13,7 @@ use super::AdditiveNoise;
 use super::additive_noise::NoiseLaw;
 use crate::catalog::module::{Domain, Module, number};
 use crate::catalog::priors::StudentT;
-use crate::error::{ModelError, parameter};
+use crate::error::ModelError;
 use crate::math::special::digamma;
 use crate::scalar::Tilted;
 
@@ -44,14 +44,9 @@ impl StudentTNoise {
     /// Noise of `df` degrees of freedom and this scale, which is not its standard deviation.
     ///
     /// # Errors
-    /// Unless both are positive and finite.
+    /// Unless the degrees of freedom are positive and at most $10^6$ (beyond, the noise is Gaussian), and the scale is positive and finite.
     pub fn new(df: f64, scale: f64) -> Result<Self, ModelError> {
-        for (name, x) in [("df", df), ("scale", scale)] {
-            if !(x > 0.0 && x.is_finite()) {
-                return Err(parameter(StudentT::NOISE, name, "positive and finite", x));
-            }
-        }
-        let noise = StudentT::new(df, 0.0, scale)?;
+        let noise = StudentT::named(StudentT::NOISE, df, 0.0, scale)?;
         Ok(Self { noise })
     }
 

@@ -10,6 +10,8 @@
 //! # Reference
 //! Gradshteyn and Ryzhik, 3.462.1: the integral is a parabolic cylinder function.
 
+use std::cmp::Ordering;
+
 use rand::Rng;
 use rand_distr::{Distribution, Gamma as Draw};
 
@@ -17,7 +19,7 @@ use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::{ModelError, parameter};
 use crate::math::log_concave::{Moments, moments};
 use crate::math::mixture::{height, or_overflow};
-use crate::math::special::HALF_LN_2PI;
+use crate::math::special::{HALF_LN_2PI, deviance, log_gamma_peak};
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
 /// The gamma law of shape $k$ and rate $\beta$, of mean $k/\beta$.
@@ -25,8 +27,6 @@ use crate::scalar::{Landmark, ScalarPrior, Tilted};
 pub struct Gamma {
     shape: f64,
     rate: f64,
-    /// $k\ln\beta - \ln\Gamma(k)$.
-    constant: f64,
 }
 
 impl Gamma {
@@ -40,12 +40,17 @@ impl Gamma {
                 return Err(parameter(Self::NAME, name, "positive and finite", x));
             }
         }
-        let constant = shape * rate.ln() - libm::lgamma(shape);
-        Ok(Self {
-            shape,
-            rate,
-            constant,
-        })
+        Ok(Self { shape, rate })
+    }
+
+    /// $\ln\tfrac{\beta x}k$.
+    fn log_ratio(&self, x: f64) -> f64 {
+        (self.rate * (x / self.shape)).ln()
+    }
+
+    /// $\ln[x\,p(x)]$, by what it loses from its top at $x = k/\beta$.
+    fn log_weight(&self, x: f64) -> f64 {
+        log_gamma_peak(self.shape) - deviance(self.shape, self.log_ratio(x))
     }
 
     /// The top $x_*$ and the integral about it; `None` where that diverges.
@@ -102,9 +107,15 @@ impl ScalarPrior for Gamma {
         let Some((x, sums)) = self.integral(a, b) else {
             return Tilted::divergent(self.shape / self.rate);
         };
-        let top = self.shape * x.ln() + height(a, b - self.rate, x);
+        // about the law's own top, or far above it, where the tilt undoes the fall
+        let u = self.log_ratio(x);
+        let top = if u < 1.0 {
+            self.log_weight(x) + height(a, b, x)
+        } else {
+            log_gamma_peak(self.shape) + self.shape * (1.0 + u) + height(a, b - self.rate, x)
+        };
         Tilted {
-            log_z: or_overflow(self.constant + top + sums.mass.ln()),
+            log_z: or_overflow(top + sums.mass.ln()),
             mean: (x + sums.mean).max(0.0),
             variance: sums.variance.max(f64::MIN_POSITIVE),
         }
@@ -119,12 +130,16 @@ impl ScalarPrior for Gamma {
     }
 
     fn log_density(&self, x: f64) -> f64 {
+        if x > 0.0 {
+            return self.log_weight(x) - x.ln();
+        }
         if x < 0.0 {
-            f64::NEG_INFINITY
-        } else if (self.shape - 1.0).abs() <= 0.0 {
-            self.constant - self.rate * x
-        } else {
-            self.constant + (self.shape - 1.0) * x.ln() - self.rate * x
+            return f64::NEG_INFINITY;
+        }
+        match self.shape.total_cmp(&1.0) {
+            Ordering::Less => f64::INFINITY,
+            Ordering::Equal => self.rate.ln(),
+            Ordering::Greater => f64::NEG_INFINITY,
         }
     }
 
@@ -139,8 +154,8 @@ impl ScalarPrior for Gamma {
         } else {
             self.shape / x - self.rate
         };
-        let top = self.shape * x.ln() - self.rate * x - 0.5 * away * (away / a);
-        self.constant + top + 0.5 * a.ln() - HALF_LN_2PI + sums.mass.ln()
+        let top = self.log_weight(x) - 0.5 * away * (away / a);
+        top + 0.5 * a.ln() - HALF_LN_2PI + sums.mass.ln()
     }
 
     /// Of a shape from 1 up, where the energy is convex, the positive root of $k - 1 + cx - ax^2$; else none.

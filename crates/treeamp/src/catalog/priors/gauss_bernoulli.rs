@@ -14,7 +14,7 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::catalog::gaussian_tilt::{gain, log_normal_density, log_one_plus};
+use crate::catalog::gaussian_tilt::{gain, gaussian_mode, log_normal_density, log_one_plus};
 use crate::catalog::module::{Domain, Module, SIZE, mean, number, variance};
 use crate::error::{ModelError, parameter};
 use crate::math::special::{log_add_exp, sigmoid};
@@ -219,5 +219,10 @@ impl ScalarPrior for GaussBernoulli {
 
     fn landmarks(&self) -> Vec<Landmark> {
         vec![Landmark::spread(self.mean, self.variance.sqrt())]
+    }
+
+    /// Without a spike the law is Gaussian; else none.
+    fn mode(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        (self.rho >= 1.0).then(|| gaussian_mode(self.mean, self.variance, a, b))
     }
 }

@@ -15,7 +15,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::weights::{are_as_many, check_each, normalised};
-use crate::catalog::gaussian_tilt::{gain, log_normal_density};
+use crate::catalog::gaussian_tilt::{gain, gaussian_mode, log_normal_density};
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{Bump, draw};
@@ -196,6 +196,14 @@ impl ScalarPrior for GaussianMixture {
             means.clone().fold(f64::INFINITY, f64::min),
             means.fold(f64::NEG_INFINITY, f64::max),
         )
+    }
+
+    /// Of one component, where the energy is convex; else none.
+    fn mode(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        match self.components.as_slice() {
+            [only] => Some(gaussian_mode(only.mean, only.variance, a, b)),
+            _ => None,
+        }
     }
 }
 

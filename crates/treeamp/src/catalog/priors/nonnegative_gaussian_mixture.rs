@@ -155,4 +155,12 @@ impl ScalarPrior for NonnegativeGaussianMixture {
     fn support(&self) -> (f64, f64) {
         (0.0, f64::INFINITY)
     }
+
+    /// Of one component, where the energy is convex; else none.
+    fn mode(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        match self.components.as_slice() {
+            [(_, law)] => law.mode(a, b),
+            _ => None,
+        }
+    }
 }

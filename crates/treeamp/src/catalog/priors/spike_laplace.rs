@@ -120,4 +120,9 @@ impl ScalarPrior for SpikeLaplace {
     fn landmarks(&self) -> Vec<Landmark> {
         vec![Landmark::spread(0.0, std::f64::consts::SQRT_2 * self.scale)]
     }
+
+    /// Without a spike that of the Laplace law; else none.
+    fn mode(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        (self.rho >= 1.0).then(|| self.slab.mode(a, b)).flatten()
+    }
 }

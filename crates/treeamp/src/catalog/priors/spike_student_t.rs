@@ -35,21 +35,16 @@ impl SpikeStudentT {
     /// A fraction `rho` of components of Student's law among zeros.
     ///
     /// # Errors
-    /// Unless $0 \le \rho \le 1$, and the degrees of freedom and the scale are positive and finite.
+    /// Unless $0 \le \rho \le 1$, the degrees of freedom are positive and at most $10^6$, and the scale is positive and finite.
     pub fn new(rho: f64, df: f64, scale: f64) -> Result<Self, ModelError> {
         if !(0.0..=1.0).contains(&rho) {
             return Err(parameter(Self::NAME, "rho", "in [0, 1]", rho));
-        }
-        for (name, x) in [("df", df), ("scale", scale)] {
-            if !(x > 0.0 && x.is_finite()) {
-                return Err(parameter(Self::NAME, name, "positive and finite", x));
-            }
         }
         Ok(Self {
             rho,
             df,
             scale,
-            slab: StudentT::new(df, 0.0, scale)?,
+            slab: StudentT::named(Self::NAME, df, 0.0, scale)?,
             log_slab: rho.ln(),
             log_spike: (-rho).ln_1p(),
         })

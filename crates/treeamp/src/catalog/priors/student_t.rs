@@ -19,7 +19,7 @@ use crate::catalog::module::{Domain, Module, SIZE, mean, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{Bump, or_overflow};
 use crate::math::scale_mixture::{Extent, Weighed, integrate};
-use crate::math::special::HALF_LN_2PI;
+use crate::math::special::{HALF_LN_2PI, deviance, log_gamma_peak};
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
 /// Student's law of $\nu$ degrees of freedom about $m$; the scale $s$ is not its standard deviation.
@@ -34,20 +34,30 @@ pub struct StudentT {
 const STEP: f64 = 0.2;
 /// Distance of the tail of the rule from the largest scale.
 const MARGIN: f64 = 1.0;
+/// Degrees of freedom up to which the points of the rule suffice.
+const LARGEST_DF: f64 = 1e6;
 
 impl StudentT {
     /// Student's law of `df` degrees of freedom, with this centre and scale.
     ///
     /// # Errors
-    /// Unless the degrees of freedom and the scale are positive and finite, and the mean finite.
+    /// Unless the degrees of freedom are positive and at most $10^6$ (beyond, the law is a Gaussian one), the scale positive and finite, and the
+    /// mean finite.
     pub fn new(df: f64, mean: f64, scale: f64) -> Result<Self, ModelError> {
-        if !mean.is_finite() {
-            return Err(parameter(Self::NAME, "mean", "finite", mean));
+        Self::named(Self::NAME, df, mean, scale)
+    }
+
+    /// The law as a part of this module, which errors name.
+    pub(crate) fn named(module: &str, df: f64, mean: f64, scale: f64) -> Result<Self, ModelError> {
+        if !(df > 0.0 && df <= LARGEST_DF) {
+            let expected = "positive and at most 1e6 (beyond, the law is a Gaussian one)";
+            return Err(parameter(module, "df", expected, df));
         }
-        for (name, x) in [("df", df), ("scale", scale)] {
-            if !(x > 0.0 && x.is_finite()) {
-                return Err(parameter(Self::NAME, name, "positive and finite", x));
-            }
+        if !mean.is_finite() {
+            return Err(parameter(module, "mean", "finite", mean));
+        }
+        if !(scale > 0.0 && scale.is_finite()) {
+            return Err(parameter(module, "scale", "positive and finite", scale));
         }
         Ok(Self { df, mean, scale })
     }
@@ -70,11 +80,11 @@ impl StudentT {
         if !(a > 0.0 && drop.is_finite() && (shift * shift).is_finite() && (1.0 / a).is_finite()) {
             return None;
         }
-        let constant = half * half.ln() - libm::lgamma(half);
+        let peak = log_gamma_peak(half);
         let weight = |y: f64| {
             let free = y.exp();
             let rest = 1.0 / free;
-            let prior = constant + half * (place - y - self.scale * self.scale * rest);
+            let prior = peak - deviance(half, place - y);
             let width = a.mul_add(free, 1.0);
             Weighed {
                 factor: 1.0 / width.sqrt(),
@@ -119,8 +129,9 @@ impl StudentT {
     /// The log-density at the centre.
     pub(crate) fn log_top(&self) -> f64 {
         let half = 0.5 * self.df;
-        let constant = libm::lgamma(half + 0.5) - libm::lgamma(half);
-        constant - 0.5 * (self.df * std::f64::consts::PI).ln() - self.scale.ln()
+        let peaks = log_gamma_peak(half) - log_gamma_peak(half + 0.5);
+        let powers = (half + 0.5) * (0.5 / half).ln_1p() - 0.5;
+        powers + peaks - HALF_LN_2PI - self.scale.ln()
     }
 
     /// The same law about another centre.
