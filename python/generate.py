@@ -72,7 +72,9 @@ class Law:
         prefix = "MAP_" if module["role"] == "penalty" else ""
         self.module, self.kind = module, kind
         self.name: str = own.get("class", f"{prefix}{camel.removesuffix(kind)}{kind}")
-        self.key: str = own.get("key", module["kind"])
+        key = own.get("key", module["kind"])
+        #: What finds it, beside the name of the class.
+        self.names = list(dict.fromkeys([key, module["kind"], *module["aliases"]]))
         self.also: dict[str, str] = own.get("also", {})
         self.sets: dict[str, str] = own.get("sets", {})
         self.example = "\n".join(own.get("example", []))
@@ -205,6 +207,8 @@ class Law:
 def shown_value(parameter: dict[str, Any]) -> str:
     """A default as the representation of a module shows it."""
     default = parameter["default"]
+    if parameter["kind"] == LIST and not default:
+        return "[]"
     if parameter["kind"] == LIST:
         return f"<array ({len(default)},)>"
     return repr(default if parameter["kind"] == "count" else float(default))
@@ -268,7 +272,7 @@ def file(about: str, imports: str, laws: list[Law]) -> str:
     """A module of the package: its classes, and these by the names of the functions that look them up."""
     names = "".join(f'    "{name}",\n' for name in sorted(law.name for law in laws))
     kind = laws[0].base()
-    table = "".join(f'    "{law.key}": {law.name},\n' for law in laws)
+    table = "".join(f'    "{name}": {law.name},\n' for law in laws for name in law.names)
     classes = "\n\n".join(law.source() for law in laws)
     typing = "from typing import Any\n\n" if "Any" in classes else ""
     head = f'''r"""{about}

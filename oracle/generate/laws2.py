@@ -1,4 +1,4 @@
-"""Reference values of further priors and likelihoods, by integration of their definitions with 50 digits.
+"""Reference values of further priors and likelihoods, by integration of their definitions with 60 digits.
 
     pip install mpmath==1.3.0
     python oracle/generate/laws2.py            # writes oracle/data/laws2.json
@@ -288,11 +288,14 @@ LAWS = [
     ),
     (student_t, {"df": 4.0, "mean": 0.25, "scale": 0.5}, []),
     (student_t, {"df": 1.0, "mean": 0.0, "scale": 3.0}, []),
+    (student_t, {"df": 1e6, "mean": 0.25, "scale": 0.5}, []),
     (regularised_horseshoe, {"scale": 0.125, "slab": 3.0}, [(0.0, 0.5), (-0.0625, 0.25)]),
     (logistic_prior, {"mean": 0.25, "scale": 0.5}, [(0.0, 1.5)]),
     (gamma, {"shape": 0.25, "rate": 2.0}, [(0.0, 1.5), (0.0, -1e6)]),
     (gamma, {"shape": 8.0, "rate": 0.5}, [(0.0, 0.25)]),
+    (gamma, {"shape": 1e9, "rate": 5e8}, [(0.0, 0.0), (0.0, 1e4)]),
     (spike_student_t, {"rho": 0.125, "df": 4.0, "scale": 0.5}, [(1e4, 300.0)]),
+    (spike_student_t, {"rho": 0.125, "df": 1e6, "scale": 0.5}, []),
 ]
 OUTPUT_POINTS = [(0.5, -1.25), (2.0, 6.0), (1e3, 1e3), (1e12, 1e6), (1e-8, 1e4), (1e-12, -1e3)]
 #: Likelihoods with their outputs.
@@ -304,6 +307,7 @@ OUTPUTS = [
     (poisson, {}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),
     (poisson_softplus, {}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),
     (negative_binomial, {"dispersion": 0.5}, [{"y": 0.0}, {"y": 7.0}, {"y": 1e6}], []),
+    (negative_binomial, {"dispersion": 1e12}, [{"y": 3.0}, {"y": 1e6}], []),
     (quantised, {"noise_variance": 0.25}, [{"lo": -1.0, "hi": 0.5}, {"lo": None, "hi": 2.0}, {"lo": 0.125, "hi": None}], []),
     (censored, {"threshold": 0.5, "noise_variance": 0.25}, [{"y": 0.5}, {"y": 3.0}], []),
     (laplace_noise, {"scale": 0.5}, [{"y": 0.25}, {"y": -20.0}], []),
@@ -324,14 +328,14 @@ def record(group, law, params, point):
 
 
 def main():
-    mp.dps = 50
+    mp.dps = 60
     records = [record("prior", law, params, {"a": a, "b": b}) for law, params, own in LAWS for a, b in POINTS + own]
     for law, params, outputs, own in OUTPUTS:
         for y in outputs:
             records += [record("likelihood", law, params, {"a": a, "b": b, **y}) for a, b in OUTPUT_POINTS + own]
     path = pathlib.Path(__file__).parents[1] / "data" / "laws2.json"
     lines = ",\n".join(json.dumps(r) for r in records)
-    about = f"50-digit integration of the defining integrals, mpmath {__import__('mpmath').__version__}"
+    about = f"60-digit integration of the defining integrals, mpmath {__import__('mpmath').__version__}"
     path.write_text(f'{{"about": "{about}",\n"records": [\n{lines}\n]}}\n')
 
 

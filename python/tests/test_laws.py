@@ -99,3 +99,65 @@ def test_flipped_logistic_labels() -> None:
     assert law.scalar_log_partition(0.5, -1.25, 1.0) == pytest.approx(1.3306842158130716, rel=1e-9)
     assert law.scalar_backward_mean(0.5, -1.25, 1.0) == pytest.approx(-1.881602650132433, rel=1e-9)
     assert law.scalar_backward_variance(0.5, -1.25, 1.0) == pytest.approx(2.2671460708599915, rel=1e-9)
+
+
+def test_losses_alone_are_at_their_mode() -> None:
+    y = np.array([1.0, -1.0, 1.0])
+    hinge = ta.HingeLikelihood(y, isotropic=False)
+    # the minimiser of max(0, 1 - yz) + az²/2 - bz: at a = 2, b = 0.5 the step of y = 1 ends at (b + 1)/a, short of the kink at 1
+    mean, variance = hinge.compute_backward_posterior(2.0, np.array([0.5, 0.5, 4.0]))
+    assert mean == pytest.approx([0.75, -0.25, 2.0], rel=1e-12)
+    assert variance == pytest.approx([0.5, 0.5, 0.5], rel=1e-12)
+    assert hinge.scalar_backward_mean(2.0, 0.5, 1.0) == pytest.approx(0.75, rel=1e-12)
+    # and its value there: bz - az²/2 less the loss
+    assert hinge.scalar_log_partition(2.0, 0.5, 1.0) == pytest.approx(0.5 * 0.75 - 0.75**2 - 0.25, rel=1e-12)
+    with pytest.raises(ta.ModelError, match="a loss is not a probability distribution and has no log-density"):
+        hinge.log_density(0.5)
+    with pytest.raises(ta.ModelError, match=r"y: .*\+1 or -1, got 2 at index 1"):
+        hinge.scalar_backward_mean(1.0, 0.0, np.array([1.0, 2.0]))
+
+
+def test_convex_special_cases_have_a_mode() -> None:
+    matrix = ta.GaussianEnsemble(M=30, N=20).generate(seed=0)
+    y = matrix @ np.linspace(-1, 1, 20)
+
+    def modes(prior: ta.Prior, output: ta.Likelihood) -> np.ndarray:
+        model = (prior @ ta.V("x") @ ta.LinearChannel(matrix) @ ta.V("z") @ output).to_model()
+        run = ta.MAP(model)
+        run.iterate(max_iter=200)
+        return run.get_variables_data(["x"])["x"]["r"]
+
+    noise = ta.GaussianLikelihood(y, var=0.1)
+    ridge = modes(ta.GaussianPrior(20, mean=0.5, var=2.0), noise)
+    same = [
+        (ta.GaussBernoulliPrior(20, rho=1.0, mean=0.5, var=2.0), noise),
+        (ta.GaussianMixturePrior(20, probs=[1.0], means=[0.5], vars=[2.0]), noise),
+        (ta.GaussianPrior(20, mean=0.5, var=2.0), ta.OutlierNoiseLikelihood(y, 0.1, 5.0, 0.0)),
+    ]
+    for prior, output in same:
+        assert modes(prior, output) == pytest.approx(ridge, rel=1e-6)
+    with pytest.raises(ta.ModelError, match="with these parameters their energies are not known to be convex"):
+        modes(ta.GaussBernoulliPrior(20, rho=0.5), noise)
+
+
+def test_far_parameters_have_digits() -> None:
+    law = ta.GammaPrior(1, shape=1e9, rate=5e8)
+    # next to normal, of mean 2 and variance 4e-9
+    assert float(law.log_density(2.0)) == pytest.approx(-0.5 * np.log(2 * np.pi * 4e-9), abs=1e-9)
+    counts = ta.PoissonLikelihood(np.array([1e12]))
+    assert float(counts.log_density(np.log(1e12))[0]) == pytest.approx(-0.5 * np.log(2 * np.pi * 1e12), abs=1e-11)
+    with pytest.raises(ValueError, match="`df` must be positive and at most 1e6"):
+        ta.StudentTPrior(1, df=1e7)
+
+
+def test_laws_are_found_by_all_their_names() -> None:
+    for name in ("gauss_bernoulli", "mixture", "gaussian_mixture"):
+        assert isinstance(ta.get_prior(3, name), ta.Prior)
+    for name in ("poisson", "poisson_deviance"):
+        assert isinstance(ta.get_likelihood(np.ones(3), name), ta.PoissonLikelihood)
+    for name in ("quantised", "quantized"):
+        assert isinstance(ta.get_channel(name, edges=[0.0]), ta.QuantisedChannel)
+
+
+def test_weights_that_are_equal_are_shown_as_none() -> None:
+    assert repr(ta.FiniteAlphabetPrior(3, values=[-1.0, 0.5])) == "FiniteAlphabetPrior(size=3, values=<array (2,)>, weights=[])"

@@ -50,6 +50,8 @@ class ReprMixin:
             value = getattr(self, name)
             if isinstance(value, np.ndarray) and value.ndim == 0:
                 return f"{name}={value.item()!r}"
+            if isinstance(value, np.ndarray) and value.size == 0:
+                return f"{name}=[]"
             if isinstance(value, np.ndarray):
                 return f"{name}=<array {value.shape}>"
             if hasattr(value, "shape") and not np.isscalar(value):  # sparse matrices and operators

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use treeamp::algorithms::state_evolution::gibbs;
-use treeamp::belief::{OverlapFields, SignalSpec};
+use treeamp::belief::{Gaussian, OverlapFields, SignalSpec};
 use treeamp::factor::{Averaged, Factor as AnyFactor};
 use treeamp::scalar::{Piece, ScalarView, Tilt};
 
@@ -208,6 +208,36 @@ impl Factor {
                 .likelihood(y[i], Tilt { a: a[i], b: b[i] })
                 .ok_or_else(|| self.missing("likelihood"))?;
             (out[0][i], out[1][i], out[2][i]) = (t.log_z, t.mean, t.variance);
+        }
+        let [log_z, mean, variance] = out;
+        Ok((flat(py, log_z), flat(py, mean), flat(py, variance)))
+    }
+
+    /// $A, r, v$ of a loss beside beliefs, component by component: at its mode.
+    fn loss_law<'py>(
+        &self,
+        py: Python<'py>,
+        y: Input<'py>,
+        a: Input<'py>,
+        b: Input<'py>,
+    ) -> PyResult<(Array<'py>, Array<'py>, Array<'py>)> {
+        let (y, a, b) = (slice(&y)?, slice(&a)?, slice(&b)?);
+        let n = same_len(&[y, a, b])?;
+        let wrong = |e| model_message(format!("{}: y: {e}", self.name()));
+        // all at once for the index of one that cannot be
+        self.inner.observe(y).map_err(wrong)?;
+        let spec = SignalSpec::real([1]);
+        let mut out = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        for i in 0..n {
+            let observed = self.inner.observe(&y[i..=i]).map_err(wrong)?;
+            let law = observed.ok_or_else(|| self.missing("observed"))?;
+            let mut belief = Gaussian::flat(&spec);
+            belief.set_precision(a[i]);
+            belief.linear[0] = b[i];
+            let site = self.site(&law, std::slice::from_ref(&spec), vec![belief])?;
+            let found = self.told(site.moments(0))?;
+            out[0][i] = self.told(site.log_partition())?;
+            (out[1][i], out[2][i]) = (found.mean[0], found.average_variance());
         }
         let [log_z, mean, variance] = out;
         Ok((flat(py, log_z), flat(py, mean), flat(py, variance)))

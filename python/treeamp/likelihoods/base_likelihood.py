@@ -67,6 +67,11 @@ class Likelihood(Law):
 
     # --- expectation propagation
 
+    @property
+    def _is_law(self) -> bool:
+        """Whether it is the law of its outputs; a loss is none."""
+        return self._is_written or "scalar" in self._native.rules
+
     def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
         outputs = self.y if y is None else array(y, "y")
         if outputs is None:
@@ -79,7 +84,8 @@ class Likelihood(Law):
             raise ValueError(f"`az`, `bz` and `y` must have shapes that fit together, got {shapes}") from None
         if self._is_written:
             return self._written_scalar(a, b, o)
-        law = self._native.likelihood_law(np.ravel(o), np.ravel(a), np.ravel(b))
+        asked = self._native.likelihood_law if self._is_law else self._channel().loss_law
+        law = asked(np.ravel(o), np.ravel(a), np.ravel(b))
         log_z, mean, variance = (x.reshape(b.shape) for x in law)
         return log_z, mean, variance
 
@@ -90,6 +96,8 @@ class Likelihood(Law):
         >>> float(ta.LogisticLikelihood(np.array([1.0])).log_density(0.0)[0].round(6))
         -0.693147
         """
+        if not self._is_law:
+            raise ModelError(f"{type(self).__name__}: a loss is not a probability distribution and has no log-density")
         outputs = self.y if y is None else array(y, "y")
         if outputs is None:
             raise ModelError(f"{type(self).__name__}: an observation is needed here, and `y` is None")

@@ -349,7 +349,7 @@ class FiniteAlphabetPrior(Prior):
     Examples
     --------
     >>> FiniteAlphabetPrior(size=3)
-    FiniteAlphabetPrior(size=3, values=<array (2,)>, weights=<array (0,)>)
+    FiniteAlphabetPrior(size=3, values=<array (2,)>, weights=[])
     """
 
     repr_parameters = ("size", "values", "weights")
@@ -415,7 +415,7 @@ class NonnegativeGaussianMixturePrior(Prior):
     Examples
     --------
     >>> NonnegativeGaussianMixturePrior(size=3)
-    NonnegativeGaussianMixturePrior(size=3, weights=<array (0,)>, means=<array (2,)>, variances=<array (2,)>)
+    NonnegativeGaussianMixturePrior(size=3, weights=[], means=<array (2,)>, variances=<array (2,)>)
     """
 
     repr_parameters = ("size", "weights", "means", "variances")
@@ -679,7 +679,7 @@ class CircularGaussianMixturePrior(ComplexPrior):
     Examples
     --------
     >>> CircularGaussianMixturePrior(size=(2, 3))
-    CircularGaussianMixturePrior(size=(2, 3), weights=<array (0,)>, variances=<array (2,)>)
+    CircularGaussianMixturePrior(size=(2, 3), weights=[], variances=<array (2,)>)
     """
 
     repr_parameters = ("size", "weights", "variances")
@@ -746,7 +746,7 @@ class ComplexAlphabetPrior(ComplexPrior):
     Examples
     --------
     >>> ComplexAlphabetPrior(size=(2, 3))
-    ComplexAlphabetPrior(size=(2, 3), real=<array (4,)>, imaginary=<array (4,)>, weights=<array (0,)>)
+    ComplexAlphabetPrior(size=(2, 3), real=<array (4,)>, imaginary=<array (4,)>, weights=[])
     """
 
     repr_parameters = ("size", "real", "imaginary", "weights")
@@ -767,16 +767,19 @@ CLASSES: dict[str, type[Prior]] = {
     "gauss_bernoulli": GaussBernoulliPrior,
     "binary": BinaryPrior,
     "mixture": GaussianMixturePrior,
+    "gaussian_mixture": GaussianMixturePrior,
     "positive": PositivePrior,
     "interval": IntervalPrior,
     "exponential": ExponentialPrior,
     "laplace": LaplacePrior,
     "uniform": UniformPrior,
     "finite_alphabet": FiniteAlphabetPrior,
+    "alphabet": FiniteAlphabetPrior,
     "spike_laplace": SpikeLaplacePrior,
     "nonnegative_gaussian_mixture": NonnegativeGaussianMixturePrior,
     "student_t": StudentTPrior,
     "regularised_horseshoe": RegularisedHorseshoePrior,
+    "horseshoe": RegularisedHorseshoePrior,
     "logistic_prior": LogisticPrior,
     "gamma": GammaPrior,
     "spike_student_t": SpikeStudentTPrior,

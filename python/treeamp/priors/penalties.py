@@ -133,7 +133,10 @@ class MAP_L2NormPrior(Penalty):
 #: The same by name.
 CLASSES: dict[str, type[Penalty]] = {
     "L1_norm": MAP_L1NormPrior,
+    "l1": MAP_L1NormPrior,
     "non_negative": MAP_NonNegativePrior,
     "box": MAP_BoxPrior,
     "L2_norm": MAP_L2NormPrior,
+    "quadratic": MAP_L2NormPrior,
+    "l2": MAP_L2NormPrior,
 }

@@ -8,7 +8,7 @@ use treeamp::catalog::{Arguments, Module, Role};
 use treeamp::extend::Factor;
 use treeamp::factor::Site;
 use treeamp::scalar::{OutputMeasure, ScalarView, Tilt};
-use treeamp_lab::figure::{Axis, Figure, Panel, Series};
+use treeamp_lab::figure::{Axis, Figure, Ink, Panel, Series};
 
 use crate::exit::Failure;
 
@@ -27,6 +27,12 @@ const OTHERS: [f64; 3] = [0.0, 1.0, 3.0];
 const CERTAIN: f64 = 1e9;
 /// Outputs of a likelihood that are drawn at most.
 const OUTPUTS: usize = 4;
+
+/// The line along which an estimate is what was given.
+fn unchanged(name: &str, places: impl Iterator<Item = f64>) -> Series {
+    let line = Series::line(name, places.map(|x| (x, x)));
+    line.dashed().ink(Ink::Grey)
+}
 
 /// Mean and deviation; of a law without a second moment, those under a weak belief.
 fn extent(law: &dyn ScalarView) -> Option<(f64, f64)> {
@@ -60,7 +66,10 @@ fn density(
     };
     let mut places: Vec<f64> = places.collect();
     let (first, last) = (places[0], places[places.len() - 1]);
+    // some have a pole there
+    let beside = [0.0, 1e-3, -1e-3, 1e-2, -1e-2].map(|d| d * deviation);
     let marks = law.landmarks(None).into_iter().map(|mark| mark.place);
+    let marks = marks.flat_map(|place| beside.map(|d| place + d));
     places.extend(marks.filter(|x| *x > first && *x < last));
     places.extend([low, high].into_iter().filter(|x| *x > first && *x < last));
     places.sort_by(f64::total_cmp);
@@ -205,8 +214,7 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     if has_height {
         figure = figure.panel(itself);
     }
-    let same = places().map(|x| (x, x));
-    let estimates = estimates.series(Series::line("", same).dashed());
+    let estimates = estimates.series(unchanged("as believed", places()));
     has_estimate.then(|| figure.panel(estimates))
 }
 
@@ -228,8 +236,7 @@ fn of_group(module: &Module) -> Option<Figure> {
             curve?,
         ));
     }
-    let same = places().map(|x| (x, x));
-    let panel = panel.series(Series::line("", same).dashed());
+    let panel = panel.series(unchanged("as seen", places()));
     Some(Figure::new(title(module)).panel(panel))
 }
 
@@ -269,8 +276,7 @@ pub fn picture(module: &Module) -> Result<Figure, Failure> {
         let curve = places().filter_map(|x| Some((x, law.prior(Tilt { a, b: a * x })?.mean)));
         panel = panel.series(Series::line(format!("signal to noise {ratio}"), curve));
     }
-    let same = places().map(|x| (x, x));
-    Ok(figure.panel(panel.series(Series::line("", same).dashed())))
+    Ok(figure.panel(panel.series(unchanged("as seen", places()))))
 }
 
 #[cfg(test)]
