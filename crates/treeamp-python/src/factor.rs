@@ -234,7 +234,7 @@ impl Factor {
             let mut belief = Gaussian::flat(&spec);
             belief.set_precision(a[i]);
             belief.linear[0] = b[i];
-            let site = self.site(&law, std::slice::from_ref(&spec), vec![belief])?;
+            let mut site = self.site(&law, std::slice::from_ref(&spec), vec![belief])?;
             let found = self.told(site.moments(0))?;
             out[0][i] = self.told(site.log_partition())?;
             (out[1][i], out[2][i]) = (found.mean[0], found.average_variance());
