@@ -90,10 +90,12 @@ impl Tree {
                     node.name
                 )));
             }
-            let rule = node
-                .factor
-                .generator()
-                .ok_or_else(|| refuse(format!("factor `{}` has no generative rule", node.name)))?;
+            let rule = node.factor.generator().ok_or_else(|| {
+                let name = &node.name;
+                refuse(format!(
+                    "factor `{name}` draws nothing (no penalty and no loss does): give observations, or a teacher that draws them"
+                ))
+            })?;
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(*f as u64);
             let mut out: Vec<Vec<f64>> = outputs

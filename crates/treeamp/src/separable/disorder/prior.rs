@@ -27,8 +27,13 @@ pub(super) fn teacher_at(teacher: &dyn ScalarView, tau0_hat: f64) -> Result<Tilt
     if t.log_z.is_finite() && t.variance.is_finite() {
         return Ok(t);
     }
+    let beside = if tau0_hat == 0.0 {
+        String::new()
+    } else {
+        format!(" beside a belief of precision {tau0_hat:e}")
+    };
     Err(FactorError::Improper(format!(
-        "the teacher's prior has no second moment at tau0_hat = {tau0_hat:e}"
+        "a law that data are drawn from must have a second moment, and this prior has none{beside}"
     )))
 }
 
