@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import signal
@@ -511,3 +512,65 @@ def test_failed_cells_are_logged_with_their_traceback(caplog: pytest.LogCaptureF
             if executor is not None:
                 executor.shutdown()
     assert capsys.readouterr().out == ""
+
+
+class Scaled:
+    """Something callable with a state."""
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    def __call__(self, a: float) -> dict[str, float]:
+        return {"b": self.scale * a}
+
+    def run(self, a: float) -> dict[str, float]:
+        return self(a)
+
+
+def _scaled(scale: float, a: float, power: int = 1) -> dict[str, float]:
+    return {"b": scale * a**power}
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x: functools.partial(_scaled, x),
+        lambda x: functools.partial(_scaled, 1.0, power=int(x)),
+        lambda x: functools.partial(functools.partial(_scaled, x), power=2),
+        lambda x: Scaled(x).run,
+        Scaled,
+    ],
+)
+def test_a_journal_knows_what_is_bound_to_its_function(tmp_path: pathlib.Path, of: Any) -> None:
+    path = tmp_path / "table.csv"
+    first = save_experiments(of(2.0), path, a=[2, 3])
+    again = save_experiments(of(2.0), path, a=[2, 3], resume=True)
+    assert again.b.tolist() == first.b.tolist() and len(again.attrs["reused"]) == 2
+    with pytest.raises(ValueError, match="another configuration: `run.*; resume=False starts afresh"):
+        save_experiments(of(3.0), path, a=[2, 3], resume=True)
+    with pytest.raises(TypeError, match="`resume` must be True, False or None, got 'yes'"):
+        save_experiments(of(2.0), path, a=[2, 3], resume="yes")
+
+
+def test_theory_at_the_symmetric_point_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    """Even outputs tell nothing at first: state evolution stays where runs do not."""
+    kwargs = {"alpha": 0.9, "prior_type": "gauss_bernoulli", "prior_rho": 0.5}
+    even = ta.models.glm_state_evolution(output_type="abs", **kwargs)
+    odd = ta.models.glm_state_evolution(output_type="gaussian", output_var=0.1, **kwargs)
+    with caplog.at_level("WARNING", logger="treeamp"):
+        (record,) = run_state_evolution(["x"], even)
+        assert record["symmetric_point"] and "`x`: the prediction rests at the symmetric point" in caplog.text
+        caplog.clear()
+        (record,) = run_state_evolution(["x"], odd)
+        assert "symmetric_point" not in record and not caplog.records
+    se = ta.StateEvolution(even)
+    report = se.iterate()
+    assert report.symmetric_point and "phase_report" in report.notes["x"] and "symmetric point" in report._repr_html_()
+    # where slight knowledge is lost again, the prediction is what runs do
+    few = ta.models.glm_state_evolution(output_type="abs", **{**kwargs, "alpha": 0.2})
+    assert ta.StateEvolution(few).iterate().notes == {}
+    model = ta.models.glm_generative(N=100, ensemble_type="gaussian", output_type="abs", seed=1, **kwargs)
+    scenario = BayesOptimalScenario(model).setup(seed=0)
+    table = scenario.table(max_iter=20)
+    assert table.symmetric_point[table.source == "SE"].tolist() == [True]
+    assert [r.get("symmetric_point") for r in scenario.run_all("SE")] == [True]

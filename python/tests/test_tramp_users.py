@@ -224,6 +224,33 @@ def test_qplot_renames_parts_of_labels_and_has_a_size() -> None:
     assert tuple(qplot(table, "alpha", "mse_x", figsize=2).get_size_inches()) == (2.6, 2.0)
 
 
+def test_qplot_keeps_zeros_on_logarithmic_axes() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"alpha": [1.0, 2.0, 3.0, 4.0], "mse": [1.0, 1e-3, 0.0, 1e-33]})
+    (panel,) = qplot(table, "alpha", "mse", ylog=True).axes
+    np.testing.assert_allclose(panel.get_lines()[0].get_ydata(), [1.0, 1e-3, 1e-4, 1e-4])
+    assert [text.get_text() for text in panel.texts] == ["0"]
+    (plain,) = qplot(table[:2], "alpha", "mse", ylog=True).axes
+    assert len(plain.get_lines()) == 1 and not plain.texts
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"y": []}, "`y` must name at least one column"),
+        ({"y": "name"}, "column `name` must hold numbers"),
+        ({"figsize": -1}, "`figsize` must be a positive number"),
+        ({"figsize": (1, 2, 3)}, "`figsize` must be"),
+        ({"figsize": "large"}, "`figsize` must be"),
+    ],
+)
+def test_qplot_refuses_what_it_cannot_draw(given: dict[str, Any], said: str) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"alpha": [1.0, 2.0], "mse": [1.0, 2.0], "name": ["a", "b"]})
+    with pytest.raises((TypeError, ValueError), match=said):
+        qplot(table, **{"x": "alpha", "y": "mse", **given})
+
+
 def test_qplot_tells_one_column_apart_twice() -> None:
     """By colour and by marker: a curve for every value, not for every pair of them."""
     pd = pytest.importorskip("pandas")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,11 +12,18 @@ from .. import _lib
 from .._arrays import Array, check_seed, count, number
 from ..errors import RunError
 from ..models import Model
-from .initial_conditions import Initializer
+from .initial_conditions import ConstantInit, Initializer
 from .message_passing import MessagePassing
 from .report import FixedPoint, Report
 
 __all__ = ["MAP", "ExpectationPropagation", "StateEvolution"]
+
+#: An error that differs by less than this from the second moment of the signal tells nothing of it.
+_NOTICEABLE = 1e-3
+#: Slight knowledge, relative to the second moment; that of an uninformed start of ``phase_report``.
+_PUSH = 1e-4
+
+_logger = logging.getLogger("treeamp")
 
 
 class ExpectationPropagation(MessagePassing):
@@ -183,6 +191,35 @@ class StateEvolution(MessagePassing):
             return {"a": numbers[0] + prior, "m_hat": numbers[0]}
         m_hat, q_hat, tau_hat = numbers
         return {"a": q_hat + tau_hat, "m_hat": m_hat, "q_hat": q_hat, "tau_hat": tau_hat}
+
+    def _log(self, report: Report, judged: bool) -> None:
+        report._symmetric = self._symmetric(report)
+        super()._log(report, judged)
+        if report._symmetric is not None:
+            _logger.warning("StateEvolution: `%s`: %s", report._symmetric, report.notes[report._symmetric])
+
+    def _symmetric(self, report: Report) -> str | None:
+        """The first variable, where the prediction rests where nothing is known of it, and slight knowledge leads away from there, as
+        even outputs have it."""
+        if self.teacher is not None:
+            return None
+        id = self.model.variable_ids[0]
+        second_moment, mse = self._teacher_moments()[id], report.variable(id)["v"]
+        nothing = (1 - _NOTICEABLE) * second_moment
+        # rows have matrices
+        if np.ndim(mse) or not mse >= nothing:
+            return None
+        left = False
+
+        def watch(snapshot: _lib.Snapshot) -> bool:
+            nonlocal left
+            left = bool(snapshot.variables[id]["v"] < nothing)
+            return left
+
+        options = self._options(200, self.default_tol)
+        options["initial"] = ConstantInit(a=_PUSH / second_moment)._messages(self.model, self._moments)
+        self._run(options, None, watch)
+        return id if left else None
 
     def _teacher_moments(self) -> dict[str, float]:
         if self._tau is None:

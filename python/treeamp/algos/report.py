@@ -70,7 +70,8 @@ class Report:
     routes : dict
         The route that every linear channel with a choice took, ``"exact"`` or ``"iid"``, and why, by factor.
     notes : dict
-        What factors have to say of the run, by factor: such as a start of their own.
+        What factors have to say of the run, by factor: such as a start of their own. In state evolution by variable: that the prediction
+        rests at the symmetric point.
     attempts : list of dict
         Everything that was tried, in order: the ``attempt``, its ``smoothing``, ``evaluations``, ``residual`` and ``end``.
     messages : list
@@ -89,6 +90,8 @@ class Report:
         self.positive = positive
         #: Factors that are not probability distributions: there is no evidence beside them.
         self._unnormalised = list(energies)
+        #: State evolution: a variable at the symmetric point.
+        self._symmetric: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         for name in _LAZY:
@@ -104,7 +107,8 @@ class Report:
         rows = [self._row(id, self.variable(id)) for id in self.variable_ids]
         columns = [name for name in _COLUMNS if any(name in row for row in rows)]
         table = _html.table(columns, [[row.get(name, "") for name in columns] for row in rows])
-        return _html.paragraph(self.message) + table + self._total()
+        notes = "".join(_html.paragraph(f"{name}: {note}") for name, note in self.notes.items())
+        return _html.paragraph(self.message) + table + notes + self._total()
 
     @staticmethod
     def _row(id: str, known: dict[str, Any]) -> dict[str, Any]:
@@ -257,8 +261,19 @@ class Report:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What factors have to say of the run, by factor: such as a start of their own."""
-        return dict(self._settling.get("notes", []))
+        """What factors have to say of the run, by factor: such as a start of their own. In state evolution by variable: that the prediction
+        rests at the symmetric point, which runs leave."""
+        notes = dict(self._settling.get("notes", []))
+        if self._symmetric is not None:
+            told = "the prediction rests at the symmetric point, which runs leave; `phase_report` has the error that they end with"
+            notes[self._symmetric] = told
+        return notes
+
+    @property
+    def symmetric_point(self) -> bool:
+        """Bayes-optimal state evolution: whether the prediction rests where nothing is known of the first variable, while the slightest
+        knowledge of it, which runs have, leads away from there."""
+        return self._symmetric is not None
 
     @cached_property
     def sweeps(self) -> int:

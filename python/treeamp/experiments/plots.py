@@ -62,6 +62,9 @@ def qplot(
         Columns; several ``y`` are several curves.
     color, column, row, marker, linestyle : str, optional
         Columns whose values tell curves and panels apart.
+    xlog, ylog : bool
+        Logarithmic axes. Zeros of ``y``, as errors of exact recoveries, and what is below the rounding of the largest number stand on a line
+        below all others, marked 0.
     figsize : float or (float, float)
         Height of a panel, or width and height of the figure, in inches.
     rename : dict, optional
@@ -83,13 +86,18 @@ def qplot(
         return text
 
     ys = [y] if isinstance(y, str) else list(y)
+    if not ys:
+        raise ValueError("`y` must name at least one column, got none")
     for name in (x, *ys):
         _levels(data, name)
+        if data[name].dtype.kind not in "biuf":
+            raise TypeError(f"column `{name}` must hold numbers, got {data[name].dtype}")
     # several curves of one colour differ in their lines, unless a column takes these
     lines_of_ys = [_LINES[k % len(_LINES)] if linestyle is None else "-" for k in range(len(ys))]
     markers = list(y_markers) if y_markers is not None else lines_of_ys
     if len(markers) != len(ys):
         raise ValueError(f"`y_markers` must have one entry for every `y`, got {len(markers)} for {len(ys)}")
+    floor = _floor(data[ys]) if ylog else None
     columns, rows = _levels(data, column), _levels(data, row)
     colors, marks, lines = _levels(data, color), _levels(data, marker), _levels(data, linestyle)
     with plt.rc_context({"font.size": font_size, "text.usetex": usetex}):
@@ -128,13 +136,17 @@ def qplot(
                                 if color:
                                     drawn["color"] = f"C{k}"
                                 drawn_as = style if style != "-" else _LINES[s % len(_LINES)]
-                                places = sorted_part[x], sorted_part[name]
+                                heights = sorted_part[name]
+                                places = sorted_part[x], heights if floor is None else np.maximum(heights, floor)
                                 if marker and drawn_as not in _LINES:  # markers are those of the column
                                     panel.plot(*places, linestyle="none", **drawn)
                                 else:
                                     panel.plot(*places, drawn_as, **drawn)
                 panel.set_xscale("log" if xlog else "linear")
                 panel.set_yscale("log" if ylog else "linear")
+                if floor is not None:
+                    panel.axhline(floor, color="grey", linewidth=0.8, linestyle=":", zorder=0)
+                    panel.annotate("0", (0, floor), (-4, 0), ("axes fraction", "data"), "offset points", ha="right", va="center")
                 if xlim is not None:
                     panel.set_xlim(xlim)
                 if ylim is not None:
@@ -148,12 +160,25 @@ def qplot(
     return figure
 
 
+def _floor(values: Any) -> float | None:
+    """Where zeros stand on a logarithmic axis: a decade below the smallest number above the rounding of the largest; None without zeros."""
+    known = values.to_numpy(dtype=float).ravel()
+    known = known[np.isfinite(known)]
+    rounding = np.finfo(float).eps * known.max(initial=0.0)
+    if not np.any((known >= 0) & (known <= rounding)):
+        return None
+    return float(known[known > rounding].min(initial=1.0)) / 10
+
+
 def _figure_size(given: Any, columns: int, rows: int) -> tuple[float, float]:
     """Width and height of a figure, from that of the figure or the height of a panel."""
-    if np.ndim(given) == 0:
-        return 1.3 * given * columns, given * rows
-    width, height = given
-    return width, height
+    try:
+        width, height = (1.3 * given * columns, given * rows) if np.ndim(given) == 0 else given
+        if width > 0 and height > 0:
+            return float(width), float(height)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"`figsize` must be a positive number, or a pair of them, got {given!r}")
 
 
 #: More components than this are a scatter alone, and of a scatter this many are drawn.

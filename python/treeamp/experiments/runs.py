@@ -7,6 +7,7 @@ number of threads, any executor, and any interruption.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import json
@@ -96,6 +97,18 @@ def _name(run: Callable[..., Any]) -> str:
     return f"{module}.{getattr(wrapped, '__qualname__', type(wrapped).__name__)}"
 
 
+def _origin(run: Any) -> Any:
+    """What a journal says of the function that is run: where it is defined, and what is bound to it."""
+    if isinstance(run, functools.partial):
+        bound = {"args": _fixed("run", run.args), "keywords": _fixed("run", dict(sorted(run.keywords.items())))}
+        return {"partial": _origin(run.func), **bound}
+    if inspect.ismethod(run) and not inspect.isclass(run.__self__):
+        return {"method": _name(run), "of": _fixed("run", run.__self__)}
+    if inspect.isroutine(run) or inspect.isclass(run) or not hasattr(type(run), "__qualname__"):
+        return _name(run)
+    return {"callable": _name(run), "value": _fixed("run", run)}
+
+
 class _Plan:
     """The cells of a grid, and what each passes to the run."""
 
@@ -158,7 +171,7 @@ class _Plan:
         fixed = {name: _fixed(name, value) for name, value in sorted(self.fixed.items())}
         seeds = "literal" if self.literal else "streams" if self.seeded else "none"
         axes = sorted(self.axes)
-        return json.dumps({"run": _name(self.run), "fixed": fixed, "axes": axes, "seeds": seeds})
+        return json.dumps({"run": _origin(self.run), "fixed": fixed, "axes": axes, "seeds": seeds})
 
 
 def _table(plan: _Plan, journal: _lib.Journal) -> Any:
@@ -250,6 +263,8 @@ def run_experiments(
     if executor is not None and not callable(getattr(executor, "submit", None)):
         got = type(executor).__name__
         raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {got}")
+    if resume is not None and not isinstance(resume, bool):
+        raise TypeError(f"`resume` must be True, False or None, got {resume!r}")
     plan = _Plan(run, seeds, kwargs)
     opened = _lib.Journal() if journal is None else _journal(os.fspath(journal), plan.configuration(), resume)
     reused = [key for key, _ in plan.cells() if opened.has(key)]

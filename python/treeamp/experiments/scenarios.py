@@ -27,7 +27,8 @@ def _names(ids: Any, what: str) -> list[str]:
 
 
 def run_state_evolution(x_ids: Any, model: Model, **algo_kwargs: Any) -> list[dict[str, Any]]:
-    """State evolution of a model: ``x_id``, the predicted variance ``v`` and ``n_iter``, a record for every variable.
+    """State evolution of a model: ``x_id``, the predicted variance ``v`` and ``n_iter``, a record for every variable. Where the prediction
+    rests at the symmetric point, which runs leave, there is a ``symmetric_point``, which is true.
 
     >>> from treeamp.models import glm_state_evolution
     >>> model = glm_state_evolution(alpha=1.0, prior_type="gaussian", output_type="gaussian", output_var=0.1)
@@ -37,15 +38,21 @@ def run_state_evolution(x_ids: Any, model: Model, **algo_kwargs: Any) -> list[di
     se = StateEvolution(model)
     report = se.iterate(**algo_kwargs)
     data = se.get_variables_data(_names(x_ids, "x_ids"))
-    return [{"x_id": id, "v": float(values["v"]), "n_iter": report.sweeps} for id, values in data.items()]
+    more = _symmetric(report)
+    return [{"x_id": id, "v": float(values["v"]), "n_iter": report.sweeps, **more} for id, values in data.items()]
+
+
+def _symmetric(report: Report | None) -> dict[str, bool]:
+    """What records of theory say of a prediction that runs leave."""
+    return {"symmetric_point": True} if report is not None and report.symmetric_point else {}
 
 
 class Signals(dict[str, dict[str, Any]]):
-    """What a run knows of every signal, by name. ``n_iter`` is there too, and not among the items."""
+    """What a run knows of every signal, by name. ``n_iter`` is there too, and not among the items, and ``more`` of its records."""
 
-    def __init__(self, data: Mapping[str, dict[str, Any]], n_iter: int) -> None:
+    def __init__(self, data: Mapping[str, dict[str, Any]], n_iter: int, more: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
-        self.n_iter = n_iter
+        self.n_iter, self.more = n_iter, dict(more or {})
 
     def __missing__(self, key: str) -> Any:
         if key == "n_iter":
@@ -53,7 +60,7 @@ class Signals(dict[str, dict[str, Any]]):
         raise KeyError(key)
 
     def __reduce__(self) -> Any:
-        return Signals, (dict(self), self.n_iter)
+        return Signals, (dict(self), self.n_iter, self.more)
 
 
 class TeacherStudentScenario:
@@ -208,7 +215,7 @@ class TeacherStudentScenario:
         """
         se = self._theory()
         self.report = se.iterate(**algo_kwargs)
-        return Signals(se.get_variables_data(self.x_ids), se.n_iter)
+        return Signals(se.get_variables_data(self.x_ids), se.n_iter, _symmetric(self.report))
 
     def compute_score(self, x_pred: Mapping[str, Any], metrics: Sequence[str] = ("mse",)) -> dict[str, dict[str, float]]:
         """Errors of estimates of the signals, by name and metric."""
@@ -238,7 +245,8 @@ class TeacherStudentScenario:
         records = []
         for name, data in self._runs(source, metrics, algo_kwargs):
             n_iter = data.n_iter
-            records += [{"source": name, "x_id": id, "v": float(data[id]["v"]), "n_iter": n_iter} for id in self.x_ids]
+            own = {"n_iter": n_iter, **data.more}
+            records += [{"source": name, "x_id": id, "v": float(data[id]["v"]), **own} for id in self.x_ids]
             if name == "EP":
                 score = self.compute_score(self.x_pred, metrics)
                 scored = [(metric, id) for metric in _metrics(metrics) for id in self.x_ids]
@@ -270,14 +278,15 @@ class TeacherStudentScenario:
     # --- tables
 
     def table(self, source: str = "EP,SE", metrics: Sequence[str] = ("mse",), **algo_kwargs: Any) -> Any:
-        """:meth:`run_all` as a DataFrame: a row for every source and signal, with the errors as columns."""
+        """:meth:`run_all` as a DataFrame: a row for every source and signal, with the errors as columns. A column ``symmetric_point`` is there
+        where the prediction rests at that, which runs leave."""
         rows = []
         for name, data in reversed(self._runs(source, metrics, algo_kwargs)):
             score = self.compute_score(self.x_pred, metrics) if name == "EP" else {}
             for id in self.x_ids:
                 row = {"source": name, "id": id, "v": float(data[id]["v"])}
                 row.update(score.get(id, {"mse": float(data[id].get("mse", data[id]["v"]))}))
-                rows.append({**row, "n_iter": data.n_iter})
+                rows.append({**row, "n_iter": data.n_iter, **data.more})
         return pandas().DataFrame(rows)
 
     def ep_convergence(self, metrics: Sequence[str] = ("mse",), **algo_kwargs: Any) -> Any:
