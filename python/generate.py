@@ -59,7 +59,7 @@ _ISOTROPIC = (
     "One variance for all components; each its own otherwise, in modules asked alone and in models.",
 )
 _KEPT = ("bool", "True", "bool", "Kept for scripts that give it.")
-_Y = ("Any", None, "array or None", "The observations; ``None`` for outputs that are observed and not told.")
+_Y = ("Any", None, "array or None", "The observations; ``None`` for outputs without values, in theory.")
 _Y_NAME = ("str", '"y"', "str", "A name for them.")
 
 

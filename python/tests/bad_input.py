@@ -103,7 +103,7 @@ TABLE: Table = {
         RUN, "contradiction",
     ),
     # --- modules alone
-    "an observation that was not told": (lambda: ta.SgnLikelihood(None).compute_backward_posterior(1.0, [1.0]), MODEL, "`y`"),
+    "an observation that is missing": (lambda: ta.SgnLikelihood(None).compute_backward_posterior(1.0, [1.0]), MODEL, "`y`"),
     "beliefs of other shapes": (
         lambda: ta.SgnLikelihood([1.0, 1.0]).compute_backward_posterior(1.0, [1.0, 2.0, 3.0]), VALUE, "fit together",
     ),
@@ -145,7 +145,7 @@ TABLE: Table = {
     "a sample through a wide matrix": (lambda: ta.LinearChannel(W).sample([1.0]), MODEL, "3 rows"),
     "a sum of other shapes": (lambda: ta.SumChannel(2).sample([1.0, 2.0], [3.0]), VALUE, "same shape, got (2,), (1,)"),
     "a sum of too much": (lambda: ta.SumChannel(2).sample([1.0], [1.0], [1.0], [1.0]), VALUE, "expected 2 inputs, got 4"),
-    "lengths that were not told": (lambda: ta.ConcatChannel([1, 2]).sample([1.0], [1.0]), VALUE, "lengths [1, 2]"),
+    "lengths that were not given": (lambda: ta.ConcatChannel([1, 2]).sample([1.0], [1.0]), VALUE, "lengths [1, 2]"),
     "pieces that do not fit": (
         lambda: ta.ConcatChannel([1, 2]).compute_forward_message([1.0], [[1.0]], 0.0, [0.0] * 3), VALUE, "expected 2",
     ),

@@ -117,7 +117,7 @@ def test_a_measure_that_is_none(measure: Any, sentence: str) -> None:
 
 
 def test_an_ensemble_without_a_spectrum() -> None:
-    with pytest.raises(ta.ModelError, match="nothing tells the spectrum of Mine"):
+    with pytest.raises(ta.ModelError, match="unknown spectrum of Mine"):
         ta.AnalyticalLinearChannel(type("Mine", (), {"alpha": 1.0})())
 
 

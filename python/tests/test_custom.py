@@ -207,7 +207,7 @@ def test_exceptions_in_a_draw() -> None:
         ({"mean": lambda a, b: b.__setitem__(0, 1.0), "variance": lambda a, b: 1.0}, "read-only"),
     ],
 )
-def test_wrong_answers_are_told(functions: Any, sentence: str) -> None:
+def test_wrong_answers_are_reported(functions: Any, sentence: str) -> None:
     with pytest.raises((ValueError, TypeError), match=sentence):
         run(ta.CustomPrior(N, **functions))
 
@@ -295,7 +295,7 @@ def test_check_factor_tells_what_is_wrong() -> None:
     check_factor(ta.ModulusLikelihood([1.0, 2.0]))
 
 
-def test_divergence_of_a_run_is_told() -> None:
+def test_divergence_of_a_run_is_reported() -> None:
     """A denoiser that expands: the run ends as diverging, at the last good state."""
     wild = ta.CustomPrior(N, None, lambda a, b: 50 * b, lambda a, b: 0.02 / (1 + a))
     report = run(wild, max_iter=200).report
@@ -331,7 +331,7 @@ def test_a_narrow_law_is_found_without_landmarks(width: float, a: float) -> None
     ("density", "sentence"),
     [
         (lambda x: np.full_like(x, -np.inf), "factor `odd`: the log-density is -inf at all places"),
-        (lambda x: np.where(abs(x - 5) < 0.01, 0.0, -np.inf), "tell `support`"),
+        (lambda x: np.where(abs(x - 5) < 0.01, 0.0, -np.inf), "give `support`"),
         (lambda x: x * np.nan, "factor `odd`: `log_density` is NaN at"),
         (lambda x: np.log(x) - x, "is NaN at -"),
         (lambda x: None, "must return numbers, got NoneType"),

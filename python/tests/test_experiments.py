@@ -242,7 +242,7 @@ def test_a_journal_of_something_else_is_refused(tmp_path: pathlib.Path) -> None:
 # --- executors
 
 
-def test_an_executor_that_dies_is_told(tmp_path: pathlib.Path) -> None:
+def test_an_executor_that_dies_is_reported(tmp_path: pathlib.Path) -> None:
     journal = tmp_path / "journal"
     with futures.ProcessPoolExecutor(1) as pool, pytest.raises(ExecutorError, match="the executor died"):
         run_experiments(dies, a=[0, 1, 2, 3], executor=pool, journal=journal)
@@ -352,7 +352,7 @@ def test_fixed_objects_are_compared_by_value(tmp_path: pathlib.Path) -> None:
     assert len(run_experiments(run, a=[1, 2], setting=Setting(1), journal=journal, resume=True)) == 2
     with pytest.raises(ValueError, match="another configuration"):
         run_experiments(run, a=[1], setting=Setting(2), journal=journal, resume=True)
-    with pytest.raises(TypeError, match="`setting` cannot be told apart"):
+    with pytest.raises(TypeError, match="`setting` cannot be distinguished"):
         run_experiments(run, a=[1], setting=threading.Lock(), journal=tmp_path / "other")
 
 
@@ -371,7 +371,7 @@ def test_fixed_objects_are_compared_by_value(tmp_path: pathlib.Path) -> None:
         ({"run": glm, "seed": [-1]}, ValueError, "`seed` must be at least 0"),
         ({"run": picky, "a": []}, ValueError, "at least one value"),
         ({"run": picky, "a": [1, 1.0]}, ValueError, "different values"),
-        ({"run": picky, "a": [threading.Lock()]}, TypeError, "`a` cannot be told apart"),
+        ({"run": picky, "a": [threading.Lock()]}, TypeError, "`a` cannot be distinguished"),
         ({"run": picky, "a": [(1, 2), (1, 2)]}, ValueError, "different values"),
         ({"run": picky, "a": [1], "threads": 0}, ValueError, "`threads` must be at least 1"),
         ({"run": picky, "a": [1], "on_progress": 3}, TypeError, "`on_progress` must be callable"),

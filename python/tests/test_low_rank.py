@@ -44,7 +44,7 @@ def test_recorded_gram(oracle: Path) -> None:
         assert own < theirs
 
 
-def test_samples_are_symmetric_and_a_start_is_told() -> None:
+def test_samples_are_symmetric_and_a_start_is_reported() -> None:
     x = ta.BinaryPrior(size=120) @ ta.V("z") @ ta.LowRankGramChannel(120, 1) @ ta.V("x")
     model = (x @ ta.GaussianChannel(var=0.1) @ ta.O("y")).to_model()
     sample = model.sample(1)

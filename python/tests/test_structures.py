@@ -82,7 +82,7 @@ def biased(N: int = 200, mean: float = 0.3) -> ta.Model:
 
 
 def test_adaptive_damping() -> None:
-    """The default is adaptive, bit by bit, and gets where heavy damping gets, without being told how much; 0 is none."""
+    """The default is adaptive, bit by bit, and gets where heavy damping gets, without being fallback how much; 0 is none."""
     model = biased()
 
     def run(**kwargs: Any) -> ta.Report:
@@ -107,9 +107,9 @@ def test_adaptive_damping() -> None:
 def test_a_forced_fallback_is_a_fixed_point() -> None:
     model, mean, _ = gaussian_chain(None)
     report = ta.ExpectationPropagation(model).iterate(fallback="forced")
-    told = report.fallback
-    assert told is not None and told["evaluations"] > 0 and not told["reverted"]
-    assert "double loop" in told["method"] and told["end"] in ("stationary point", "perfect recovery")
+    fallback = report.fallback
+    assert fallback is not None and fallback["evaluations"] > 0 and not fallback["reverted"]
+    assert "double loop" in fallback["method"] and fallback["end"] in ("stationary point", "perfect recovery")
     assert report.no_fallback is None and len(report.attempts) >= 2
     assert ta.ExpectationPropagation(model).iterate().fallback is None
     assert report.converged and report.mean("x") == pytest.approx(mean, abs=1e-5)

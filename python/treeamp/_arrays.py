@@ -108,13 +108,13 @@ def one_of(default: float, **given: Any) -> tuple[float, dict[str, str]]:
     >>> one_of(2.5, knee=None, l=3)
     (3.0, {'knee': 'l'})
     """
-    told = [name for name, x in given.items() if x is not None]
-    if len(told) > 1:
+    named = [name for name, x in given.items() if x is not None]
+    if len(named) > 1:
         raise TypeError(f"expected {' or '.join(f'`{name}`' for name in given)}, got both")
-    if not told:
+    if not named:
         return default, {}
     first = next(iter(given))
-    return number(given[told[0]], told[0]), {} if told[0] == first else {first: told[0]}
+    return number(given[named[0]], named[0]), {} if named[0] == first else {first: named[0]}
 
 
 def known(x: Any, name: str) -> float:

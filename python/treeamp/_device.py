@@ -101,7 +101,7 @@ class DeviceMatrix:
             return self._xp.asarray(x)
         return self._xp.asarray(x, device=self._W.device)
 
-    def _told(self, product: Any) -> Any:
+    def _back(self, product: Any) -> Any:
         """A product in the processor's memory."""
         found = self._to_host(product)
         if not np.isfinite(found).all():
@@ -114,15 +114,15 @@ class DeviceMatrix:
         """The products with the rows of ``z``."""
         with self._there():
             if len(z) == 1:
-                return self._told(self._xp.matmul(self._W, self._sent(z[0])))[None]
-            return self._told(self._xp.matmul(self._W, self._sent(z.T))).T
+                return self._back(self._xp.matmul(self._W, self._sent(z[0])))[None]
+            return self._back(self._xp.matmul(self._W, self._sent(z.T))).T
 
     def adjoint(self, x: Array) -> Any:
         """The products of the transpose with the rows of ``x``."""
         with self._there():
             if len(x) == 1:
-                return self._told(self._xp.matmul(self._sent(x[0]), self._W))[None]
-            return self._told(self._xp.matmul(self._sent(x), self._W))
+                return self._back(self._xp.matmul(self._sent(x[0]), self._W))[None]
+            return self._back(self._xp.matmul(self._sent(x), self._W))
 
     def _blocks(self) -> Any:
         rows = max(1, _BLOCK // self._W.shape[1])
@@ -138,8 +138,8 @@ class DeviceMatrix:
             rows.append(xp.sum(squares, axis=1))
             sums = xp.sum(squares, axis=0)
             columns = sums if columns is None else columns + sums
-        told = [self._to_host(x).astype(np.float64) for x in rows]
-        return np.concatenate(told), self._to_host(columns).astype(np.float64)
+        rows_here = [self._to_host(x).astype(np.float64) for x in rows]
+        return np.concatenate(rows_here), self._to_host(columns).astype(np.float64)
 
     def norms(self) -> tuple[Array, Array]:
         """Squared norms of rows and columns.

@@ -193,7 +193,7 @@ class Fragment(Piece):
         return found
 
     def _name_factors(self, tree: _lib.Tree) -> None:
-        """Tells every module its name in the tree."""
+        """Gives every module its name in the tree."""
         for (module, _, _), (name, _, _) in zip(self.factors, tree.factors):
             module.id = name
 

@@ -98,7 +98,7 @@ class Functions(Factor):
                 raise wrong(f"must return shape {x.shape}, got {found.shape}")
             found = np.full(x.shape, float(found))
         if np.isnan(found).any():
-            text = "tell `support`, or return -inf where the density is zero"
+            text = "give `support`, or return -inf where the density is zero"
             raise wrong(f"is NaN at {x[np.isnan(found)].ravel()[0]:g}: {text}")
         if (found == np.inf).any():
             raise wrong(f"is +inf at {x[found == np.inf].ravel()[0]:g}: a density is finite")

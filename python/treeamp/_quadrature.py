@@ -1,7 +1,7 @@
 r"""Laws known by their log-density only: :math:`A, r, v` by adaptive quadrature, all components at once.
 
 The peaks of every tilted law are looked for first, so that a narrow law is found wherever its log-density points to it.
-What points nowhere (a density that is zero almost everywhere, a spike on a broad ground) has to be told by its landmarks.
+What points nowhere (a density that is zero almost everywhere, a spike on a broad ground) has to be declared by its landmarks.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def tilted_moments(
     Parameters
     ----------
     log_density : callable
-        ``(x, component) -> log p``, arrays of one shape; ``component`` tells which one.
+        ``(x, component) -> log p``, arrays of one shape; ``component`` is its index.
     a : float
         Precision of the tilt.
     b : array
@@ -244,7 +244,7 @@ def _check_top(top: Array, points: Array) -> None:
         low, high = points[empty[0], 0], points[empty[0], -1]
         raise FactorError(
             f"the log-density is -inf at all places that were tried, from {low:g} to {high:g}: "
-            "tell `support`, where it is not, or `landmarks`"
+            "give `support`, where it is not, or `landmarks`"
         )
 
 

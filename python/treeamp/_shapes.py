@@ -1,4 +1,4 @@
-"""Shapes that numbers of components do not tell, compared when a model is built."""
+"""Shapes that numbers of components do not determine, compared when a model is built."""
 
 from __future__ import annotations
 

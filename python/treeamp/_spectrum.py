@@ -44,12 +44,12 @@ def gauss_nodes(measure: Callable[[Callable[[float], float]], Any]) -> list[tupl
     nodes = [(0.0, zero)] if zero > 0 else []
     nodes += [(float(np.exp(x)), float(w)) for x, w in zip(places, weights)]
     for ratio in _RATIOS:
-        told = average(lambda z: 1 / (1 + ratio * z))
+        stated = average(lambda z: 1 / (1 + ratio * z))
         found = sum(w / (1 + ratio * z) for z, w in nodes)
-        if not abs(found - told) < _ACCURACY:
+        if not abs(found - stated) < _ACCURACY:
             raise ModelError(
                 "`measure` of the ensemble comes too close to zero, or is not accurate enough, to be known by "
-                f"{len(nodes)} places: expected {told} for the average of 1 / (1 + {ratio:g} z), got {found}; give `eigenvalues`"
+                f"{len(nodes)} places: expected {stated} for the average of 1 / (1 + {ratio:g} z), got {found}; give `eigenvalues`"
             )
     return nodes
 

@@ -100,11 +100,11 @@ class Variable(Piece, ReprMixin):
     id : str
         Its name, unique in a model.
     n_prev, n_next : int, optional
-        How many factors produce and consume it. Without them it takes whatever the model gives.
+        How many factors produce and consume it. Without them they follow from the model.
     belief : str, optional
         The structure of the precision :math:`a`: ``"isotropic"``, one number for all components, unless a factor with
         ``isotropic=False`` asks for ``"diagonal"``, one per component; ``"full"``, a matrix; ``"block(d)"``, a matrix
-        for every ``d`` components in a row. Expectation propagation then tells ``variances`` too, and ``covariance``.
+        for every ``d`` components in a row. Expectation propagation then returns ``variances`` too, and ``covariance``.
 
     Notes
     -----
@@ -253,7 +253,7 @@ class Factor(Piece, ReprMixin):
         raise NotImplementedError
 
     def _twin(self) -> _lib.Factor:
-        """The native twin; what is wrong is told by the names that were written, not by those of the catalogue."""
+        """The native twin. Errors use the parameter names of this class, not those of the catalogue."""
         try:
             return self._make()
         except ModelError as error:

@@ -8,7 +8,7 @@ Three ways to give one, from the most to the least that is known:
 
 The belief that comes in is :math:`e^{-\frac12 a x^2 + b x}`, with one precision ``a`` and an array ``b`` of the signal's shape:
 the module sees its signal through Gaussian noise, :math:`b/a = x + \xi/\sqrt a`. Functions get whole arrays, which they
-cannot change. :func:`treeamp.testing.check_factor` tells what is wrong with them.
+cannot change. :func:`treeamp.testing.check_factor` checks them.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class CustomPrior(Functions, Prior):
     def _check_mass(self, log_mass: float) -> None:
         if self.normalised and not abs(log_mass) < _MASS:
             raise ModelError(
-                f"{self.custom_name}: `log_density` integrates to exp({log_mass:.6g}), expected 1: add its normalisation, tell "
+                f"{self.custom_name}: `log_density` integrates to exp({log_mass:.6g}), expected 1: add its normalisation, give "
                 "`support` and `landmarks` where it is narrow, or say normalised=False"
             )
 
@@ -117,7 +117,7 @@ class CustomPrior(Functions, Prior):
             if self._given["log_density"] is not None:
                 self._check_mass(log_mass)
             if marks is None:
-                # a variance that is none is refused by what first needs it, and told by check_factor
+                # a variance that is none is refused by what first needs it, and reported by check_factor
                 proper = np.isfinite(centre) and 0 <= spread < np.inf
                 marks = [(centre, float(np.sqrt(spread)))] if proper else [(0.0, 1.0)]
             theory = {"law": self._call_law, "landmarks": marks, "outputs": None, "map": None, "noise_entropy": None}
@@ -230,13 +230,13 @@ class CustomLikelihood(Functions, Likelihood):
                 f"{self.custom_name}: without `y` it is for state evolution, which needs A, r and v (or a log-density) and "
                 "`outputs` or `output_map`"
             )
-        told = self.y is not None
+        observed = self.y is not None
         return _lib.custom(
             self.custom_name,
             False,
             None if self.y is None else list(self.y.shape),
-            self._call_moments if told else None,
-            self._call_log_partition if told and self._has_log_partition else None,
+            self._call_moments if observed else None,
+            self._call_log_partition if observed and self._has_log_partition else None,
             None,
             theory,
         )

@@ -35,7 +35,7 @@ class NotKnown(RunError, AttributeError):
 
 
 class MismatchError(RunError):
-    """A teacher and a student that do not share a tree: theory knows no errors of such a pair."""
+    """A teacher and a student that do not share a tree: the theory of such a pair is not defined."""
 
 
 class NotAvailable(TreeampError, NotImplementedError):

@@ -105,7 +105,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 /// The failure in one line, if it has something to say, and its exit code.
 fn complain(failure: &Failure) -> ExitCode {
     if let Some(message) = failure.message() {
-        // nobody is left to tell when this cannot be written either
+        // no channel is left to report that this cannot be written either
         let _ = writeln!(std::io::stderr(), "error: {message}");
     }
     failure.code()

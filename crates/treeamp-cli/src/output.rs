@@ -1,4 +1,4 @@
-//! What a command leaves: text on the standard output, files that are kept unless told otherwise.
+//! What a command writes: text on the standard output, and files, which replace existing ones only with `--force`.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Says something on the standard error, in a line of its own.
 pub fn note(text: &str) {
-    // nobody is left to tell when this cannot be written
+    // no channel is left to report that this cannot be written
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

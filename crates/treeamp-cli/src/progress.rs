@@ -25,7 +25,7 @@ enum Form {
     Lines,
 }
 
-/// How far the work is, and how long the rest takes. While nothing is reported, a thread tells the time that has passed.
+/// Progress and time left. While nothing is reported, a thread shows the time so far.
 #[derive(Debug)]
 pub struct ProgressLine {
     shared: Option<Arc<Shared>>,
@@ -186,7 +186,7 @@ impl Line {
             return;
         }
         self.last = Some(Instant::now());
-        let text = self.told();
+        let text = self.line();
         let mut out = std::io::stderr();
         // nothing is lost when nobody reads it
         let _ = if self.form == Form::Lines {
@@ -202,7 +202,7 @@ impl Line {
         };
     }
 
-    fn told(&self) -> String {
+    fn line(&self) -> String {
         match self.start.elapsed().as_secs() {
             0 => self.text.clone(),
             seconds => format!("{}, {seconds} s so far", self.text),
@@ -256,9 +256,9 @@ mod tests {
         thread::sleep(PATIENCE + PATIENCE / 2);
         let shared = line.shared.clone().expect("progress was asked for");
         assert!(shared.lock().last.is_some());
-        assert_eq!(shared.lock().told(), "one long piece of work, 1 s so far");
+        assert_eq!(shared.lock().line(), "one long piece of work, 1 s so far");
         line.show(1, 2, "cells");
-        assert!(shared.lock().told().starts_with("1/2 cells, "));
+        assert!(shared.lock().line().starts_with("1/2 cells, "));
         // nothing is written once it is over
         line.clear();
         assert!(line.clock.is_none() && shared.lock().ended);

@@ -217,20 +217,20 @@ fn help_teaches_by_example() {
 /// to their median (two are equally near, on either side).
 #[test]
 fn the_default_seed_is_typical() {
-    let told = |seed: Option<usize>| -> (f64, f64) {
+    let answer = |seed: Option<usize>| -> (f64, f64) {
         let seed = seed.map(|s| s.to_string());
         let seed: Vec<&str> = seed.iter().flat_map(|s| ["--seed", s.as_str()]).collect();
         let output = treeamp(&[&["demo", "--no-picture", "--json"][..], &seed].concat());
-        let told: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-        let number = |name: &str| told[name].as_f64().expect("a number");
+        let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let number = |name: &str| answer[name].as_f64().expect("a number");
         (number("mse"), number("predicted"))
     };
-    let (mse, predicted) = told(None);
+    let (mse, predicted) = answer(None);
     assert!((mse / predicted - 1.0).abs() < 0.05, "{mse} {predicted}");
     if std::env::var("TREEAMP_FULL").is_err() {
         return;
     }
-    let mut errors: Vec<f64> = (0..100).map(|seed| told(Some(seed)).0).collect();
+    let mut errors: Vec<f64> = (0..100).map(|seed| answer(Some(seed)).0).collect();
     errors.sort_by(f64::total_cmp);
     let median = 0.5 * (errors[49] + errors[50]);
     let near = |x: &f64| (x - median).abs();

@@ -379,8 +379,8 @@ fn boundaries_axes_and_other_names() -> Outcome {
     let wrong = BOUNDARY.replace("neumann", "neuman");
     let error = ModelFile::parse("boundary.toml", &wrong)?.tree(&Setting::new(), FINITE);
     let error = error.expect_err("no such boundary").to_string();
-    let told = "boundary.toml:7: `factor.gradient.boundary`: there is no choice `neuman`; did you mean `neumann`?";
-    assert_eq!(error, told);
+    let answer = "boundary.toml:7: `factor.gradient.boundary`: there is no choice `neuman`; did you mean `neumann`?";
+    assert_eq!(error, answer);
     let groups = r#"[[factor]]
 kind = "l21"
 size = [4, 2]

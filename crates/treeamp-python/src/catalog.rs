@@ -90,7 +90,7 @@ fn looked_up(
     Ok((module, arguments, names))
 }
 
-/// Makes a module; complex signals are told by the catalogue. What is refused is called as in Python.
+/// Makes a module; the catalogue says whether its signal is complex. Errors use the names of Python.
 fn made(
     module: &Module,
     arguments: &Arguments,
@@ -252,7 +252,7 @@ pub fn complex_linear(
     Ok(PyFactor::complex(channel, &[true, true]))
 }
 
-/// Gaussian noise on both parts of a complex signal, observed (`None`: and not told).
+/// Gaussian noise on both parts of a complex signal, observed (`None`: without values, for theory).
 #[pyfunction]
 #[pyo3(signature = (variance, y))]
 pub fn complex_gaussian_likelihood(

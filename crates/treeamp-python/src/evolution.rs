@@ -14,7 +14,7 @@ use treeamp::prelude::{
 
 use crate::error::{model_error, run_error_in, unless_raised};
 use crate::options::RunOptions;
-use crate::run::{Told, report_methods};
+use crate::run::{ReportView, report_methods};
 use crate::tree::Tree;
 use crate::watch::{
     Plain, Trace, Visible, Watch, native_messages, objective, plain_messages, reported_objective,
@@ -166,7 +166,7 @@ impl EvolutionRun {
     }
 }
 
-impl Told for EvolutionRun {
+impl ReportView for EvolutionRun {
     fn ended(&self) -> &Termination {
         either!(&self.kind, e => e.termination())
     }

@@ -235,8 +235,8 @@ impl Factor {
             belief.set_precision(a[i]);
             belief.linear[0] = b[i];
             let mut site = self.site(&law, std::slice::from_ref(&spec), vec![belief])?;
-            let found = self.told(site.moments(0))?;
-            out[0][i] = self.told(site.log_partition())?;
+            let found = self.or_raise(site.moments(0))?;
+            out[0][i] = self.or_raise(site.log_partition())?;
             (out[1][i], out[2][i]) = (found.mean[0], found.average_variance());
         }
         let [log_z, mean, variance] = out;
@@ -264,14 +264,14 @@ impl Factor {
                 column[i] = value;
             }
         }
-        self.told(Ok(()))?;
+        self.or_raise(Ok(()))?;
         Ok(out.into_iter().map(|column| flat(py, column)).collect())
     }
 
     /// $A$ at isotropic messages `(a, b)`, one per port: a sum over components.
     fn log_partition(&self, messages: Vec<(f64, Shaped<'_>)>) -> PyResult<f64> {
         let (bound, specs, messages) = self.incoming(&messages)?;
-        self.told(self.site(&bound, &specs, messages)?.log_partition())
+        self.or_raise(self.site(&bound, &specs, messages)?.log_partition())
     }
 
     /// Mean, and variance averaged over the components, of the variable at `port`.
@@ -283,7 +283,7 @@ impl Factor {
     ) -> PyResult<(Array<'py>, f64)> {
         self.check_ports(&[messages.len()], port)?;
         let (bound, specs, messages) = self.incoming(&messages)?;
-        let out = self.told(self.site(&bound, &specs, messages)?.moments(port))?;
+        let out = self.or_raise(self.site(&bound, &specs, messages)?.moments(port))?;
         let variance = out.average_variance();
         Ok((flat(py, self.parts(port, out.mean)), variance))
     }
@@ -297,7 +297,7 @@ impl Factor {
     ) -> PyResult<(f64, Array<'py>)> {
         self.check_ports(&[messages.len()], port)?;
         let (bound, specs, messages) = self.incoming(&messages)?;
-        let out = self.told(self.site(&bound, &specs, messages)?.message(port))?;
+        let out = self.or_raise(self.site(&bound, &specs, messages)?.message(port))?;
         let linear = self.parts(port, out.linear);
         Ok((out.precision.scalar(), flat(py, linear)))
     }
@@ -328,7 +328,7 @@ impl Factor {
         })
     }
 
-    /// The likelihood of an observed output (`None`: observed, and not told).
+    /// The likelihood of an observed output (`None`: observed without values, for theory).
     #[pyo3(signature = (y))]
     fn observe(&self, y: Option<Input<'_>>) -> PyResult<Option<Self>> {
         let inputs = self.inner.arity().inputs;
@@ -365,7 +365,7 @@ impl Factor {
         let given: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
         let mut outputs: Vec<Vec<f64>> = lengths.iter().map(|n| vec![0.0; *n]).collect();
         rule.sample(&given, &mut outputs, &mut ChaCha8Rng::seed_from_u64(seed));
-        self.told(Ok(()))?;
+        self.or_raise(Ok(()))?;
         let outputs = outputs.into_iter().enumerate();
         Ok(outputs
             .map(|(k, x)| flat(py, self.parts(given.len() + k, x)))
@@ -375,13 +375,13 @@ impl Factor {
     /// $E x_0^2$ at `port`, this factor being the teacher's.
     fn second_moment(&self, tau0_hat: Vec<f64>, port: usize) -> PyResult<f64> {
         self.check_ports(&[tau0_hat.len()], port)?;
-        self.told(self.average()?.second_moment(&tau0_hat, port))
+        self.or_raise(self.average()?.second_moment(&tau0_hat, port))
     }
 
     /// $A^{(0)}$, this factor being the teacher's.
     fn prior_potential(&self, tau0_hat: Vec<f64>) -> PyResult<f64> {
         self.check_ports(&[tau0_hat.len()], 0)?;
-        self.told(self.average()?.prior_potential(&tau0_hat))
+        self.or_raise(self.average()?.prior_potential(&tau0_hat))
     }
 
     /// $(m, v, q, \tau_0)$ at `port`, this factor being the student's.
@@ -405,7 +405,7 @@ impl Factor {
             fields: &fields,
             tau0_hat: &tau0_hat,
         };
-        let o = self.told(py.detach(|| rule.overlaps(teacher, at, port)))?;
+        let o = self.or_raise(py.detach(|| rule.overlaps(teacher, at, port)))?;
         Ok((o.m, o.v, o.q(), o.tau0))
     }
 
@@ -425,7 +425,7 @@ impl Factor {
             fields: &fields,
             tau0_hat: &tau0_hat,
         };
-        self.told(py.detach(|| rule.potential(teacher, at)))
+        self.or_raise(py.detach(|| rule.potential(teacher, at)))
     }
 
     /// $H$, Bayes-optimal; `ports` gives size ratio and second moment of each.
@@ -442,7 +442,7 @@ impl Factor {
             fields: &fields,
             tau0_hat: &tau0_hat,
         };
-        self.told(py.detach(|| rule.entropic_potential(self.inner.as_ref(), at, &ports)))
+        self.or_raise(py.detach(|| rule.entropic_potential(self.inner.as_ref(), at, &ports)))
     }
 
     /// Field, information and potential at which the average variance is `v`.

@@ -32,7 +32,7 @@ pub enum GivenInitial<'py> {
     PerEdge(Vec<(String, String, f64, PyReadonlyArray1<'py, f64>)>),
 }
 
-/// What a run is told.
+/// The options of a run.
 #[derive(FromPyObject)]
 pub struct RunOptions<'py> {
     #[pyo3(item)]

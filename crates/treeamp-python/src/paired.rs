@@ -14,7 +14,7 @@ use treeamp::error::ShapeError;
 use treeamp::factor::{Arity, Context, Factor, GenerativeRule, PosteriorRule, Workspace};
 use treeamp::operator::{LinearOperator, UnitaryDft};
 
-/// The channel before it knows its signal.
+/// The channel before it is bound to its signal.
 #[derive(Debug)]
 pub struct PairedDft;
 

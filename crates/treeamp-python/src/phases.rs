@@ -16,7 +16,7 @@ use crate::evolution::Evolution;
 use crate::factor::Factor;
 use crate::tree::Tree;
 
-/// How fixed points are reached and told apart; what is not given is as in the library.
+/// How fixed points are reached and distinguished; the defaults are those of the library.
 #[derive(FromPyObject)]
 pub struct Points {
     #[pyo3(item)]

@@ -37,7 +37,7 @@ impl Factor {
     }
 
     /// What a rule answered, unless user code raised meanwhile.
-    pub fn told<T>(&self, answer: Result<T, FactorError>) -> PyResult<T> {
+    pub fn or_raise<T>(&self, answer: Result<T, FactorError>) -> PyResult<T> {
         match raised() {
             Some((_, source)) => Err(named(source, self.name())),
             None => answer.map_err(|e| factor_error(self.name(), &e)),
@@ -127,7 +127,7 @@ impl Factor {
         specs: &[SignalSpec],
         messages: Vec<Gaussian>,
     ) -> PyResult<Site<'a>> {
-        self.told(bound.prepare())?;
+        self.or_raise(bound.prepare())?;
         self.rule(bound)?;
         Ok(Site::new(bound.as_ref(), specs, messages))
     }

@@ -89,8 +89,8 @@ pub fn objective_of<'py, A: Visible>(
     objective(py, &value.map_err(|e| run_error_in(&tree, &e))?)
 }
 
-/// What every report tells.
-pub trait Told {
+/// What every report holds.
+pub trait ReportView {
     fn ended(&self) -> &Termination;
     fn outside(&self) -> Option<&PyErr>;
     fn count(&self) -> usize;
@@ -102,7 +102,7 @@ pub trait Told {
     fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>>;
 }
 
-impl<A: Visible> Told for Run<A> {
+impl<A: Visible> ReportView for Run<A> {
     fn ended(&self) -> &Termination {
         &self.report.termination
     }
@@ -153,49 +153,49 @@ macro_rules! report_methods {
             /// A word and a sentence.
             #[getter]
             fn termination(&self) -> (&'static str, String) {
-                $crate::watch::termination($crate::run::Told::ended(&self.run))
+                $crate::watch::termination($crate::run::ReportView::ended(&self.run))
             }
 
             /// What stopped the run from outside, if anything did.
             #[getter]
             fn error(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-                $crate::watch::exception(py, $crate::run::Told::outside(&self.run))
+                $crate::watch::exception(py, $crate::run::ReportView::outside(&self.run))
             }
 
             /// Number of sweeps.
             #[getter]
             fn sweeps(&self) -> usize {
-                $crate::run::Told::count(&self.run)
+                $crate::run::ReportView::count(&self.run)
             }
 
             /// `(sweep, residual, improper, step)` of every sweep.
             #[getter]
             fn trace(&self) -> $crate::watch::Trace {
-                $crate::run::Told::residuals(&self.run)
+                $crate::run::ReportView::residuals(&self.run)
             }
 
             /// Average variances, one row per sweep and one column per variable.
             #[getter]
             fn variances(&self) -> Vec<Vec<f64>> {
-                $crate::run::Told::spreads(&self.run)
+                $crate::run::ReportView::spreads(&self.run)
             }
 
             /// The final messages.
             #[getter]
             fn messages(&self) -> Vec<$crate::watch::Plain> {
-                $crate::run::Told::last_messages(&self.run)
+                $crate::run::ReportView::last_messages(&self.run)
             }
 
             /// How the run settled or did not.
             #[getter]
             fn settling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-                $crate::run::Told::settling(&self.run, py)
+                $crate::run::ReportView::settling(&self.run, py)
             }
 
             /// The Bethe objective with its terms.
             #[getter]
             fn objective<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-                $crate::run::Told::value(&self.run, py)
+                $crate::run::ReportView::value(&self.run, py)
             }
         }
     };

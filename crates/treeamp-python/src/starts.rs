@@ -32,7 +32,7 @@ pub fn push<'py>(
     let Initial::Given(messages) = initial.map_err(|e| run_error_in(&tree, &e))? else {
         return Ok(Vec::new());
     };
-    let told = messages.into_iter().map(|m| {
+    let given = messages.into_iter().map(|m| {
         let spec = tree
             .variable(&m.variable)
             .map(|i| &tree.variables()[i].spec);
@@ -40,7 +40,7 @@ pub fn push<'py>(
         let linear = if complex { halves(&m.linear) } else { m.linear };
         (m.factor, m.variable, m.precision, flat(py, linear))
     });
-    Ok(told.collect())
+    Ok(given.collect())
 }
 
 /// A fixed point and the starts that led there.

@@ -18,7 +18,7 @@ use crate::error::{keep, named, node_of, raised, run_error};
 
 /// How long a run may go on before it asks whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// How long until it tells the logger `treeamp` how far it is, and until it does so again.
+/// Interval between progress messages to the logger `treeamp`.
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// A message as numbers: `precision` and `linear` of a Gaussian; $\hat m$; or $\hat m, \hat q, \hat\tau$.
@@ -347,8 +347,9 @@ impl<A: Visible> Observer<A> for Watch {
             let Some(callback) = &self.callback else {
                 return ControlFlow::Continue(());
             };
-            let told = snapshot(py, view).and_then(|s| callback.bind(py).call1((s,))?.is_truthy());
-            match told {
+            let answer =
+                snapshot(py, view).and_then(|s| callback.bind(py).call1((s,))?.is_truthy());
+            match answer {
                 Ok(false) => ControlFlow::Continue(()),
                 Ok(true) => ControlFlow::Break("the callback said so".to_owned()),
                 Err(error) => self.stop(error, "the callback raised an exception"),
@@ -430,21 +431,21 @@ pub fn settling<'py, A: Algorithm>(
         data.set_item("restarted", termination(before))?;
     }
     if let Some(f) = &report.fallback {
-        let told = PyDict::new(py);
-        told.set_item("method", f.method)?;
-        told.set_item("end", f.end.to_string())?;
-        told.set_item("steps", f.steps)?;
-        told.set_item("evaluations", f.evaluations)?;
-        told.set_item("residual", f.residual)?;
-        told.set_item("sweep_residual", f.sweep_residual)?;
-        told.set_item("reverted", f.reverted)?;
-        told.set_item("smoothing", f.smoothing)?;
-        told.set_item(
+        let entry = PyDict::new(py);
+        entry.set_item("method", f.method)?;
+        entry.set_item("end", f.end.to_string())?;
+        entry.set_item("steps", f.steps)?;
+        entry.set_item("evaluations", f.evaluations)?;
+        entry.set_item("residual", f.residual)?;
+        entry.set_item("sweep_residual", f.sweep_residual)?;
+        entry.set_item("reverted", f.reverted)?;
+        entry.set_item("smoothing", f.smoothing)?;
+        entry.set_item(
             "descent",
             f.descent.as_ref().map(|d| descent(py, d)).transpose()?,
         )?;
-        told.set_item("free_energy", f.free_energy.clone())?;
-        data.set_item("fallback", told)?;
+        entry.set_item("free_energy", f.free_energy.clone())?;
+        data.set_item("fallback", entry)?;
     }
     if let Some(reason) = &report.no_fallback {
         data.set_item("no_fallback", reason.to_string())?;
@@ -456,13 +457,13 @@ pub fn settling<'py, A: Algorithm>(
     data.set_item("routes", routes)?;
     data.set_item("notes", &report.notes)?;
     let tried = report.attempts.iter().map(|a| {
-        let told = PyDict::new(py);
-        told.set_item("attempt", a.name)?;
-        told.set_item("smoothing", a.attempt.smoothing)?;
-        told.set_item("evaluations", a.evaluations)?;
-        told.set_item("residual", a.residual)?;
-        told.set_item("end", a.end.to_string())?;
-        Ok(told)
+        let entry = PyDict::new(py);
+        entry.set_item("attempt", a.name)?;
+        entry.set_item("smoothing", a.attempt.smoothing)?;
+        entry.set_item("evaluations", a.evaluations)?;
+        entry.set_item("residual", a.residual)?;
+        entry.set_item("end", a.end.to_string())?;
+        Ok(entry)
     });
     data.set_item("attempts", tried.collect::<PyResult<Vec<_>>>()?)?;
     data.set_item("divergence", divergence(py, &report.termination)?)?;

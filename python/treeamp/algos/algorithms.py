@@ -18,7 +18,7 @@ from .report import FixedPoint, Report
 
 __all__ = ["MAP", "ExpectationPropagation", "StateEvolution"]
 
-#: An error that differs by less than this from the second moment of the signal tells nothing of it.
+#: An error that differs by less than this from the second moment of the signal carries no information on it.
 _NOTICEABLE = 1e-3
 #: Slight knowledge, relative to the second moment; that of an uninformed start of ``phase_report``.
 _PUSH = 1e-4
@@ -94,7 +94,7 @@ class ExpectationPropagation(MessagePassing):
         Returns
         -------
         list of FixedPoint
-            The fixed points found, told apart up to a global sign or phase, the one of the largest evidence first; it
+            The fixed points found, distinguished up to a global sign or phase, the one of the largest evidence first; it
             is also ``algo.report``. Empty when no run settled: the report is then one of them. ``algo.unsettled`` holds the
             runs that did not.
         """
@@ -268,7 +268,7 @@ class MAP(MessagePassing):
     r"""Maximum a posteriori estimation: the minimiser of :math:`E(x) = -\ln p(x, y)`, or of a sum of penalties.
 
     Expectation propagation at zero temperature. Where its sweeps do not settle, and every energy is convex, a splitting
-    takes over that is certain to reach a minimiser. ``get_variables_data`` tells the minimiser ``r``, in which zeros of
+    takes over that is certain to reach a minimiser. ``get_variables_data`` returns the minimiser ``r``, in which zeros of
     a sparse signal are zeros and channels give what they take, and the curvature ``v``, which is no uncertainty. While
     it runs, a callback sees the place where the messages are.
 

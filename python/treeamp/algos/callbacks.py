@@ -254,7 +254,7 @@ class TrackMessages(_Tracker):
     Parameters
     ----------
     keys : list of str
-        What is told of a message.
+        Which parts of a message are recorded.
     """
 
     repr_parameters = ("keys",)

@@ -1,4 +1,4 @@
-"""Message passing told step by step, and its equations."""
+"""Message passing step by step, and its equations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["DisplayLatexMessagePassing", "ExplainMessagePassing", "ExplainStateE
 
 
 class _Explain(ReprMixin):
-    """Runs an algorithm and tells the messages of every sweep."""
+    """Runs an algorithm and prints the messages of every sweep."""
 
     _algorithm: type[MessagePassing]
 
@@ -28,7 +28,7 @@ class _Explain(ReprMixin):
         """Runs ``max_iter`` sweeps, prints the story and returns it."""
         lines: list[str] = []
 
-        def tell(algo: Any, i: int, limit: int) -> bool:
+        def show(algo: Any, i: int, limit: int) -> bool:
             lines.append(f"iteration {i + 1} of {limit}")
             for data in algo.get_edges_data():
                 forward = data["direction"] == "fwd"
@@ -40,7 +40,7 @@ class _Explain(ReprMixin):
                 lines.append(f"  {data['f_id']} {arrow} {data['x_id']}: {text}")
             return False
 
-        self._algorithm(self.model).iterate(max_iter=max_iter, callback=tell, **kwargs)
+        self._algorithm(self.model).iterate(max_iter=max_iter, callback=show, **kwargs)
         story = "\n".join(lines)
         print(story)
         return story
@@ -54,9 +54,9 @@ class ExplainMessagePassing(_Explain):
     model : Model
         What it runs on.
     keys : list of str
-        What is told of a message; ``a`` by default.
+        Which parts of a message are shown; ``a`` by default.
     print_incoming, print_outcoming : bool
-        Whether to tell messages backwards and forwards.
+        Whether to show backward and forward messages.
 
     Examples
     --------
@@ -81,9 +81,9 @@ class ExplainStateEvolution(_Explain):
     model : Model
         What it runs on.
     keys : list of str
-        What is told of a message; ``a`` by default.
+        Which parts of a message are shown; ``a`` by default.
     print_incoming, print_outcoming : bool
-        Whether to tell messages backwards and forwards.
+        Whether to show backward and forward messages.
     """
 
     _algorithm = StateEvolution

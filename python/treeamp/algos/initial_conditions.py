@@ -145,8 +145,8 @@ class CustomInit(Initializer):
         given = []
         for factor, variable, direction in model.edges:
             edge = (factor, variable)
-            told = edge in a_given or edge in b_given
-            if told or (direction == "backward" and (self.a or self.b)):
+            is_given = edge in a_given or edge in b_given
+            if is_given or (direction == "backward" and (self.a or self.b)):
                 b = np.ravel(b_given.get(edge, np.array([self.b])))
                 given.append((factor, variable, a_given.get(edge, self.a), b))
         return given

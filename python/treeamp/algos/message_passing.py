@@ -124,7 +124,7 @@ class MessagePassing(ReprMixin):
             When the certain but slower way takes over (a double loop on the Bethe objective, or a splitting of the
             energy): ``"automatic"``, where an adaptively damped run does not settle; ``"forced"``; ``"forbidden"``. With
             ``"automatic"`` a run that does not settle at a damping above 0 starts again with an adaptive one, calling its
-            callbacks from 0 on, and ``report.adaptive`` tells. Where neither settles the report is that of the run nearer to a
+            callbacks from 0 on, and ``report.adaptive`` is true. If neither converges the report is that of the run closer to a
             fixed point. With ``"forbidden"`` nothing follows.
         acceleration : bool
             Whether an adaptively damped run jumps ahead near its fixed point.
@@ -150,7 +150,7 @@ class MessagePassing(ReprMixin):
         -------
         Report
             Also kept as ``algo.report``. Ctrl-C and exceptions of a callback come through, and leave it there too. So do
-            those inside a function of a module of one's own: there is no report then, but ``algo`` knows the state after
+            those inside a function of a module of one's own: there is no report then, but ``algo`` holds the state after
             the last whole sweep, and ``warm_start`` goes on from it.
         """
         del update_dA
@@ -179,11 +179,11 @@ class MessagePassing(ReprMixin):
             if self.report is None and self._kept is None:
                 raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
             warm = self._state().messages
-        told = None if callback is None else self._told(callback, limit)
-        if told is None and any(map(_calls_python, self.model.factors)):
-            told = self._keep
+        watch = None if callback is None else self._watched(callback, limit)
+        if watch is None and any(map(_calls_python, self.model.factors)):
+            watch = self._keep
         self._log_cost()
-        native = self._guarded(options, warm, told)
+        native = self._guarded(options, warm, watch)
         self.report = Report(native, self.model.variable_ids, bool(positive), self.model._tree.energies)
         if native.error is not None:
             raise native.error
@@ -208,11 +208,11 @@ class MessagePassing(ReprMixin):
         level = logging.WARNING if failed or reverted or report.adaptive else logging.INFO
         _logger.log(level, "%s: %s", type(self).__name__, report.message)
 
-    def _guarded(self, options: dict[str, Any], warm: Any, told: Any) -> Any:
+    def _guarded(self, options: dict[str, Any], warm: Any, watch: Any) -> Any:
         """A run, whose refusal names the observations that are missing; one that breaks off leaves its last sweep."""
         before, self._kept = self._kept, None
         try:
-            native = self._run(options, warm, told)
+            native = self._run(options, warm, watch)
             self._kept = None
             return native
         except BaseException as error:
@@ -225,7 +225,7 @@ class MessagePassing(ReprMixin):
                 raise RunError(f"`y` of {', '.join(unseen)} is missing, and needed here: {error}") from None
             raise
 
-    def _told(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
+    def _watched(self, callback: AnyCallback, limit: int) -> Callable[[_lib.Snapshot], bool]:
         def after_sweep(snapshot: _lib.Snapshot) -> bool:
             self._snapshot = self._kept = snapshot
             try:
@@ -351,26 +351,26 @@ class MessagePassing(ReprMixin):
         return {id: self.get_variable_data(id) for id in ids}
 
     def get_edges_data(self, keys: Any = None) -> list[dict[str, Any]]:
-        """The messages on every edge, both ways: what a factor tells a variable, and what all others tell that variable.
+        """The messages on every edge, both ways: from a factor to a variable, and from all others to that variable.
 
         Parameters
         ----------
         keys : list of str, optional
-            Which of ``a``, ``b``, ``A`` (the objective's term of the edge), ``n_iter`` and ``direction`` to tell, besides
+            Which of ``a``, ``b``, ``A`` (the objective's term of the edge), ``n_iter`` and ``direction`` to include, besides
             the names ``x_id`` and ``f_id`` of the variable and the factor; all but ``A`` by default. ``direction`` is
             ``"fwd"`` along the direction of generation and ``"bwd"`` against it. A key that an edge has not is ``None``.
         """
         directions = {(f, v): d for f, v, d in self.model.edges}
-        told: dict[tuple[str, str], dict[str, Any]] = {}
+        found: dict[tuple[str, str], dict[str, Any]] = {}
         for factor, variable, numbers, linear in self._state().messages:
             forward = directions[factor, variable] == "forward"
-            told[factor, variable] = self._edge(numbers, linear, variable, forward)
+            found[factor, variable] = self._edge(numbers, linear, variable, forward)
         # both are in the order of the model's edges
-        terms = dict(zip(told, (A for _, A in self.objective()["edges"]))) if keys is not None and "A" in keys else {}
+        terms = dict(zip(found, (A for _, A in self.objective()["edges"]))) if keys is not None and "A" in keys else {}
         found = []
-        for (factor, variable), data in told.items():
+        for (factor, variable), data in found.items():
             forward = directions[factor, variable] == "forward"
-            others = [d for (f, v), d in told.items() if v == variable and f != factor]
+            others = [d for (f, v), d in found.items() if v == variable and f != factor]
             shared = {"n_iter": self.n_iter, "A": terms.get((factor, variable))}
             ends = {"x_id": variable, "f_id": factor}
             for out, message in ((True, data), (False, _summed(others))):

@@ -111,7 +111,7 @@ def rotation_symmetric_mse(x_true: Any, x_pred: Any) -> float:
 
 
 def permutation_symmetric_mse(x_true: Any, x_pred: Any) -> float:
-    """The smallest error over the orders of columns, at most eight: groups whose names the data do not tell.
+    """The smallest error over the orders of columns, at most eight: groups whose labels the data do not determine.
 
     >>> permutation_symmetric_mse([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]])
     0.0

@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class FixedPoints:
-    r"""How the uninformed and the informed fixed point are reached, and told apart; ``None`` is the default in brackets.
+    r"""How the uninformed and the informed fixed point are reached, and distinguished; ``None`` is the default in brackets.
 
     Attributes
     ----------

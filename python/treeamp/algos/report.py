@@ -265,8 +265,8 @@ class Report:
         rests at the symmetric point, which runs leave."""
         notes = dict(self._settling.get("notes", []))
         if self._symmetric is not None:
-            told = "the prediction rests at the symmetric point, which runs leave; `phase_report` has the error that they end with"
-            notes[self._symmetric] = told
+            note = "the prediction is at the symmetric fixed point, which runs leave; `phase_report` has the error that they reach"
+            notes[self._symmetric] = note
         return notes
 
     @property

@@ -34,7 +34,7 @@ def area(pieces: Pieces, f: Function, zmin: float, zmax: float) -> float:
 def average_over_beliefs(pieces: Pieces, m: float, ax: float, tau: float, f: Function) -> float:
     r""":math:`E f(b_z, b_x)` of :math:`b_z \sim N(mz, m)`, :math:`b_x \sim N(a_x x, a_x)` and :math:`z \sim N(0, \tau)`.
 
-    With :math:`A = 1/\tau + m + a_x s^2`, and :math:`t` what is told of :math:`z` if there were this piece alone, :math:`t \sim N(0, \tau - 1/A)`:
+    With :math:`A = 1/\tau + m + a_x s^2`, and :math:`t` the estimate of :math:`z` from this piece alone, :math:`t \sim N(0, \tau - 1/A)`:
     :math:`(b_z, b_x) = (0, a_x x_i) + (m, a_x s)\frac{A}{m + a_x s^2}\,t + (-s, 1)\,w`, where :math:`w \sim N(0, \frac{m a_x}{m + a_x s^2})`.
     The piece itself has probability :math:`\Phi((z_{i+1} - t)\sqrt A) - \Phi((z_i - t)\sqrt A)` then.
     """
@@ -43,10 +43,10 @@ def average_over_beliefs(pieces: Pieces, m: float, ax: float, tau: float, f: Fun
 
 def _over_piece(piece: tuple[float, float, float, float], m: float, ax: float, tau: float, f: Function) -> float:
     start, end, offset, s = piece
-    told = m + ax * s * s
-    precision = 1 / tau + told
-    gain = precision / told if told > 0 else 0.0
-    beside = sqrt(ax if s == 0 else m * ax / told if told > 0 else 0.0)
+    gained = m + ax * s * s
+    precision = 1 / tau + gained
+    gain = precision / gained if gained > 0 else 0.0
+    beside = sqrt(ax if s == 0 else m * ax / gained if gained > 0 else 0.0)
     sharp = sqrt(precision)
 
     def inside(t: float) -> float:
@@ -62,7 +62,7 @@ def _over_piece(piece: tuple[float, float, float, float], m: float, ax: float, t
             return float(f(bz, bx))
         return _integral(lambda u: float(norm_pdf(u)) * float(f(bz - s * beside * u, bx + beside * u)), list(_CUTS), _TOLERANCE)
 
-    spread = sqrt(tau * told / precision)
+    spread = sqrt(tau * gained / precision)
     if spread == 0:
         return inside(0.0) * given(0.0)
     places = {spread * cut for cut in _CUTS}

@@ -503,7 +503,7 @@ class CensoredChannel(Channel):
     Parameters
     ----------
     threshold : float
-        :math:`c`: the least output that is told.
+        :math:`c`: the least output that is observed as it is.
     noise_variance : float
         :math:`\Delta`: variance of the noise; positive.
 

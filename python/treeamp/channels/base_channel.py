@@ -25,7 +25,7 @@ class Channel(Factor):
     n_next = 1
     _complex: tuple[bool | None, bool | None] = (False, False)
 
-    #: The only shape that its input may have, where it knows one.
+    #: The shape that its input must have, if there is one.
     _input_shape: tuple[int, ...] | None = None
 
     def _start(self) -> None:

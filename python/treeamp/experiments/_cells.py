@@ -31,7 +31,7 @@ class ExecutorError(TreeampError, RuntimeError):
     """The executor died. What was finished is in the journal, and the same call with ``resume=True`` goes on from there."""
 
 
-#: What a future tells when its executor is gone, whatever the cell.
+#: What a future raises when its executor is gone, whatever the cell.
 _DEATHS = (futures.BrokenExecutor, futures.CancelledError, EOFError, OSError)
 
 
@@ -94,7 +94,7 @@ def _tqdm() -> Any:
 
 
 class Progress:
-    """Tells how far a run is: a bar on a terminal or in a notebook where tqdm is there, and whoever asked."""
+    """Reports progress: by a bar on a terminal or in a notebook if tqdm is installed, and to a callback."""
 
     def __init__(self, total: int, done: int, on_progress: Callable[[int, int], Any] | None, bar: bool | None) -> None:
         self.total, self.done, self.on_progress = total, done, on_progress

@@ -61,14 +61,14 @@ def qplot(
     x, y : str
         Columns; several ``y`` are several curves.
     color, column, row, marker, linestyle : str, optional
-        Columns whose values tell curves and panels apart.
+        Columns whose values distinguish curves and panels.
     xlog, ylog : bool
         Logarithmic axes. Zeros of ``y``, as errors of exact recoveries, and what is below the rounding of the largest number stand on a line
         below all others, marked 0.
     figsize : float or (float, float)
         Height of a panel, or width and height of the figure, in inches.
     rename : dict, optional
-        Texts in place of others, wherever they stand in labels, titles and legends, where values are told as ``"rho=0.5"``.
+        Texts in place of others, wherever they stand in labels, titles and legends, where values are written as ``"rho=0.5"``.
 
     Returns
     -------
@@ -118,17 +118,17 @@ def qplot(
                 for k, level in enumerate(colors):
                     for m, mark in enumerate(marks):
                         for s, line in enumerate(lines):
-                            told_apart = [(color, level), (marker, mark), (linestyle, line)]
+                            distinguished = [(color, level), (marker, mark), (linestyle, line)]
                             part = data
-                            # one column may be told apart twice, by colour and marker
-                            for key, value in [(row, r), (column, c), *told_apart]:
+                            # one column may be shown twice, by colour and marker
+                            for key, value in [(row, r), (column, c), *distinguished]:
                                 if key is not None:
                                     part = part[part[key] == value]
                             if part.empty:
                                 continue
-                            told = [label(f"{n}={v}") for n, v in dict(told_apart).items() if n]
+                            values_shown = [label(f"{n}={v}") for n, v in dict(distinguished).items() if n]
                             for name, style in zip(ys, markers):
-                                own = told + ([label(name)] if len(ys) > 1 or y_legend else [])
+                                own = values_shown + ([label(name)] if len(ys) > 1 or y_legend else [])
                                 sorted_part = part.sort_values(x)
                                 drawn: dict[str, Any] = {"label": ", ".join(own) or None}
                                 if marker:

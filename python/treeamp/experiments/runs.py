@@ -46,7 +46,7 @@ def _is_plain(x: Any) -> bool:
 
 
 def _label(name: str, x: Any) -> Any:
-    """A value on an axis as journals tell it: itself, or a text of what is in it."""
+    """A value on an axis as journals write it: itself, or a text of what is in it."""
     return x if _is_plain(x) else f"{type(x).__name__} {json.dumps(_fixed(name, x), sort_keys=True)}"
 
 
@@ -81,7 +81,7 @@ def _fixed(name: str, x: Any) -> Any:
         return f"{type(x).__module__}.{type(x).__qualname__} {_digest(pickle.dumps(x, protocol=4))}"
     except Exception as error:
         raise TypeError(
-            f"`{name}` cannot be told apart from other values of {type(x).__name__} in a journal, "
+            f"`{name}` cannot be distinguished from other values of {type(x).__name__} in a journal, "
             f"since it cannot be pickled: {reason_of(error)}"
         ) from error
 
@@ -245,7 +245,7 @@ def run_experiments(
     Returns
     -------
     pandas.DataFrame
-        One row for every line of results, in the order of the grid. Where cells failed, two more columns tell: ``status``,
+        One row for every line of results, in the order of the grid. Where cells failed, there are two more columns: ``status``,
         ``"ok"`` or ``"failed"``, and its ``reason``. A call that resumes a journal tries them again. Where a run
         returns a name that is a parameter's, the parameter stands; its own ``status`` and ``reason`` are columns of
         these names, or ``result.status`` and ``result.reason`` where cells failed.

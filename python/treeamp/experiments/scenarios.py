@@ -48,7 +48,7 @@ def _symmetric(report: Report | None) -> dict[str, bool]:
 
 
 class Signals(dict[str, dict[str, Any]]):
-    """What a run knows of every signal, by name. ``n_iter`` is there too, and not among the items, and ``more`` of its records."""
+    """The estimate of every signal, by name. ``n_iter`` is there too, and not among the items, and ``more`` of its records."""
 
     def __init__(self, data: Mapping[str, dict[str, Any]], n_iter: int, more: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
@@ -72,7 +72,7 @@ class TeacherStudentScenario:
         ``sample(seed)`` returns a dict of arrays with the signals and the observations. One without a ``seed`` draws
         from numpy's global generator, which is seeded for it.
     student : Model
-        A generative model of them. Where the teacher is a model on the same tree, theory knows both.
+        A generative model of them. Where the teacher is a model on the same tree, there is a theory of both.
     x_ids, y_ids : list of str
         The signals, and what is observed.
 
@@ -130,7 +130,7 @@ class TeacherStudentScenario:
         Parameters
         ----------
         seed : int, optional
-            Any number from 0 on. Without one a new seed is made, which ``scenario.seed`` tells: tramp's default, ``seed=0``,
+            Any number from 0 on. Without one a new seed is drawn, which ``scenario.seed`` holds: tramp's default, ``seed=0``,
             meant the same there, and is a seed as any other here.
         """
         chosen = check_seed(seed)
@@ -187,7 +187,7 @@ class TeacherStudentScenario:
         try:
             ep.iterate(**algo_kwargs)
         finally:
-            # what a stopped run knows is kept too
+            # the estimate of a stopped run is kept too
             if ep.report is not None:
                 self.report = ep.report
                 self._x_pred = {id: ep.report.mean(id) for id in self.x_ids}
@@ -211,7 +211,7 @@ class TeacherStudentScenario:
         Raises
         ------
         MismatchError
-            Where teacher and student are models on different trees, of which theory knows no errors.
+            Where teacher and student are models on different trees, which have no theory.
         """
         se = self._theory()
         self.report = se.iterate(**algo_kwargs)
@@ -309,7 +309,7 @@ class TeacherStudentScenario:
 
 
 class BayesOptimalScenario(TeacherStudentScenario):
-    """The student knows the teacher's model.
+    """The student has the teacher's model.
 
     Parameters
     ----------
@@ -336,8 +336,8 @@ class BayesOptimalScenario(TeacherStudentScenario):
 def _known(name: str, ids: list[str], known: list[str], whose: str) -> None:
     missing = [id for id in ids if id not in known]
     if missing:
-        told = ", ".join(f"`{id}`" for id in known)
-        raise ValueError(f"`{name}`: there is no variable `{missing[0]}`: {whose} has {told}")
+        known_ids = ", ".join(f"`{id}`" for id in known)
+        raise ValueError(f"`{name}`: there is no variable `{missing[0]}`: {whose} has {known_ids}")
 
 
 def _metrics(names: Sequence[str]) -> Mapping[str, Any]:

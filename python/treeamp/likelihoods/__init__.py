@@ -1,8 +1,8 @@
 r"""Likelihoods: what an observation :math:`y` says of :math:`z`, component by component.
 
 Each is its log-partition :math:`A(a, b; y) = \ln\int p(y|z)\,e^{-\frac12 a z^2 + b z}\,dz`, with the mean
-:math:`r = \partial_b A` and the variance :math:`v = \partial_b^2 A`. With ``y=None`` the outputs are observed and not
-told: a likelihood for state evolution only.
+:math:`r = \partial_b A` and the variance :math:`v = \partial_b^2 A`. With ``y=None`` the outputs
+have no values: a likelihood for state evolution only.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class ModulusLikelihood(_OfComplex):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -90,7 +90,7 @@ class RicianModulusLikelihood(ModulusLikelihood):
     Parameters
     ----------
     y : array or None
-        The observations, positive; ``None`` for outputs that are observed and not told.
+        The observations, positive; ``None`` for outputs without values, in theory.
     noise_variance : float
         :math:`\Delta`: variance of the noise per real component; positive.
     y_name : str
@@ -130,7 +130,7 @@ class PhaseLikelihood(_OfComplex):
     Parameters
     ----------
     y : array or None
-        The observations, of modulus 1; ``None`` for outputs that are observed and not told.
+        The observations, of modulus 1; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool

@@ -47,7 +47,7 @@ class SgnLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -75,7 +75,7 @@ class AbsLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -98,7 +98,7 @@ class AsymmetricAbsLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -126,7 +126,7 @@ class ReluLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -151,7 +151,7 @@ class LeakyReluLikelihood(Likelihood):
     slope : float
         :math:`\gamma`: slope of the negative side.
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -177,7 +177,7 @@ class HardTanhLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -196,7 +196,7 @@ class HardSigmoidLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -230,7 +230,7 @@ class SymmetricDoorLikelihood(Likelihood):
     width : float
         :math:`K`: half-width of the door; positive.
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -256,7 +256,7 @@ class TanhLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -279,7 +279,7 @@ class SigmoidLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -302,7 +302,7 @@ class SoftplusLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -325,7 +325,7 @@ class GaussianLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     var : float
         :math:`\Delta`: variance of the noise; not negative.
     y_name : str
@@ -359,7 +359,7 @@ class LogisticLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     flip_probability : float
         :math:`\epsilon`: probability of a flipped label; from 0 to 1.
     y_name : str
@@ -393,7 +393,7 @@ class ProbitLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     noise_variance : float
         :math:`\Delta`: variance of the noise before the sign; not negative.
     flip_probability : float
@@ -431,7 +431,7 @@ class PoissonLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -455,7 +455,7 @@ class PoissonSoftplusLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     y_name : str
         A name for them.
     isotropic : bool
@@ -478,7 +478,7 @@ class LaplaceNoiseLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     scale : float
         :math:`s`: mean size of the noise; positive.
     y_name : str
@@ -511,7 +511,7 @@ class StudentTNoiseLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     df : float
         :math:`\nu`: degrees of freedom; positive.
     scale : float
@@ -547,7 +547,7 @@ class OutlierNoiseLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     variance : float
         :math:`\sigma^2`: variance of most of the noise; positive.
     outlier_variance : float
@@ -587,7 +587,7 @@ class HeteroscedasticNoiseLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     variances : array
         :math:`\Delta`: the variance of every observation, or of all; positive.
     y_name : str
@@ -620,7 +620,7 @@ class NegativeBinomialLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     dispersion : float
         :math:`k`: the dispersion; positive.
     y_name : str
@@ -653,7 +653,7 @@ class QuantisedLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     noise_variance : float
         :math:`\Delta`: variance of the noise; not negative.
     edges : array
@@ -691,7 +691,7 @@ class CensoredLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     threshold : float
         :math:`c`: the least output that is told.
     noise_variance : float
@@ -728,7 +728,7 @@ class HingeLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     strength : float
         :math:`s`: what the loss is multiplied by; positive.
     y_name : str
@@ -760,7 +760,7 @@ class SquaredHingeLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     strength : float
         :math:`s`: what the loss is multiplied by; positive.
     y_name : str
@@ -793,7 +793,7 @@ class HuberLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     strength : float
         :math:`s`: what the loss is multiplied by; positive.
     threshold : float
@@ -830,7 +830,7 @@ class QuantileLikelihood(Likelihood):
     Parameters
     ----------
     y : array or None
-        The observations; ``None`` for outputs that are observed and not told.
+        The observations; ``None`` for outputs without values, in theory.
     strength : float
         :math:`s`: what the loss is multiplied by; positive.
     quantile : float

@@ -194,7 +194,7 @@ class Model:
         Parameters
         ----------
         seed : int, optional
-            Any number from 0 on, 0 included. Without one a new seed is made; ``sample.seed`` tells it.
+            Any number from 0 on, 0 included. Without one a new seed is drawn; ``sample.seed`` holds it.
         """
         chosen = check_seed(seed)
         return Sample(self._tree.sample(chosen), chosen)

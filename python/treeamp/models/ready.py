@@ -76,7 +76,7 @@ def glm_generative(
     ensemble_type, prior_type, output_type : str
         As of ``get_ensemble``, ``get_prior`` and ``get_channel``.
     seed : int, optional
-        Of the matrix; without one a new seed is made, and ``model.matrix_seed`` tells it.
+        Of the matrix; without one a new seed is drawn, and ``model.matrix_seed`` holds it.
     **kwargs
         ``prior_...``, ``output_...`` and ``ensemble_...`` parameters of the three.
 

@@ -31,7 +31,7 @@ Exit codes:
 pub struct Check {
     #[command(flatten)]
     model: ModelArgs,
-    /// What `run --map` would refuse, in place of what `run` would
+    /// Check for `run --map` in place of `run`
     #[arg(long)]
     map: bool,
 }

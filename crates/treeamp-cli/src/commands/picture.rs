@@ -214,7 +214,7 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     if has_height {
         figure = figure.panel(itself);
     }
-    let estimates = estimates.series(unchanged("as believed", places()));
+    let estimates = estimates.series(unchanged("as observed", places()));
     has_estimate.then(|| figure.panel(estimates))
 }
 

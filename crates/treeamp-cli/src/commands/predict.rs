@@ -116,11 +116,11 @@ fn as_text(
     };
     let mut lines = vec![(at_table, said(&forecast.entropy))];
     if let (Some(Ok(report)), Ok(_)) = (phase, &forecast.entropy) {
-        let told = match report.allowed().entropy {
+        let entropy = match report.allowed().entropy {
             Some(x) => short(x) + " nats per component",
             None => "diverges: the data determine the signal".to_owned(),
         };
-        lines.push(("entropy of the measurements", told));
+        lines.push(("entropy of the measurements", entropy));
     }
     lines.push((about.as_str(), said(information)));
     match phase {
@@ -140,8 +140,8 @@ fn as_text(
         }
     }
     if is_symmetric_point(forecast, signal, phase) {
-        let told = "the table is at the symmetric point, which runs leave: their errors are those below it";
-        lines.push(("note", told.to_owned()));
+        let note = "the table is at the symmetric fixed point; runs leave it, and end with the errors below the table";
+        lines.push(("note", note.to_owned()));
     }
     lines.extend(forecast.heuristics.iter().map(|h| ("heuristic", h.clone())));
     lines.push(("sweeps", forecast.sweeps.to_string()));

@@ -22,13 +22,13 @@ use crate::text::number;
 /// The transitions of a family.
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum Kind {
-    /// Where an uninformed run starts to recover the signal
+    /// The uninformed run starts to recover the signal
     Algorithmic,
-    /// Where the data start to determine the signal
+    /// The data start to determine the signal
     Information,
-    /// Where a solution starts to be a fixed point
+    /// The solution becomes a fixed point
     Informed,
-    /// Where an uninformed run starts to know anything
+    /// Weak recovery: the uninformed run starts to correlate with the signal
     Weak,
     /// All of them
     All,

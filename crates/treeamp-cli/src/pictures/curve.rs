@@ -76,7 +76,7 @@ impl Curve {
         };
         let mut panel = Panel::new(title, Axis::linear(symbol(&self.x)), vertical);
         let source = table.column("source");
-        // theory knows the error up to a symmetry as the error
+        // the error of the theory is already up to a symmetry
         let theory = table.columns[y]
             .strip_prefix("sign_")
             .or(table.columns[y].strip_prefix("phase_"));

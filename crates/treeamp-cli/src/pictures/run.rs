@@ -96,7 +96,7 @@ fn deviations(run: &Inference, variable: &str, mean: &[f64]) -> Option<Vec<(f64,
 
 /// Residual and variances, sweep by sweep.
 pub fn convergence(run: &Inference) -> Panel {
-    /// More lines cannot be told apart.
+    /// More lines cannot be distinguished.
     const LINES: usize = 4;
     let report = &run.report;
     let residuals = report.trace.iter().map(|r| (r.sweep as f64, r.residual));

@@ -40,9 +40,9 @@ fn costs_follow_beliefs() {
              [[factor]]\nkind = \"gauss_bernoulli\"\nsize = [2, 48, 48]\nrho = 0.1\noutput = \"z\"\n\n\
              [observe]\ny = \"y.csv\"\n\n[variables.x]\nbelief = \"{belief}\"\n\n[variables.z]\nbelief = \"{belief}\"\n"
         );
-        let told = works(&["check", text(&folder.file("image.toml", &model)), "--json"]);
-        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-        told["cost"]["sweep_seconds"].as_f64().expect("a number")
+        let answer = works(&["check", text(&folder.file("image.toml", &model)), "--json"]);
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        answer["cost"]["sweep_seconds"].as_f64().expect("a number")
     };
     let (cheap, dear) = (image("isotropic"), image("diagonal"));
     assert!(cheap < dear && dear < 0.1, "{cheap} and {dear} s");

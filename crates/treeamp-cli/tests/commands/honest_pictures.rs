@@ -74,9 +74,9 @@ fn lost_signs_are_turned() {
             "--seed",
             &seed,
         ];
-        let told = works(&[&["run", &file, "--json"][..], &set].concat());
-        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-        let error = |name: &str| told["variables"]["x"][name].as_f64().expect("a number");
+        let answer = works(&[&["run", &file, "--json"][..], &set].concat());
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        let error = |name: &str| answer["variables"]["x"][name].as_f64().expect("a number");
         let flipped = error("sign_mse") < 0.5 * error("mse");
         let (svg, _) = drawn(&folder, &[&["plot", "run", &file][..], &set].concat());
         assert_eq!(svg.contains("its sign turned to the truth"), flipped);

@@ -11,7 +11,7 @@ fn the_mode_of_a_model() {
     let folder = Folder::new("mode");
     let model = models().join("total_variation.toml");
     let output = folder.path("mode.npz");
-    let told = works(&[
+    let answer = works(&[
         "run",
         text(&model),
         "--map",
@@ -19,13 +19,13 @@ fn the_mode_of_a_model() {
         "--output",
         text(&output),
     ]);
-    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-    let energies = told["energies"].as_object().expect("a table");
+    let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let energies = answer["energies"].as_object().expect("a table");
     let sum: f64 = energies
         .values()
         .filter_map(serde_json::Value::as_f64)
         .sum();
-    let energy = told["energy"].as_f64().expect("a number");
+    let energy = answer["energy"].as_f64().expect("a number");
     assert!((sum - energy).abs() < 1e-9 * energy.abs());
     let x = read(&format!("{}:x_minimiser", text(&output))).expect("an array");
     let y = read(text(&models().join("steps.csv"))).expect("an array");
@@ -126,13 +126,13 @@ fn every_penalty_can_be_a_student() {
             .replace(student, &format!("size = \"n\"\nkind = \"{penalty}\""));
         let model = folder.file("m.toml", &model);
         let set = ["--set", "alpha=1.5", "--set", "strength=1", "--json"];
-        let told = |command: &[&str]| -> f64 {
+        let answer = |command: &[&str]| -> f64 {
             let json = works(&[command, &set].concat());
             let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
             json["variables"]["x"]["mse"].as_f64().expect("a number")
         };
-        let run = told(&["run", text(&model), "--map"]);
-        let theory = told(&["predict", text(&model)]);
+        let run = answer(&["run", text(&model), "--map"]);
+        let theory = answer(&["predict", text(&model)]);
         // an error of 1000 components varies by a few per cent: a third tells it from those of other laws
         assert!(
             (run - theory).abs() < 0.33 * theory,

@@ -36,9 +36,9 @@ fn real_data_have_a_standard_deviation_for_every_coefficient() {
     assert_eq!(bmi.len(), 4, "name, mean, std, probability: {bmi:?}");
     assert!(table.contains("P(not zero)") && table.contains("expected not zero  6."));
     // the same numbers in JSON and in arrays
-    let told = works(&["run", text(&model), "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-    let x = &told["variables"]["x"];
+    let answer = works(&["run", text(&model), "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let x = &answer["variables"]["x"];
     assert_eq!(x["components"][2], "bmi");
     let npz = folder.path("r.npz");
     works(&["run", text(&model), "--output", text(&npz)]);

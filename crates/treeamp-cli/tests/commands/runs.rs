@@ -80,8 +80,8 @@ fn a_damping_that_does_not_settle_is_followed_by_an_adaptive_one() {
         let sets = ["--set", "n=100", "--set", "rho=0.2", "--damping", "0.8"];
         let options = ["--fallback", fallback, "--json"];
         let all = [&["run", text(&model)], &sets[..], &options].concat();
-        let told = stdout(&treeamp(&all));
-        serde_json::from_str::<serde_json::Value>(&told).expect("JSON")
+        let answer = stdout(&treeamp(&all));
+        serde_json::from_str::<serde_json::Value>(&answer).expect("JSON")
     };
     let [alone, followed] = ["forbidden", "automatic"].map(run);
     assert_eq!(alone["converged"], false, "{alone}");
@@ -95,13 +95,13 @@ fn a_damping_that_does_not_settle_is_followed_by_an_adaptive_one() {
 fn a_prediction_that_starts_again_says_so() {
     let model = models().join("mismatched.toml");
     let run = |damping: &str| works(&["predict", text(&model), "--damping", damping, "--json"]);
-    let parsed = |told: String| serde_json::from_str::<serde_json::Value>(&told).expect("JSON");
+    let parsed = |answer: String| serde_json::from_str::<serde_json::Value>(&answer).expect("JSON");
     let [strong, little] = ["0.99", "0.1"].map(|d| parsed(run(d)));
     assert_eq!(strong["restarted"], "sweep limit reached", "{strong}");
     assert_eq!(strong["converged"], true);
     assert!(little["restarted"].is_null(), "{little}");
-    let told = works(&["predict", text(&model), "--damping", "0.99"]);
-    assert!(told.contains("started again"), "{told}");
+    let answer = works(&["predict", text(&model), "--damping", "0.99"]);
+    assert!(answer.contains("started again"), "{answer}");
 }
 
 /// Damping and fallback by their names, on the command line and in the file.
@@ -158,8 +158,8 @@ fn damping_and_fallback_have_names() {
         ),
     ] {
         let file = folder.file("s.toml", &format!("{plain}\n[run]\n{options}\n"));
-        let told = fails(2, &["run", text(&file)]);
-        assert!(told.contains(wrong), "{options}: {told}");
+        let answer = fails(2, &["run", text(&file)]);
+        assert!(answer.contains(wrong), "{options}: {answer}");
     }
     let help = works(&["run", "--help"]);
     for word in [
@@ -185,8 +185,8 @@ fn a_run_says_which_route_it_took() {
             &format!("ensemble = \"{matrix}\""),
         );
         let file = folder.file("m.toml", &file);
-        let told = works(&["run", text(&file), "--set", "n=600", "--json"]);
-        serde_json::from_str(&told).expect("JSON")
+        let answer = works(&["run", text(&file), "--set", "n=600", "--json"]);
+        serde_json::from_str(&answer).expect("JSON")
     };
     let taken = |json: &serde_json::Value| json["routes"][0]["route"].clone();
     for route in ["iid", "iid_only", "auto"] {
@@ -221,14 +221,20 @@ fn a_run_says_which_route_it_took() {
     let file = folder.file("m.toml", &only);
     let output = treeamp(&["run", text(&file), "--set", "n=600"]);
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(told.contains("exact route of factor `linear`"), "{told}");
+    let answer = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        answer.contains("exact route of factor `linear`"),
+        "{answer}"
+    );
     let file = folder.file(
         "m.toml",
         &plain.replace("kind = \"linear\"", "kind = \"linear\"\nroute = \"fast\""),
     );
-    let told = fails(2, &["run", text(&file)]);
-    assert!(told.contains("fast") && told.contains("iid_only"), "{told}");
+    let answer = fails(2, &["run", text(&file)]);
+    assert!(
+        answer.contains("fast") && answer.contains("iid_only"),
+        "{answer}"
+    );
 }
 
 /// Errors do not exceed the second moments, and an information is not negative, or there is a reason.
@@ -516,10 +522,10 @@ fn every_command_teaches() {
     let expected = serde_json::json!([null, [], [-1, 1], [1, 1]]);
     assert_eq!(defaults("gaussian_mixture"), expected);
     assert_eq!(defaults("gradient"), serde_json::json!(["periodic"]));
-    let told = works(&["modules", "gauss_bernoulli"]);
+    let answer = works(&["modules", "gauss_bernoulli"]);
     assert!(
-        told.contains("default 0.5, can be learned: fraction"),
-        "{told}"
+        answer.contains("default 0.5, can be learned: fraction"),
+        "{answer}"
     );
 }
 
@@ -562,16 +568,16 @@ fn restarts_are_told_apart() {
         .replace("mean = 0.01", "mean = 0.0")
         .replace("alpha = 1.2", "alpha = 2.0");
     let model = folder.file("pr.toml", &model);
-    let told = works(&["run", text(&model), "--restarts", "3", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-    let starts = told["starts"].as_array().expect("a list");
+    let answer = works(&["run", text(&model), "--restarts", "3", "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let starts = answer["starts"].as_array().expect("a list");
     let all: usize = starts
         .iter()
         .map(|s| s["starts"].as_array().map_or(0, Vec::len))
         .sum();
-    assert_eq!(all, 4, "{told}");
+    assert_eq!(all, 4, "{answer}");
     // the signal is found up to its sign, and that is the best
-    let error = told["variables"]["x"]["sign_mse"]
+    let error = answer["variables"]["x"]["sign_mse"]
         .as_f64()
         .expect("a number");
     assert!(error < 1e-8, "{error}");

@@ -206,11 +206,11 @@ fn a_cell_is_the_same_in_every_grid_and_alone() {
         "--cell",
         "--json",
     ]);
-    let told: serde_json::Value = serde_json::from_str(&alone).expect("JSON");
+    let answer: serde_json::Value = serde_json::from_str(&alone).expect("JSON");
     let mse: f64 = of_one[1].parse().expect("a number");
-    assert_eq!(told["variables"]["x"]["mse"].as_f64(), Some(mse));
+    assert_eq!(answer["variables"]["x"]["mse"].as_f64(), Some(mse));
     let evidence: f64 = column(&one, "log_evidence")[1].parse().expect("a number");
-    assert_eq!(told["log_evidence"].as_f64(), Some(evidence));
+    assert_eq!(answer["log_evidence"].as_f64(), Some(evidence));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is told of models with symmetries, and of predictions that are heuristics.
+//! Output for models with symmetries, and of predictions that are heuristics.
 
 use super::*;
 
@@ -10,12 +10,15 @@ fn json(arguments: &[&str]) -> serde_json::Value {
 #[test]
 fn errors_of_complex_signals_are_up_to_the_phase() {
     let file = models().join("complex_phase_retrieval.toml");
-    let told = json(&["run", text(&file), "--set", "n=150", "--json"]);
-    let error = |name: &str| told["variables"]["x"][name].as_f64().expect("a number");
-    assert!(error("phase_mse") < 1e-8, "{told}");
-    assert!(error("mse") > 1e-2 && error("sign_mse") > 1e-2, "{told}");
+    let answer = json(&["run", text(&file), "--set", "n=150", "--json"]);
+    let error = |name: &str| answer["variables"]["x"][name].as_f64().expect("a number");
+    assert!(error("phase_mse") < 1e-8, "{answer}");
+    assert!(error("mse") > 1e-2 && error("sign_mse") > 1e-2, "{answer}");
     // the modulus is real: it has no phase
-    assert!(told["variables"]["y"].get("phase_mse").is_none(), "{told}");
+    assert!(
+        answer["variables"]["y"].get("phase_mse").is_none(),
+        "{answer}"
+    );
 }
 
 /// The table of an even output is at the symmetric point; the phase below it is not.

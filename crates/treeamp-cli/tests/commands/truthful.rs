@@ -84,16 +84,16 @@ fn variances_say_whose_they_are() {
         for i in 0..3 {
             let line = &lines[i + 1];
             assert_eq!(line[5], belief);
-            let told: f64 = line[3].parse().expect("a number");
+            let answer: f64 = line[3].parse().expect("a number");
             near(
-                told,
+                answer,
                 if belief == "isotropic" {
                     average
                 } else {
                     exact[i]
                 },
             );
-            near(line[4].parse().expect("a number"), told.sqrt());
+            near(line[4].parse().expect("a number"), answer.sqrt());
             if belief != "isotropic" {
                 near(variance.values[i], exact[i]);
             }

@@ -28,7 +28,7 @@ pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // the first error is the one to tell
+        // the first error is reported
         let _ = fs::remove_file(&temporary);
     }
     written

@@ -17,7 +17,7 @@ pub enum Alignment {
 
 impl Alignment {
     /// The sign or phase that fits best, where it explains most of the error: at least half of it is gone then, which it is
-    /// by chance only for an estimate that knows next to nothing.
+    /// by chance only for an estimate that is next to independent of it.
     #[must_use]
     pub fn of(estimate: &[f64], truth: &[f64], element: Element) -> Self {
         let error = |metric: Metric| metric.of(estimate, truth).unwrap_or(f64::NAN);
@@ -81,7 +81,7 @@ mod tests {
         let turned = Alignment::Phase(0.7).turn(&truth);
         let phase = Alignment::of(&turned, &truth, Element::Complex);
         assert!(near(&phase.turn(&turned), &truth), "{phase:?}");
-        // what is right already stays, and so does what knows nothing
+        // what is right already stays, and so does an estimate without information
         assert_eq!(
             Alignment::of(&truth, &truth, Element::Real),
             Alignment::Plain

@@ -126,8 +126,8 @@ fn at_scale(
     scale: Scale,
     seed: u64,
 ) -> Result<Instance, ExperimentError> {
-    let believed = file.student_setting(setting);
-    let mut posterior = file.of_student().tree(&believed, scale)?;
+    let assumed = file.student_setting(setting);
+    let mut posterior = file.of_student().tree(&assumed, scale)?;
     let names = observed(file, &posterior);
     let from_data = |name: &str| {
         file.observations
@@ -224,7 +224,7 @@ pub fn bayes_optimal_theory(
     theory(file, setting)
 }
 
-/// The model that a mismatched student believes in, in the limit; `None` when it is the teacher's.
+/// The model of a mismatched student in the limit; `None` when it is the teacher's.
 ///
 /// # Errors
 /// A file that is wrong, a module without a limit.

@@ -45,7 +45,7 @@ pub struct Forecast {
 pub struct BySweep {
     /// After every sweep.
     pub errors: Vec<f64>,
-    /// The theory of a student with a penalty is that of its minimiser, and knows nothing of the sweeps on the way: the error is that of
+    /// The theory of a student with a penalty is that of its minimiser, and does not describe the sweeps before it: the error is that of
     /// the fixed point, once for every sweep.
     pub fixed_point: bool,
 }

@@ -168,7 +168,7 @@ fn is_symmetric_point(
     Ok(report.is_ok_and(|r| leaves(first, r.uninformed.mse)))
 }
 
-/// An error that differs by less than this from the second moment of the signal tells nothing of it.
+/// An error that differs by less than this from the second moment of the signal carries no information on it.
 const NOTICEABLE: f64 = 1e-3;
 
 /// A run ends with a smaller error than the prediction of a variable.

@@ -28,7 +28,7 @@ pub struct ModelFile {
     pub(super) beliefs: Vec<(String, treeamp::belief::Structure, usize)>,
     /// What is observed, and where its values come from.
     pub observations: Vec<Observation>,
-    /// The parameters that a mismatched student believes to be different.
+    /// The parameters of a mismatched student that differ from the teacher's.
     pub student: Vec<(String, f64)>,
     /// The factors that a mismatched student has in place of the teacher's.
     pub student_factors: Vec<FactorEntry>,

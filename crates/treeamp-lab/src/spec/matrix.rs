@@ -77,7 +77,7 @@ impl Table {
 }
 
 impl MatrixSource {
-    /// The entries are complex, as far as can be told without reading a file.
+    /// True if the entries are complex, as far as is known without reading a file.
     pub fn is_complex(&self) -> bool {
         let Self::Ensemble { kind, .. } = self else {
             return false;

@@ -39,7 +39,7 @@ pub fn schema() -> Value {
                 "additionalProperties": { "type": "number" },
             },
             "student": {
-                "description": "parameters that a mismatched student believes to be different",
+                "description": "parameters of a mismatched student that differ from the teacher's",
                 "type": "object",
                 "additionalProperties": { "type": "number" },
                 "properties": { "factor": {

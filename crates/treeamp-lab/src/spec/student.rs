@@ -1,4 +1,4 @@
-//! `[student]`: what a mismatched student believes in place of the teacher.
+//! `[student]`: the parameters and factors of a mismatched student.
 
 use super::file::{FactorEntry, ModelFile, Reader, path};
 use super::node::Entry;
@@ -73,7 +73,7 @@ impl ModelFile {
         file
     }
 
-    /// What the student believes: the parameters of `[student]` in place of the others.
+    /// The student's parameters: those of `[student]` in place of the teacher's.
     #[must_use]
     pub fn student_setting(&self, setting: &Setting) -> Setting {
         let beliefs = self.student.iter();

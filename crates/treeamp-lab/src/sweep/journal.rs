@@ -212,7 +212,7 @@ impl Journal {
                 self.truncate()
             }
             Err(error) => {
-                // the first error is the one to tell; a torn line is repaired when opened again
+                // the first error is reported; a torn line is repaired when opened again
                 let _ = self.truncate();
                 Err(SweepError::file(&self.path, error))
             }

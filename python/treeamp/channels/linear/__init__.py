@@ -266,7 +266,7 @@ class AnalyticalLinearChannel(Channel):
     Parameters
     ----------
     ensemble : object
-        With an ``alpha``; and what tells the spectrum of :math:`W^T W`: a ``limit`` ("gaussian" or "orthogonal", as have the
+        With an ``alpha``; and one of the following, which determine the spectrum of :math:`W^T W`: a ``limit`` ("gaussian" or "orthogonal", as have the
         ensembles of this package), ``eigenvalues``, or ``measure(f)``, the average :math:`E f(\lambda)`, zeros included, of
         which Gauss nodes are made.
 
@@ -300,7 +300,7 @@ class AnalyticalLinearChannel(Channel):
         if callable(getattr(self.ensemble, "measure", None)):
             return _lib.spectrum_ensemble(self.alpha, gauss_nodes(self.ensemble.measure))
         raise ModelError(
-            f"AnalyticalLinearChannel: nothing tells the spectrum of {type(self.ensemble).__name__}: expected `eigenvalues` of "
+            f"AnalyticalLinearChannel: unknown spectrum of {type(self.ensemble).__name__}: expected `eigenvalues` of "
             "W^T W, or a method `measure(f)` that averages over them"
         )
 
