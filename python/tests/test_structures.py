@@ -82,7 +82,7 @@ def biased(N: int = 200, mean: float = 0.3) -> ta.Model:
 
 
 def test_adaptive_damping() -> None:
-    """The default is adaptive, bit by bit, and gets where heavy damping gets, without being fallback how much; 0 is none."""
+    """The default is adaptive, bit by bit, and gets where heavy damping gets, without a damping being given; 0 is none."""
     model = biased()
 
     def run(**kwargs: Any) -> ta.Report:

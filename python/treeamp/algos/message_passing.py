@@ -361,16 +361,16 @@ class MessagePassing(ReprMixin):
             ``"fwd"`` along the direction of generation and ``"bwd"`` against it. A key that an edge has not is ``None``.
         """
         directions = {(f, v): d for f, v, d in self.model.edges}
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+        on_edges: dict[tuple[str, str], dict[str, Any]] = {}
         for factor, variable, numbers, linear in self._state().messages:
             forward = directions[factor, variable] == "forward"
-            found[factor, variable] = self._edge(numbers, linear, variable, forward)
+            on_edges[factor, variable] = self._edge(numbers, linear, variable, forward)
         # both are in the order of the model's edges
-        terms = dict(zip(found, (A for _, A in self.objective()["edges"]))) if keys is not None and "A" in keys else {}
+        terms = dict(zip(on_edges, (A for _, A in self.objective()["edges"]))) if keys is not None and "A" in keys else {}
         found = []
-        for (factor, variable), data in found.items():
+        for (factor, variable), data in on_edges.items():
             forward = directions[factor, variable] == "forward"
-            others = [d for (f, v), d in found.items() if v == variable and f != factor]
+            others = [d for (f, v), d in on_edges.items() if v == variable and f != factor]
             shared = {"n_iter": self.n_iter, "A": terms.get((factor, variable))}
             ends = {"x_id": variable, "f_id": factor}
             for out, message in ((True, data), (False, _summed(others))):

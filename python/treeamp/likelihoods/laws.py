@@ -693,7 +693,7 @@ class CensoredLikelihood(Likelihood):
     y : array or None
         The observations; ``None`` for outputs without values, in theory.
     threshold : float
-        :math:`c`: the least output that is told.
+        :math:`c`: the least output that is observed as it is.
     noise_variance : float
         :math:`\Delta`: variance of the noise; positive.
     y_name : str

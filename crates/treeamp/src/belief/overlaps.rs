@@ -1,7 +1,7 @@
 //! Order parameters of a teacher-student pair and their conjugate fields.
 
 /// Conjugates of the overlaps on one edge: the student sees the signal through
-/// $b \sim \mathcal N(\hat m x_0, \hat q)$ and believes in a precision $a = \hat q + \hat\tau$.
+/// $b \sim \mathcal N(\hat m x_0, \hat q)$ and assumes a precision $a = \hat q + \hat\tau$.
 ///
 /// In the Bayes-optimal setting $\hat m = \hat q$ and $\hat\tau = \hat\tau_0$, the teacher's own.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -123,7 +123,7 @@ pub trait EnsembleRule: Send + Sync {
 
     /// $d = \lim a v$ as the field at `target` grows and the others stay: the dimension of what a prior or a
     /// likelihood leaves unknown of its variable. One for a law with a density and for a noisy or discrete
-    /// output, zero for a discrete law and for an output that tells its input up to finitely many values.
+    /// output, zero for a discrete law and for an output that determines its input up to finitely many values.
     ///
     /// # Errors
     /// When the teacher's law is improper.

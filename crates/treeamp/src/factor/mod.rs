@@ -223,7 +223,7 @@ pub trait Factor: Any + Debug + Send + Sync {
         None
     }
 
-    /// What the factor becomes when its only output is observed but not told: a likelihood for theory
+    /// What the factor becomes when its only output is observed without values: a likelihood for theory
     /// only, or `None` when the output is pinned instead.
     ///
     /// # Errors

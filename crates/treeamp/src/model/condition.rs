@@ -192,7 +192,7 @@ impl Tree {
     }
 }
 
-/// How far apart the two entries of a pair may be, relative to the largest: they are told once.
+/// How far apart the two entries of a pair may be, relative to the largest, to count as one observation.
 const ASYMMETRY: f64 = 1e-9;
 
 /// The pairs $i < j$ of a whole symmetric matrix, where it is given as that.

@@ -38,7 +38,7 @@ pub struct LanczosOptions {
     /// Standard error of estimated variances, relative (0.004: the 2% of a variance are five of them).
     pub accuracy: f64,
     /// Standard error of an estimated $\frac12\ln\det$, in nats (infinite: whatever the other probes give, which
-    /// [`log_evidence_error`](crate::engine::Report::log_evidence_error) tells). Probes scatter by about $\sqrt n$ nats each.
+    /// [`log_evidence_error`](crate::engine::Report::log_evidence_error) gives). Probes scatter by about $\sqrt n$ nats each.
     pub evidence: f64,
     /// Operators whose smaller side is at most this have all their eigenvalues computed instead (2048, two
     /// seconds); up to twice this, where the estimate is not as accurate as it should be: probes scatter too

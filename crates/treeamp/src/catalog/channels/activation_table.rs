@@ -85,7 +85,7 @@ impl ActivationTable {
             from..nodes.partition_point(|n| of(n) <= mean + reach)
         };
         let (mean, target) = (bz / self.a[0], bx / self.a[1]);
-        let told = self.rising && target.is_finite();
+        let bracketed = self.rising && target.is_finite();
         let nearest = |i: usize| {
             let n = &self.nodes[i.min(self.nodes.len() - 1)];
             let (dz, dx) = (n.z - mean, n.x - target);
@@ -97,12 +97,12 @@ impl ActivationTable {
             0.5 * self.a[0].mul_add(dz * dz, depth_x)
         };
         let mut least = nearest(self.nodes.partition_point(|n| n.z < mean));
-        if told {
+        if bracketed {
             least = least.min(nearest(self.nodes.partition_point(|n| n.x < target)));
         }
         let span = (2.0 * (NEGLIGIBLE + least)).sqrt();
         let near = &self.nodes[within(&self.nodes, &|n| n.z, mean, span / self.a[0].sqrt())];
-        if told {
+        if bracketed {
             &near[within(near, &|n| n.x, target, span / self.a[1].sqrt())]
         } else {
             near

@@ -96,7 +96,7 @@ pub trait Kernel: Debug + Clone + PartialEq + Send + Sync + 'static {
         true
     }
 
-    /// What the channel becomes when its output is observed (`None`: and not told); `None` where the output is pinned instead.
+    /// What the channel becomes when its output is observed (`None`: without values); `None` where the output is pinned instead.
     ///
     /// # Errors
     /// A phrase "expected ..., got ..." for an observation it can never produce.

@@ -207,7 +207,7 @@ impl Regions {
         Err(format!("expected {expected}, got {y}"))
     }
 
-    /// The value of the flat region that `end` of a sloped one meets up to rounding, which would be told as -5.6e-17 instead of 0.
+    /// The value of the flat region that `end` of a sloped one meets up to rounding, which would come out as -5.6e-17 instead of 0.
     fn level_at(&self, end: f64) -> f64 {
         let flat = self.list.iter().filter(|r| r.slope == 0.0);
         let mut levels = flat.map(|r| r.offset);

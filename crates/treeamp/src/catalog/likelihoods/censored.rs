@@ -20,7 +20,7 @@ use crate::catalog::module::{Domain, Module, number};
 use crate::error::{ModelError, parameter};
 use crate::scalar::{Landmark, OutputMeasure, ScalarLikelihood, Tilted};
 
-/// Noisy outputs of which only those above a threshold are told.
+/// Noisy outputs, observed as they are only above a threshold (tobit).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Censored {
     threshold: f64,
@@ -61,7 +61,7 @@ impl Censored {
                 "threshold",
                 0.0,
                 Domain::Real,
-                "the least output that is told",
+                "the least output that is observed as it is",
             )
             .called("c"),
             number(

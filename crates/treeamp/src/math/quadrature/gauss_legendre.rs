@@ -11,7 +11,7 @@ pub struct GaussLegendre<const N: usize> {
     /// Positive weights of sum one.
     pub weights: [f64; N],
     /// $w_i P_n(2 t_i - 1)$ for $n = N-2, N-1$: sums against them are the last Legendre coefficients of
-    /// an integrand, whose decay tells whether it is resolved.
+    /// an integrand, whose decay shows whether it is resolved.
     pub tail: [[f64; N]; 2],
 }
 

@@ -3,7 +3,7 @@
 //! Features are laid into panels from the widest to the narrowest, and only where the panels there are so far much wider than the
 //! feature: where a narrow one lies inside a wide one the panels are graded, and where many coincide they are not multiplied.
 
-/// A panel of at most this many widths resolves a feature, or tells that it must be split.
+/// A panel of at most this many widths resolves a feature, or shows that it must be split.
 const COARSE: f64 = 7.5;
 /// Panels are not cut shorter than this many widths of a feature.
 const SHORT: f64 = 1.5;

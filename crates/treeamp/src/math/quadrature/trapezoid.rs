@@ -1,7 +1,7 @@
 //! The trapezoidal rule over the line: sums with equal steps $h$, in a variable of its own where the function needs one.
 //!
 //! For an analytic function a pole at the distance $d$ from the axis makes an error $c\,\epsilon$, $\epsilon = e^{-2\pi d/h}$, and halving the step squares $\epsilon$.
-//! The first change is $c\,\epsilon$ and leaves $c\,\epsilon^2$; the second change tells $\epsilon$ itself.
+//! The first change is $c\,\epsilon$ and leaves $c\,\epsilon^2$; the second change gives $\epsilon$ itself.
 
 use std::f64::consts::PI;
 

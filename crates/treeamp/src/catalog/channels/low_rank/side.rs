@@ -212,7 +212,7 @@ impl Side {
             .collect()
     }
 
-    /// Every mean is zero, next to its deviation; or all rows are the same, and of several columns: groups that cannot be told apart.
+    /// Every mean is zero, next to its deviation; or all rows are the same, and of several columns: groups that cannot be distinguished.
     pub fn says_nothing(&self) -> bool {
         let centre = match self.rank {
             1 => vec![0.0],
