@@ -293,7 +293,7 @@ fn penalised_models(at: &impl Fn(&'static str) -> Record) {
     let solution = report.solution(&model).unwrap();
     for name in report.variables() {
         let v = report.marginal(name).unwrap().inverse_curvature.to_bits();
-        let (sweeps, place) = (report.sweeps, hash(solution.place(name).unwrap()));
+        let (sweeps, place) = (report.sweeps, hash(solution.point(name).unwrap()));
         println!("{run}\t{name}\t{sweeps}\t{v:016x}\t{place:016x}");
     }
     let objective = (-report.least_energy().unwrap()).to_bits();

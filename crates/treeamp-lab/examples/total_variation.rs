@@ -150,7 +150,7 @@ fn total_variation(case: &Case, seen: &[f64]) -> Outcome<Vec<f64>> {
         report.sweeps,
         solution.energy()
     );
-    Ok(solution.place("x")?.to_vec())
+    Ok(solution.point("x")?.to_vec())
 }
 
 /// The posterior mean when differences between neighbours are mostly small and sometimes large.

@@ -54,7 +54,7 @@ report_methods!(Minimum {
     fn variable<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
         let (report, tree) = (&self.run.report, &self.run.tree);
         let mode = report.marginal(name).map_err(|e| model_error(&e))?;
-        let place = self.solution.place(name).map_err(|e| model_error(&e))?;
+        let place = self.solution.point(name).map_err(|e| model_error(&e))?;
         let index = tree.variable(name).map_err(|e| model_error(&e))?;
         let data = PyDict::new(py);
         data.set_item("r", shaped(py, &tree.variables()[index].spec, place)?)?;

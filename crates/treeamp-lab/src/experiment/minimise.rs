@@ -28,7 +28,7 @@ impl Minimisation {
     /// # Errors
     /// An unknown variable.
     pub fn error(&self, variable: &str, metric: Metric) -> Result<Option<f64>, ExperimentError> {
-        let place = self.solution.place(variable)?;
+        let place = self.solution.point(variable)?;
         let tree = &self.posterior;
         let element = tree.variables()[tree.variable(variable)?].spec.element;
         let truth = self.truth.as_ref().filter(|_| metric.applies_to(element));
@@ -42,7 +42,7 @@ impl Minimisation {
     /// # Errors
     /// An unknown variable.
     pub fn nonzero(&self, variable: &str) -> Result<usize, ExperimentError> {
-        let place = self.solution.place(variable)?;
+        let place = self.solution.point(variable)?;
         let least = 1e-7 * place.iter().fold(0.0_f64, |s, x| s.max(x.abs()));
         Ok(place.iter().filter(|x| x.abs() > least).count())
     }

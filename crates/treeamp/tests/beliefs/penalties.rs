@@ -82,7 +82,7 @@ fn diagonal_beliefs_find_the_lasso() {
         let best = minimum.solution(&tree).unwrap();
         let isotropic = infer(&tree);
         let ours = infer(&lasso(&w, &y, Structure::Diagonal));
-        let gap = relative_gap(ours.mean("x").unwrap(), best.place("x").unwrap());
+        let gap = relative_gap(ours.mean("x").unwrap(), best.point("x").unwrap());
         // the tolerance of moments is 1e-6
         assert!(gap < 1e-6, "{rows} x {cols}: {gap:e}");
         let (few, many) = (ours.sweeps, isotropic.sweeps);

@@ -300,7 +300,7 @@ fn strong_penalties_settle_at_the_minimiser() {
             let tree = model(Structure::Isotropic);
             let minimum = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
             let place = minimum.solution(&tree).unwrap();
-            let gap = relative_gap(place.place("x").unwrap(), &best);
+            let gap = relative_gap(place.point("x").unwrap(), &best);
             assert!(gap < 1e-6, "{what}: {gap:.1e} from the minimiser");
         }
     }

@@ -185,7 +185,7 @@ fn a_penalty_among_gaussian_factors_is_split() {
         .run(&mut ())
         .unwrap();
     let best = minimum.solution(&posterior).unwrap();
-    let gap = common::relative_gap(report.mean("x").unwrap(), best.place("x").unwrap());
+    let gap = common::relative_gap(report.mean("x").unwrap(), best.point("x").unwrap());
     assert!(gap < 1e-6, "{gap:e}");
 }
 

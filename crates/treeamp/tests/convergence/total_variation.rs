@@ -62,7 +62,7 @@ fn the_minimiser_of_total_variation_in_two_dimensions_is_the_mode() {
             let solution = minimum.solution(tree).unwrap();
             let energy = |x: &[f64]| energy(x, &y, parameters);
             let (ours, bound) = (
-                energy(solution.place("x").unwrap()),
+                energy(solution.point("x").unwrap()),
                 energy(mean.mean("x").unwrap()),
             );
             println!("{name}, seed {seed}: {ours:.8} against {bound:.8}");

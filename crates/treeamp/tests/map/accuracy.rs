@@ -36,7 +36,7 @@ fn lasso_gaps(strength: f64, w: &Matrix, delta: f64, y: &[f64]) -> [(Fallback, f
     [Fallback::Automatic, Fallback::Forced].map(|fallback| {
         let engine = MaximumAPosteriori.on(&tree).unwrap().fallback(fallback);
         let solution = engine.run(&mut ()).unwrap().solution(&tree).unwrap();
-        let x = solution.place("x").unwrap();
+        let x = solution.point("x").unwrap();
         (
             fallback,
             relative_gap(x, &by_active_set(w, y, delta * strength, x)),

@@ -36,7 +36,7 @@ fn vanishing(tree: &Tree, fallback: Fallback, what: &str) -> Vec<f64> {
         (energy - bethe).abs() < 1e-8 && energy.abs() < 1e-7,
         "{what} {fallback:?}: energy {energy:e}, objective {bethe:e}"
     );
-    solution.place("x").unwrap().to_vec()
+    solution.point("x").unwrap().to_vec()
 }
 
 /// Images that are constant up to next to nothing: what is left of their energy is rounding.
@@ -174,14 +174,14 @@ fn energies_that_something_holds_have_one() {
         for slope in [1.0, 1e-6] {
             let tree = regression(tilt(slope).iid(n), &w, delta, &y);
             let solution = run(&tree, fallback).solution(&tree).unwrap();
-            for g in slopes(solution.place("x").unwrap()) {
+            for g in slopes(solution.point("x").unwrap()) {
                 // the slope of a misfit of order one, to the 1e-6 of places
                 assert!((g + slope).abs() < 1e-6, "{g} {slope}");
             }
         }
         let tree = regression(lopsided(0.5).iid(n), &w, delta, &y);
         let solution = run(&tree, fallback).solution(&tree).unwrap();
-        let x = solution.place("x").unwrap();
+        let x = solution.point("x").unwrap();
         for (x, g) in x.iter().zip(slopes(x)) {
             let left = if *x > 0.0 { g + 0.5 } else { g - 1.5 };
             let inside = *x == 0.0 && (-0.5 - 1e-6..=1.5 + 1e-6).contains(&g);

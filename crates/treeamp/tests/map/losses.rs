@@ -57,7 +57,7 @@ fn check(outputs: impl Factor, y: &[f64], energy: &dyn Fn(f64, f64) -> f64) {
         misfit + 0.5 * RIDGE * x.iter().map(|x| x * x).sum::<f64>()
     };
     let solution = found.solution(&tree).unwrap();
-    let x = solution.place("x").unwrap().to_vec();
+    let x = solution.point("x").unwrap().to_vec();
     let value = objective(&x);
     let below = descended(&objective, &x);
     assert!(value - below <= 1e-8 * value.abs(), "{value} {below}");
@@ -173,7 +173,7 @@ fn check_cells(outputs: impl Factor, y: &[f64], cell: &dyn Fn(f64) -> (f64, f64)
     assert!(found.termination.is_converged(), "{:?}", found.termination);
     let solution = found.solution(&tree).unwrap();
     let expected = projected(&w, centre, &|i| cell(y[i]));
-    for (x, x0) in solution.place("x").unwrap().iter().zip(&expected) {
+    for (x, x0) in solution.point("x").unwrap().iter().zip(&expected) {
         assert!((x - x0).abs() < 1e-6, "{x} {x0}");
     }
 }
@@ -214,7 +214,7 @@ fn check_diagonal(outputs: &(impl Factor + Clone), y: &[f64]) {
     let plain = model(var("x"), var("z"));
     let found = MaximumAPosteriori.on(&plain).unwrap().run(&mut ()).unwrap();
     let solution = found.solution(&plain).unwrap();
-    let expected = solution.place("x").unwrap();
+    let expected = solution.point("x").unwrap();
     let tree = model(var("x").full(), var("z").diagonal());
     let report = ExpectationPropagation.on(&tree).unwrap();
     let report = report.run(&mut ()).unwrap();

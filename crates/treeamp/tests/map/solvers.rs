@@ -97,7 +97,7 @@ pub fn minimised(tree: &Tree, fallback: Fallback, what: &str) -> (Vec<f64>, Mini
         (energy - bethe).abs() <= OBJECTIVE * energy.abs().max(1.0),
         "{what}: energy {energy}, objective {bethe}"
     );
-    (solution.place("x").unwrap().to_vec(), report)
+    (solution.point("x").unwrap().to_vec(), report)
 }
 
 fn check(tree: &Tree, reference: &[f64], what: &str) {
@@ -333,7 +333,7 @@ fn a_wrong_pin_is_left() {
     let report = engine.run(&mut ()).unwrap();
     assert!(report.termination.is_converged());
     let solution = report.solution(&tree).unwrap();
-    assert!(relative_gap(solution.place("x").unwrap(), &reference) < MINIMISER);
+    assert!(relative_gap(solution.point("x").unwrap(), &reference) < MINIMISER);
 }
 
 /// Three factors on one variable, and a sum of two signals: the tree has nodes of every degree.
@@ -399,7 +399,7 @@ fn large_signals_have_a_mode() {
     let tree = model.build().unwrap();
     let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
     let solution = report.solution(&tree).unwrap();
-    for (x, y) in solution.place("x").unwrap().iter().zip(&y) {
+    for (x, y) in solution.point("x").unwrap().iter().zip(&y) {
         let soft = (y.abs() - 0.7).max(0.0).copysign(*y);
         assert!((x - soft).abs() < 1e-9, "{x} {soft}");
     }

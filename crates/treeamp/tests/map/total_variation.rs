@@ -187,7 +187,7 @@ fn check(tree: &Tree, reference: &[f64], what: &str) {
             report.termination
         );
         let solution = report.solution(tree).unwrap();
-        let gap = relative_gap(solution.place("x").unwrap(), reference);
+        let gap = relative_gap(solution.point("x").unwrap(), reference);
         assert!(gap < MINIMISER, "{what}: {gap:.1e} from the reference");
         let (energy, bethe) = (solution.energy(), report.least_energy().unwrap());
         assert!(
@@ -459,7 +459,7 @@ fn the_recorded_run_has_no_lower_energy() {
     let report = MaximumAPosteriori.on(&tree).unwrap().run(&mut ()).unwrap();
     let solution = report.solution(&tree).unwrap();
     assert!(report.termination.is_converged());
-    let (x, least) = (solution.place("x").unwrap(), solution.energy());
+    let (x, least) = (solution.point("x").unwrap(), solution.energy());
     assert!((energy(x) - least).abs() < 1e-9 * least);
     for recorded in ["r_x", "fix_r_x"] {
         let other = &file[recorded].data;

@@ -135,7 +135,7 @@ fn results(path: &Path, run: &Minimisation) -> Result<Vec<u8>, Failure> {
             let mut arrays = Vec::new();
             for variable in run.posterior.variables() {
                 let spec = &variable.spec;
-                let place = run.solution.place(&variable.name)?.to_vec();
+                let place = run.solution.point(&variable.name)?.to_vec();
                 let array = Array::new(spec.shape.clone(), place, spec.element == Element::Complex);
                 let name = format!("{}_minimiser", variable.name);
                 arrays.push((name, array.map_err(Failure::Run)?));
@@ -147,7 +147,7 @@ fn results(path: &Path, run: &Minimisation) -> Result<Vec<u8>, Failure> {
             let mut text = String::from("variable,index,minimiser\n");
             for variable in run.posterior.variables() {
                 let name = treeamp_lab::sweep::Value::from(variable.name.as_str()).to_csv();
-                for (i, x) in run.solution.place(&variable.name)?.iter().enumerate() {
+                for (i, x) in run.solution.point(&variable.name)?.iter().enumerate() {
                     // writing to a string cannot fail
                     let _ = writeln!(text, "{name},{i},{x}");
                 }

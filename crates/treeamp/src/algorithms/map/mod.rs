@@ -39,7 +39,7 @@ pub use mode::Mode;
 ///     >> GaussianNoise::new(1.0)? >> var("y")).build()?.condition("y", &[1.0, 2.0])?;
 /// let report = MaximumAPosteriori.on(&lasso)?.run(&mut ())?;
 /// let best = report.solution(&lasso)?;
-/// assert_eq!(best.place("x")?[2], 0.0);
+/// assert_eq!(best.point("x")?[2], 0.0);
 /// assert!((report.least_energy()? - best.energy()).abs() < 1e-8);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -11,7 +11,7 @@ use crate::error::{ModelError, RunError};
 use crate::factor::ProximalRule;
 use crate::model::{Direction, FactorNode, Tree, Variable};
 
-/// A place for every variable, such that channels give what they take, and the energy of every factor there.
+/// A value for every variable that satisfies all channels, and the energy of every factor there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
     names: Vec<String>,
@@ -21,11 +21,11 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// The place of a variable, row-major.
+    /// The value of a variable, row-major.
     ///
     /// # Errors
     /// [`ModelError::UnknownVariable`].
-    pub fn place(&self, variable: &str) -> Result<&[f64], ModelError> {
+    pub fn point(&self, variable: &str) -> Result<&[f64], ModelError> {
         let index = self.names.iter().position(|n| n == variable);
         let unknown = || ModelError::UnknownVariable {
             variable: variable.to_owned(),
