@@ -35,6 +35,7 @@ def test_a_collapse_is_not_called_converged(seed: int) -> None:
     assert not report.converged and report.termination == "collapsed"
     assert report.verdict is not None
     assert (report.verdict["kind"], report.verdict["variable"]) == ("collapsed", "z")
+    assert report.verdict["evidence_limit"] == "depends_on_width"
     assert "diagonal beliefs" in report.message and "Another start" in report.message
     # the variance that would have been believed is a thousandth of the error
     error = float(np.mean((report.mean("x") - x) ** 2))
@@ -48,4 +49,5 @@ def test_settled_runs_have_a_verdict() -> None:
     model = (ta.GaussianPrior(size=2) @ ta.V("x") @ ta.GaussianLikelihood(var=0.5, y=y)).to_model()
     report = ta.ExpectationPropagation(model).iterate(max_iter=5)
     assert report.verdict is not None and report.verdict["kind"] == "settled"
+    assert report.verdict["evidence_limit"] == "finite"
     assert report.verdict["factor"] is None and report.verdict["variable"] is None

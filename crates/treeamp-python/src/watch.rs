@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList};
 use treeamp::algorithms::state_evolution::{BayesOptimal, Conjugate, Prediction, ReplicaSymmetric};
 use treeamp::algorithms::{ExpectationPropagation, MaximumAPosteriori, Mode};
 use treeamp::belief::{Form, Gaussian, Moments, OverlapFields, SignalSpec, Structure, SymMatrix};
-use treeamp::engine::{Algorithm, Descent, Messages, Objective, Report, Term, Verdict};
+use treeamp::engine::{Algorithm, Descent, EvidenceLimit, Messages, Objective, Report, Term};
 use treeamp::model::Tree;
 use treeamp::prelude::{Observer, SweepView, Termination};
 
@@ -467,7 +467,7 @@ pub fn settling<'py, A: Algorithm>(
     });
     data.set_item("attempts", tried.collect::<PyResult<Vec<_>>>()?)?;
     data.set_item("divergence", divergence(py, &report.termination)?)?;
-    data.set_item("verdict", verdict(py, &report.termination)?)?;
+    data.set_item("verdict", verdict(py, report)?)?;
     let perfect = Termination::Converged {
         perfect_recovery: true,
     };
@@ -500,20 +500,20 @@ pub fn divergence<'py>(py: Python<'py>, t: &Termination) -> PyResult<Option<Boun
 }
 
 /// What the state is at which a run came to rest, or `None` where it did not.
-fn verdict<'py>(py: Python<'py>, t: &Termination) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let verdict = match t {
-        Termination::Rejected(verdict) => verdict.clone(),
-        Termination::Converged {
-            perfect_recovery: true,
-        } => Verdict::ExactRecovery,
-        Termination::Converged { .. } => Verdict::Settled,
-        _ => return Ok(None),
+fn verdict<'py, A: Algorithm>(
+    py: Python<'py>,
+    report: &Report<A>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(verdict) = report.verdict() else {
+        return Ok(None);
     };
     let data = PyDict::new(py);
     data.set_item("kind", verdict.kind())?;
     data.set_item("factor", verdict.factor())?;
     data.set_item("variable", verdict.variable())?;
     data.set_item("reason", verdict.to_string())?;
+    let limit = report.evidence_limit.as_ref();
+    data.set_item("evidence_limit", limit.map(EvidenceLimit::kind))?;
     Ok(Some(data))
 }
 

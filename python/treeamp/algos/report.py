@@ -241,7 +241,8 @@ class Report:
     def verdict(self) -> dict[str, Any] | None:
         """What the state is at which the run came to rest, None where it did not: ``kind`` (``settled``, ``exact_recovery``, or why it is no
         answer: ``contradicted``, ``collapsed``, ``not_stationary``, ``not_iid``, ``unbounded``, ``infimum_not_attained``, ``infeasible``), the ``factor`` and the ``variable`` that
-        it names, and the ``reason`` as a sentence."""
+        it names, the ``reason`` as a sentence, and ``evidence_limit``: whether the log-evidence has a limit there (``finite``, ``infinite``, ``diverging``,
+        ``depends_on_width``, ``not_computed``, or None where the verdict did not need it)."""
         return self._settling.get("verdict")
 
     @property

@@ -3,15 +3,15 @@
 
 use num_complex::Complex;
 
-use super::contradiction::contradicts;
 use super::map::among_gaussians::settle;
-use super::map::optimality::{has_minimiser, not_optimal, penalties};
+use super::penalties::{has_minimiser, penalties};
 use super::smooth_entries::smooth_entries;
+use super::verdict;
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure, product_excess};
 
 use crate::engine::{
-    Algorithm, Contradiction, ContradictionKind, Engine, FallbackReport, KNOWN, Marginal, Message,
-    MissingRule, Options, Potential, Probe, Report, Verdict, Watch,
+    Algorithm, Engine, FallbackReport, Marginal, Message, MissingRule, Options, Potential, Probe,
+    Report, Verdict, Watch,
 };
 use crate::error::{FactorError, ModelError, RunError};
 use crate::factor::{Context, Factor, Incoming, PosteriorRule, posterior};
@@ -30,12 +30,6 @@ use crate::model::{Tree, Variable};
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExpectationPropagation;
-
-/// Plain sweeps from a state with a variance that the residual hardly sees, and by how much they may move the moments: messages that were not
-/// at rest lose the signal within a few. (A swing that damping holds back grows ninefold in each with the largest damping that is tried,
-/// to 1e-3 from the tolerance.)
-const PLAIN: usize = 4;
-const LEAVES: f64 = 0.1;
 
 /// The report of an expectation propagation.
 pub type Posterior = Report<ExpectationPropagation>;
@@ -288,53 +282,8 @@ impl Algorithm for ExpectationPropagation {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
 
-    /// In this order: plain sweeps must not lead away from a variance that the residual hardly sees; a channel by approximate message passing
-    /// must have the variances of its exact route; no factor may contradict a signal that
-    /// is as good as known; the means beside a penalty must be optimal for it, where precisions have grown and nothing moves any more; and
-    /// the evidence must have a limit where a variance vanishes, unless outputs without noise have an infinite density.
     fn certify(&self, probe: &mut Probe<'_, '_, Self>) -> Result<Verdict, RunError> {
-        if probe.by_sweeps() && probe.hides_movement() && !probe.survives(PLAIN, LEAVES) {
-            return Ok(Verdict::NotStationary {
-                moving: true,
-                why: format!("{PLAIN} plain sweeps lead away from it"),
-            });
-        }
-        if let Some((factor, why)) = probe.route_objection()? {
-            return Ok(Verdict::NotIid { factor, why });
-        }
-        if probe.is_known(KNOWN)
-            && let Some(found) = contradicts(probe.tree(), probe.marginals())
-        {
-            return Ok(Verdict::Contradicted(found));
-        }
-        if let Some(why) = not_optimal(probe.tree(), probe.messages()) {
-            return Ok(Verdict::NotStationary { moving: false, why });
-        }
-        // a bounded density has a bounded evidence; a penalty has none
-        let bounded = !probe.has_unbounded_density() && penalties(probe.tree()).next().is_none();
-        let (sharpest, settled) = (probe.sharpest_variable(), probe.settled());
-        let tree = probe.tree();
-        let collapsed =
-            |variable: &str, why: &str| Verdict::collapsed(tree, variable, why.to_owned());
-        Ok(match probe.evidence() {
-            Err(RunError::WithoutLimit { variable, why, .. }) if bounded => {
-                collapsed(variable, why)
-            }
-            Err(RunError::NotDefined { why, .. }) if bounded && settled == Verdict::Settled => {
-                collapsed(sharpest, why)
-            }
-            Ok(objective) if bounded && objective.total == f64::INFINITY => collapsed(
-                sharpest,
-                "the objective is infinite, and the density of the outputs is not",
-            ),
-            Ok(objective) if let Some(factor) = objective.excluding_factor() => {
-                Verdict::Contradicted(Contradiction {
-                    factor: factor.to_owned(),
-                    kind: ContradictionKind::Excluded,
-                })
-            }
-            _ => settled,
-        })
+        verdict::of_means(probe)
     }
 
     /// The log-partition of a penalty is that of a Laplace approximation, whose variances are not its derivatives. Among Gaussian

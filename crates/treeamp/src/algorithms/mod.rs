@@ -1,14 +1,15 @@
 //! The algorithms on the engine.
 
-mod contradiction;
 mod double_loop;
 mod expectation_propagation;
 mod inclusion;
 mod map;
 mod minimiser;
+mod penalties;
 mod smooth_entries;
 mod starts;
 pub mod state_evolution;
+mod verdict;
 
 pub use expectation_propagation::{ExpectationPropagation, Posterior};
 pub use map::{MaximumAPosteriori, Minimum, Mode};

@@ -122,7 +122,7 @@ impl<A: Algorithm> Engine<'_, A> {
             report.smoothing = attempt.smoothing;
             if let Some(main) = walk.main_mut() {
                 (main.state, main.termination) = (made.state, made.termination);
-                main.distance = made.distance;
+                (main.distance, main.certified) = (made.distance, made.certified);
             }
             walk.fallback = Some(report);
             return;
@@ -154,10 +154,10 @@ impl<A: Algorithm> Engine<'_, A> {
     fn conclude(&self, mut walk: Walk<A>) -> Result<Report<A>, RunError> {
         let given = walk.given.take();
         let Some(best) = walk.sweeps.take() else {
-            return self.report(given.ok_or_else(no_attempt)?, walk, None);
+            return Ok(self.report(given.ok_or_else(no_attempt)?, walk, None));
         };
         self.tell_more_sweeps(&mut walk, &best);
-        match given {
+        Ok(match given {
             None => self.report(best, walk, None),
             Some(given) if best.stay_behind(&given) => {
                 (walk.fallback, walk.no_fallback) = (None, None);
@@ -167,7 +167,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 let constant = self.options.damping.is_constant();
                 self.report(best, walk, constant.then_some(given.termination))
             }
-        }
+        })
     }
 
     /// What sweeps beyond those that were asked for did, if there were any and nothing took over from them.

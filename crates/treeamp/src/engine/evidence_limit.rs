@@ -9,8 +9,7 @@ use super::probe::{KNOWN, Probe, RESTING};
 use super::state::State;
 use super::stopping::LOOSE;
 use super::sweep::{LATE, Pass};
-use super::{Algorithm, Engine, Marginal, Message, Objective};
-use crate::error::RunError;
+use super::{Algorithm, Engine, Evidence, Marginal, Message, Objective};
 use crate::model::FactorNode;
 
 /// A variance below this fraction of the second moment is far below the tolerance of the moments, and may have none.
@@ -35,8 +34,8 @@ struct Confirmed {
 }
 
 impl<A: Algorithm> Probe<'_, '_, A> {
-    /// The objective of the state; where variances vanish, if it has a limit there.
-    pub fn evidence(&mut self) -> &Result<Objective, RunError> {
+    /// The log-evidence of the state, and whether it has a limit there.
+    pub fn evidence(&mut self) -> &Evidence {
         let Self {
             engine,
             state,
@@ -49,9 +48,9 @@ impl<A: Algorithm> Probe<'_, '_, A> {
         let vanishes = A::ON_DATA && (*recovered || A::RECOVERS && state.vanishes(small));
         evidence.get_or_insert_with(|| {
             if vanishes {
-                engine.settled_objective(state, variances)
+                engine.evidence_where_variances_vanish(state, variances)
             } else {
-                engine.objective(state)
+                Evidence::settled(engine.objective(state))
             }
         })
     }
@@ -62,23 +61,17 @@ impl<A: Algorithm> Probe<'_, '_, A> {
     pub fn has_unbounded_density(&self) -> bool {
         self.engine.has_unbounded_density()
     }
-
-    /// The same, to keep.
-    pub(super) fn into_evidence(mut self) -> Result<Objective, RunError> {
-        self.evidence().clone()
-    }
 }
 
 impl<A: Algorithm> Engine<'_, A> {
-    /// The objective where variances vanish, if it has a limit. More sweeps tell. The state stays.
+    /// The log-evidence where variances vanish, if it has a limit. More sweeps tell. The state stays.
     ///
     /// `variances`: of every variable after every sweep.
-    fn settled_objective(
-        &self,
-        state: &mut State<A>,
-        variances: &[f64],
-    ) -> Result<Objective, RunError> {
-        let first = self.objective(state)?;
+    fn evidence_where_variances_vanish(&self, state: &mut State<A>, variances: &[f64]) -> Evidence {
+        let first = match self.objective(state) {
+            Ok(first) => first,
+            error => return Evidence::settled(error),
+        };
         let messages = state.store.clone();
         let vanishing = state.vanishes(VANISHING) || underflowed(state, variances);
         let found = self.confirm(state, &first);
@@ -93,21 +86,18 @@ impl<A: Algorithm> Engine<'_, A> {
             let going = collapsing.or_else(|| state.vanished_signal());
             let going = going.filter(|i| found.moved[*i]);
             let differs = going.and_then(|i| self.width_dependence(state, i));
-            return differs.map_or(Ok(found.objective), Err);
+            return differs.unwrap_or_else(|| Evidence::settled(Ok(found.objective)));
         }
         if !vanished {
-            return Ok(first);
+            return Evidence::settled(Ok(first));
         }
         let why = format!(
             "expected a value that settles as the variances vanish, got {:e} and one sweep later {:e}",
             found.objective.total, found.next
         );
         match collapsing.or_else(|| state.vanished_signal()) {
-            Some(i) => Err(self.without_limit(i, why)),
-            None => Err(RunError::NotDefined {
-                what: "the objective at perfect recovery".to_owned(),
-                why: why + self.reason(),
-            }),
+            Some(i) => Evidence::depends_on_width(&self.tree.variables()[i].name, why),
+            None => Evidence::diverging(why + self.reason()),
         }
     }
 
@@ -169,8 +159,8 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
-    /// The error of an objective that depends on how far the variance of variable `i` has vanished.
-    fn width_dependence(&self, state: &mut State<A>, i: usize) -> Option<RunError> {
+    /// An objective that depends on how far the variance of variable `i` has vanished.
+    fn width_dependence(&self, state: &mut State<A>, i: usize) -> Option<Evidence> {
         let [wide, thin] = WIDTHS.map(|width| self.widened(state, i, width));
         let (wide, thin) = (wide?, thin?);
         let apart = !((wide - thin).abs() <= DIFFERENCE);
@@ -179,7 +169,7 @@ impl<A: Algorithm> Engine<'_, A> {
             let why = format!(
                 "expected the same value at {from:e} and at {to:e} of its second moment, got {wide:e} and {thin:e}"
             );
-            self.without_limit(i, why)
+            Evidence::depends_on_width(&self.tree.variables()[i].name, why)
         })
     }
 
@@ -204,14 +194,6 @@ impl<A: Algorithm> Engine<'_, A> {
         let objective = self.objective(state);
         state.store = messages;
         objective.ok().map(|o| o.total)
-    }
-
-    fn without_limit(&self, i: usize, why: String) -> RunError {
-        RunError::WithoutLimit {
-            what: "the objective".to_owned(),
-            variable: self.tree.variables()[i].name.clone(),
-            why,
-        }
     }
 }
 

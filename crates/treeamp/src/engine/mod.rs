@@ -40,9 +40,9 @@ pub use plan::Plan;
 pub use probe::{Probe, Watch};
 pub use report::{Attempted, Divergence, Messages, Report, SweepRecord, Termination};
 pub use setup::Engine;
-pub use verdict::{Contradiction, ContradictionKind, Verdict};
+pub use verdict::{Contradiction, ContradictionKind, Evidence, EvidenceLimit, Verdict};
 
 pub(crate) use ladder::SMOOTHING;
 pub(crate) use options::TOLERANCE;
-pub(crate) use probe::{KNOWN, RESTING};
+pub(crate) use probe::{KNOWN, PLAIN, RESTING};
 pub(crate) use start::START_STREAM;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::state::State;
 use super::sweep::{LATE, Pass};
-use super::{Algorithm, Engine, Marginal, Message, Objective, Observer, Options, Verdict};
+use super::{Algorithm, Engine, Evidence, Marginal, Message, Observer, Options, Verdict};
 use crate::error::RunError;
 use crate::model::Tree;
 
@@ -13,54 +13,74 @@ pub(crate) const RESTING: f64 = 0.01;
 /// A variance below this fraction of the second moment leaves no doubt about a signal.
 pub(crate) const KNOWN: f64 = 1e-6;
 
+/// Plain sweeps from a state with a variance that the residual hardly sees, and by how much they may move the moments: messages that were not
+/// at rest lose the signal within a few. (A swing that damping holds back grows ninefold in each with the largest damping that is tried,
+/// to 1e-3 from the tolerance.)
+pub(crate) const PLAIN: usize = 4;
+const LEAVES: f64 = 0.1;
+
 /// A state at rest, lent to an algorithm that is to say what it is. Whatever is tried on the side, the state stays.
 pub struct Probe<'p, 't, A: Algorithm> {
     pub(super) engine: &'p Engine<'t, A>,
     pub(super) state: &'p mut State<A>,
     /// Average variances of every variable after every sweep.
     pub(super) variances: &'p [f64],
-    /// Sweeps led here, and not a fallback.
-    pub(super) by_sweeps: bool,
+    /// What led here.
+    pub(super) led_by: LedBy,
     /// All variances have vanished.
     pub(super) recovered: bool,
+    /// How far a plain sweep moves the moments, where one was needed to confirm the state.
+    plain_residual: Option<f64>,
     /// The evidence, once it was asked for.
-    pub(super) evidence: Option<Result<Objective, RunError>>,
+    pub(super) evidence: Option<Evidence>,
 }
 
-/// A verdict, and the evidence if that was asked for on the way.
+/// What led to a state at rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LedBy {
+    /// Sweeps of the run.
+    Sweeps,
+    /// Sweeps of a fallback: their steps are short, their penalties smoothed or their precisions bounded.
+    OtherSweeps,
+    /// A certain method.
+    Method,
+}
+
+/// A verdict, and beside it what it rests on.
 pub(super) struct Certified {
     pub verdict: Verdict,
-    pub evidence: Option<Result<Objective, RunError>>,
+    /// Of a state that settled; of others if it was asked for on the way.
+    pub evidence: Option<Evidence>,
+    /// How far a plain sweep moves the moments, where one was needed to confirm the state.
+    pub plain_residual: Option<f64>,
 }
 
-impl<'t, A: Algorithm> Engine<'t, A> {
+impl<A: Algorithm> Engine<'_, A> {
     /// Asks the algorithm what a state at rest is.
     pub(super) fn certify(
         &self,
         state: &mut State<A>,
         variances: &[f64],
-        (by_sweeps, recovered): (bool, bool),
+        (led_by, recovered): (LedBy, bool),
     ) -> Result<Certified, RunError> {
-        let mut probe = self.probe(state, variances, (by_sweeps, recovered));
-        let verdict = self.algorithm.certify(&mut probe)?;
-        let evidence = probe.evidence.take();
-        Ok(Certified { verdict, evidence })
-    }
-
-    pub(super) fn probe<'p>(
-        &'p self,
-        state: &'p mut State<A>,
-        variances: &'p [f64],
-        (by_sweeps, recovered): (bool, bool),
-    ) -> Probe<'p, 't, A> {
-        Probe {
+        let mut probe = Probe {
             engine: self,
             state,
             variances,
-            by_sweeps,
+            led_by,
             recovered,
+            plain_residual: None,
             evidence: None,
+        };
+        let verdict = self.algorithm.certify(&mut probe)?;
+        if verdict.is_settled() {
+            probe.evidence();
         }
+        Ok(Certified {
+            verdict,
+            evidence: probe.evidence,
+            plain_residual: probe.plain_residual,
+        })
     }
 }
 
@@ -92,13 +112,7 @@ impl<'t, A: Algorithm> Probe<'_, 't, A> {
     /// Sweeps led here, and a fallback may still take over from them.
     #[must_use]
     pub fn may_fall_back(&self) -> bool {
-        self.by_sweeps && self.engine.may_fall_back(self.state)
-    }
-
-    /// Sweeps led here, and not a fallback.
-    #[must_use]
-    pub fn by_sweeps(&self) -> bool {
-        self.by_sweeps
+        self.led_by != LedBy::Method && self.engine.may_fall_back(self.state)
     }
 
     /// The verdict where nothing speaks against the state.
@@ -126,22 +140,29 @@ impl<'t, A: Algorithm> Probe<'_, 't, A> {
         least.map_or("", |v| v.name.as_str())
     }
 
-    /// Some variance is so small that the residual hardly sees it change: below a hundred tolerances, and $10^{-4}$ of the second moment.
-    #[must_use]
-    pub fn hides_movement(&self) -> bool {
-        self.state
-            .vanishes(super::stopping::unseen(self.engine.options.tolerance))
-    }
-
-    /// So many plain sweeps leave the state where it is: none moves the moments by more than this. One that cannot be made says nothing.
-    pub fn survives(&mut self, sweeps: usize, most: f64) -> bool {
+    /// Plain sweeps leave a state where it is that sweeps led to. Where these had short steps, smoothed penalties or bounded precisions, a plain
+    /// one must be at rest too. Where some variance is so small that the residual hardly sees it change (below a hundred tolerances, and
+    /// $10^{-4}$ of the second moment), four must not lead away: a certainty that passes does so by at least a factor of two in each. A sweep that
+    /// cannot be made says nothing.
+    pub fn stays_in_plain_sweeps(&mut self) -> bool {
+        let (engine, led_by) = (self.engine, self.led_by);
+        if led_by == LedBy::Method {
+            return true;
+        }
         let mut supervisor = Supervisor {
-            engine: self.engine,
+            engine,
             state: &mut *self.state,
             observer: &mut (),
             count: 0,
         };
-        supervisor.survives(sweeps, most)
+        if led_by == LedBy::OtherSweeps && !self.recovered {
+            self.plain_residual = supervisor.confirmed(engine.fallback_tolerance());
+            if self.plain_residual.is_none() {
+                return false;
+            }
+        }
+        let small = super::stopping::unseen(engine.options.tolerance);
+        !supervisor.state.vanishes(small) || supervisor.survives(PLAIN, LEAVES)
     }
 }
 
@@ -156,6 +177,9 @@ pub trait Watch<M> {
     /// A full sweep from these messages, which become what it leaves, and its residual; none, and the messages as they
     /// were, where it cannot be made.
     fn sweep(&mut self, messages: &mut [M]) -> Option<f64>;
+
+    /// What the state of these messages is, at which all variances have vanished; none where that cannot be told.
+    fn verdict_of_recovery(&mut self, messages: &[M]) -> Option<Verdict>;
 }
 
 /// The run that handed over.
@@ -194,6 +218,12 @@ impl<A: Algorithm, O: Observer<A>> Watch<A::Message> for Supervisor<'_, '_, A, O
             message.copy_from(slot);
         }
         Some(residual)
+    }
+
+    fn verdict_of_recovery(&mut self, messages: &[A::Message]) -> Option<Verdict> {
+        self.take(messages);
+        let certified = self.engine.certify(self.state, &[], (LedBy::Method, true));
+        certified.ok().map(|found| found.verdict)
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a run leaves: marginals, trace, messages, and how it ended.
 
-use super::{Algorithm, Attempt, Bound, EdgeMessage, FallbackReport, Objective, Verdict};
+use super::{
+    Algorithm, Attempt, Bound, EdgeMessage, EvidenceLimit, FallbackReport, Objective, Verdict,
+};
 use crate::belief::Element;
 use crate::error::{ModelError, RunError};
 use crate::factor::RouteReport;
@@ -171,6 +173,8 @@ pub struct Report<A: Algorithm> {
     pub(super) marginals: Vec<A::Marginal>,
     /// How it ended.
     pub termination: Termination,
+    /// Whether the log-evidence has a limit at the state of the verdict; none where the run did not come to rest, or its verdict needed none.
+    pub evidence_limit: Option<EvidenceLimit>,
     /// Sweeps done.
     pub sweeps: usize,
     /// One record per sweep.
@@ -229,6 +233,19 @@ impl<A: Algorithm> Report<A> {
         self.marginal(variable)?;
         let index = self.names.iter().position(|n| n == variable);
         Ok(index.map_or(Element::Real, |i| self.elements[i]))
+    }
+
+    /// What the state is at which the run came to rest; none where it did not.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        match &self.termination {
+            Termination::Converged {
+                perfect_recovery: true,
+            } => Some(Verdict::ExactRecovery),
+            Termination::Converged { .. } => Some(Verdict::Settled),
+            Termination::Rejected(verdict) => Some(verdict.clone()),
+            _ => None,
+        }
     }
 
     /// The residual of the last sweep.

@@ -1,11 +1,10 @@
 //! After the last sweep: the report and its objective.
 
-use super::fallback::MORE_SWEEPS;
 use super::outcome::{Sweeps, Walk};
 use super::state::State;
 use super::{
-    Algorithm, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective, Potential,
-    Report, Term, Termination,
+    Algorithm, Bound, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective,
+    Potential, Report, Term, Termination,
 };
 use crate::error::RunError;
 use crate::factor::Incoming;
@@ -21,27 +20,21 @@ impl<A: Algorithm> Engine<'_, A> {
         sweeps: Sweeps<A>,
         walk: Walk<A>,
         restarted: Option<Termination>,
-    ) -> Result<Report<A>, RunError> {
+    ) -> Report<A> {
         let Sweeps {
             mut state,
             trace,
             variances,
             certified,
-            mut termination,
+            termination,
             ..
         } = sweeps;
         let (fallback, no_fallback) = (walk.fallback, walk.no_fallback);
         state.release();
-        let by_fallback = fallback.as_ref().is_some_and(|f| f.method != MORE_SWEEPS);
-        let mut evidence = None;
-        if let Termination::Converged { perfect_recovery } = termination {
-            let certified = match certified.filter(|_| !by_fallback) {
-                Some(certified) => certified,
-                None => self.certify(&mut state, &variances, (false, perfect_recovery))?,
-            };
-            termination = Termination::of(&certified.verdict);
-            evidence = certified.evidence;
-        }
+        // a fallback that went back, or another state that was taken, leaves the end of another one
+        let certified = certified.filter(|c| Termination::of(&c.verdict) == termination);
+        let evidence = certified.and_then(|c| c.evidence);
+        let evidence_limit = evidence.as_ref().map(|e| e.limit.clone());
         let good = state.has_good || trace.iter().any(|r| r.improper == 0);
         let objection = match &termination {
             Termination::Rejected(verdict) => verdict.objection(),
@@ -55,15 +48,8 @@ impl<A: Algorithm> Engine<'_, A> {
             })
         } else if let Some(error) = objection {
             Err(error)
-        } else if termination.is_converged() {
-            let perfect = Termination::Converged {
-                perfect_recovery: true,
-            };
-            let recovered = termination == perfect;
-            evidence.unwrap_or_else(|| {
-                self.probe(&mut state, &variances, (false, recovered))
-                    .into_evidence()
-            })
+        } else if let Some(evidence) = evidence {
+            evidence.objective
         } else {
             self.objective(&mut state).and_then(allowed::<A>)
         };
@@ -86,7 +72,7 @@ impl<A: Algorithm> Engine<'_, A> {
             (factor, self.tree.variables()[e.variable].name.clone())
         });
         let edges = ends.zip(state.store).map(|((f, v), m)| (f, v, m)).collect();
-        Ok(Report {
+        Report {
             names,
             elements: self
                 .tree
@@ -96,6 +82,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 .collect(),
             marginals: state.marginals,
             termination,
+            evidence_limit,
             sweeps: trace.len(),
             trace,
             variances: variances.chunks(width).map(<[f64]>::to_vec).collect(),
@@ -107,7 +94,7 @@ impl<A: Algorithm> Engine<'_, A> {
             routes: Vec::new(),
             notes,
             objective,
-        })
+        }
     }
 
     /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.
@@ -217,9 +204,9 @@ fn unfinished<A: Algorithm>(
     if A::RECOVERS && A::ON_DATA && matches!(termination, Termination::Diverging(_)) {
         return Some(not_reached("a fixed point", termination.to_string()));
     }
-    // of a splitting the energy is one wherever it ended
-    let done = fallback.filter(|f| A::RECOVERS && f.method != MORE_SWEEPS)?;
-    let unfinished = matches!(done.end, FallbackEnd::Limit { .. });
+    // of a splitting the energy is one wherever it ended, and sweeps have the evidence of their state
+    let done = fallback.filter(|_| A::RECOVERS)?;
+    let unfinished = matches!(done.end, FallbackEnd::Limit { bound, .. } if bound != Bound::Sweeps);
     let what = "a stationary point of the Bethe free energy";
     unfinished.then(|| not_reached(what, done.end.to_string()))
 }

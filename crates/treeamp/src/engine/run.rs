@@ -6,7 +6,7 @@ use super::acceleration::Judgement;
 use super::adaptive::{Stall, Step};
 use super::ladder::Patience;
 use super::outcome::Sweeps;
-use super::probe::{Certified, Supervisor};
+use super::probe::{Certified, LedBy};
 use super::state::State;
 use super::stopping::{End, Swept};
 use super::sweep::Pass;
@@ -22,6 +22,17 @@ const GROWTH_LIMIT: f64 = 1000.0;
 const GROWTH_FLOOR: f64 = 1e-3;
 /// Consecutive sweeps with an improper tilted law or belief after which the run gives up.
 const IMPROPER_LIMIT: usize = 10;
+
+/// Why sweeps stop.
+enum Stop {
+    /// The moments are at rest: what the state is, its verdict says.
+    Rest {
+        /// All variances have vanished.
+        recovered: bool,
+    },
+    /// The run is over.
+    End(Termination),
+}
 
 /// A run under way.
 pub(super) struct Run<'e, 't, A: Algorithm> {
@@ -46,8 +57,6 @@ pub(super) struct Run<'e, 't, A: Algorithm> {
     earlier: usize,
     /// It takes over from other sweeps, and those of this engine are to confirm its end.
     pub helps: Option<&'e Engine<'t, A>>,
-    /// How far a plain sweep from its end moves the moments, where that confirmed it.
-    confirmed: Option<f64>,
     /// What the state is at which it came to rest.
     pub certified: Option<Certified>,
 }
@@ -98,7 +107,6 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             patience: attempt.patience,
             earlier,
             helps: None,
-            confirmed: None,
             certified: None,
         })
     }
@@ -107,8 +115,9 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
     pub fn into_sweeps(self, termination: Termination) -> Sweeps<A> {
         let last = self.trace.last();
         let moved = last.map_or(f64::INFINITY, |record| record.residual / record.step);
+        let plain = self.certified.as_ref().and_then(|c| c.plain_residual);
         Sweeps {
-            distance: self.confirmed.unwrap_or(moved),
+            distance: plain.unwrap_or(moved),
             state: self.state,
             trace: self.trace,
             variances: self.variances,
@@ -127,10 +136,14 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         let mut sweep = 0;
         while sweep < limit || self.creeps() {
             sweep += 1;
-            if let ControlFlow::Break(end) = self.step(sweep, observer)?
-                && let ControlFlow::Break(end) = self.confirm(end)?
-            {
-                return Ok(end);
+            match self.step(sweep, observer)? {
+                ControlFlow::Break(Stop::End(end)) => return Ok(end),
+                ControlFlow::Break(Stop::Rest { recovered }) => {
+                    if let Some(end) = self.certify(recovered)? {
+                        return Ok(end);
+                    }
+                }
+                ControlFlow::Continue(()) => {}
             }
         }
         Ok(Termination::SweepLimit)
@@ -152,7 +165,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         &mut self,
         sweep: usize,
         observer: &mut impl Observer<A>,
-    ) -> Result<ControlFlow<Termination>, RunError> {
+    ) -> Result<ControlFlow<Stop>, RunError> {
         let engine = self.engine;
         if let Damping::Steps(steps) = &engine.options.damping {
             let step = steps[sweep.min(steps.len()) - 1];
@@ -184,9 +197,9 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             self.bad_start = true;
             let taken = self.state.taken();
             let seen = self.tell((sweep, taken), judgement.residual, improper, observer);
-            let end = seen.break_value();
-            let end = end.unwrap_or(Termination::Diverging(divergence));
-            return Ok(ControlFlow::Break(end));
+            let stop = seen.break_value();
+            let stop = stop.unwrap_or(Stop::End(Termination::Diverging(divergence)));
+            return Ok(ControlFlow::Break(stop));
         }
         if let Some(divergence) = first.filter(|_| self.improper_in_a_row >= IMPROPER_LIMIT) {
             let reason = format!(
@@ -202,7 +215,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         if residual > GROWTH_LIMIT * self.smallest.max(GROWTH_FLOOR) && residual.is_finite() {
             engine.restore(&mut self.state);
             let divergence = engine.outgrown(&self.state, sweep, residual);
-            return Ok(ControlFlow::Break(Termination::Diverging(divergence)));
+            return Ok(self.diverging(divergence));
         }
         Ok(self.settle(sweep, improper, judgement, observer))
     }
@@ -230,36 +243,21 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         self.restarts_if_improper && self.improper_in_a_row > 0 && self.state.never_settled()
     }
 
-    /// Confirms that the state at rest is a fixed point. A run that plain sweeps lead away from it goes on; so does a fallback where a
-    /// plain sweep moves more than the tolerance, for its steps are short, its penalties smoothed or its precisions bounded.
-    fn confirm(&mut self, end: Termination) -> Result<ControlFlow<Termination>, RunError> {
-        let Termination::Converged { perfect_recovery } = end else {
-            return Ok(ControlFlow::Break(end));
+    /// How the run ends at a state at rest; none where plain sweeps lead away from it, and it goes on.
+    fn certify(&mut self, recovered: bool) -> Result<Option<Termination>, RunError> {
+        let (engine, led_by) = match self.helps {
+            None => (self.engine, LedBy::Sweeps),
+            Some(plain) => (plain, LedBy::OtherSweeps),
         };
-        let origin = (true, perfect_recovery);
-        let certified = self
-            .engine
-            .certify(&mut self.state, &self.variances, origin)?;
+        let origin = (led_by, recovered);
+        let certified = engine.certify(&mut self.state, &self.variances, origin)?;
         if let Verdict::NotStationary { moving: true, .. } = certified.verdict {
             self.end.go_on();
-            return Ok(ControlFlow::Continue(()));
+            return Ok(None);
         }
         let end = Termination::of(&certified.verdict);
-        let plain = self.helps.filter(|_| certified.verdict == Verdict::Settled);
-        if let Some(engine) = plain {
-            let mut supervisor = Supervisor {
-                engine,
-                state: &mut self.state,
-                observer: &mut (),
-                count: 0,
-            };
-            self.confirmed = supervisor.confirmed(engine.fallback_tolerance());
-            if self.confirmed.is_none() {
-                return Ok(ControlFlow::Continue(()));
-            }
-        }
         self.certified = Some(certified);
-        Ok(ControlFlow::Break(end))
+        Ok(Some(end))
     }
 
     /// Tells the observer of a sweep; it may be the last.
@@ -269,28 +267,26 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         residual: f64,
         improper: usize,
         observer: &mut impl Observer<A>,
-    ) -> ControlFlow<Termination> {
+    ) -> ControlFlow<Stop> {
         let count = self.earlier + sweep;
         let beyond = self.helps.is_some() || sweep > self.engine.options.max_sweeps;
         let view = self.engine.view(&self.state, count, residual, beyond);
         match observer.after_sweep(&view.of_sweep(improper, taken)) {
-            ControlFlow::Break(reason) => ControlFlow::Break(Termination::Stopped(reason)),
+            ControlFlow::Break(why) => ControlFlow::Break(Stop::End(Termination::Stopped(why))),
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
         }
     }
 
     /// Back to the last good state, which is the end.
-    fn diverging(&mut self, divergence: Divergence) -> ControlFlow<Termination> {
+    fn diverging(&mut self, divergence: Divergence) -> ControlFlow<Stop> {
         self.engine.restore(&mut self.state);
-        ControlFlow::Break(Termination::Diverging(divergence))
+        ControlFlow::Break(Stop::End(Termination::Diverging(divergence)))
     }
 
     /// Back to the state whose variances had vanished: messages beyond have no digits left.
-    fn recovers(&mut self) -> ControlFlow<Termination> {
+    fn recovers(&mut self) -> ControlFlow<Stop> {
         self.engine.restore(&mut self.state);
-        ControlFlow::Break(Termination::Converged {
-            perfect_recovery: true,
-        })
+        ControlFlow::Break(Stop::Rest { recovered: true })
     }
 
     /// Keeps a good state, chooses the next step, asks the observer, and looks whether the run has settled.
@@ -300,7 +296,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         improper: usize,
         judgement: Judgement,
         observer: &mut impl Observer<A>,
-    ) -> ControlFlow<Termination> {
+    ) -> ControlFlow<Stop> {
         let (engine, state, residual) = (self.engine, &mut self.state, judgement.residual);
         // a variable that kept its moments for want of a belief has not settled
         if improper == 0 {
@@ -329,12 +325,11 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             engine.options.tolerance
         };
         let bounds = (tolerance, engine.options.perfect);
-        let ended = self.end.judge(state, swept, bounds);
-        if let Some(perfect_recovery) = ended {
-            return ControlFlow::Break(Termination::Converged { perfect_recovery });
+        if let Some(recovered) = self.end.judge(state, swept, bounds) {
+            return ControlFlow::Break(Stop::Rest { recovered });
         }
         if self.stall.note(sweep, full_residual) && self.makes_way(sweep, full_residual) {
-            return ControlFlow::Break(Termination::SweepLimit);
+            return ControlFlow::Break(Stop::End(Termination::SweepLimit));
         }
         self.state.jump(judgement, engine.options.tolerance);
         ControlFlow::Continue(())

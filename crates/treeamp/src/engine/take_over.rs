@@ -1,8 +1,8 @@
 //! The certain method of an algorithm takes over from sweeps that did not settle.
 
 use super::ladder::FIRST_SWEEPS;
-use super::outcome::Walk;
-use super::probe::{Supervisor, Watch as _};
+use super::outcome::{Sweeps, Walk};
+use super::probe::{LedBy, Supervisor, Watch as _};
 use super::state::State;
 use super::sweep::Pass;
 use super::{
@@ -53,10 +53,13 @@ impl<A: Algorithm> Engine<'_, A> {
             .fall_back(self.tree, &mut messages, &options, &mut supervisor);
         match done {
             Ok(mut done) => {
+                self.put(&messages, &mut main.state);
+                self.certify_end(&mut done, main)?;
                 done.reverted = done.is_worse_than(least.flatten())
                     || main.is_contradicted() && done.end.is_unsettled();
-                let place = if done.reverted { &before } else { &messages };
-                self.put(place, &mut main.state);
+                if done.reverted {
+                    self.put(&before, &mut main.state);
+                }
                 main.state.has_good = true;
                 self.account(attempt, done, walk);
                 Ok(())
@@ -71,6 +74,22 @@ impl<A: Algorithm> Engine<'_, A> {
                 Ok(())
             }
         }
+    }
+
+    /// The verdict of the state where the certain method came to rest, which may be no answer.
+    fn certify_end(&self, done: &mut FallbackReport, main: &mut Sweeps<A>) -> Result<(), RunError> {
+        let recovered = match done.end {
+            FallbackEnd::Stationary => false,
+            FallbackEnd::Recovered => true,
+            _ => return Ok(()),
+        };
+        let origin = (LedBy::Method, recovered);
+        let certified = self.certify(&mut main.state, &main.variances, origin)?;
+        if !certified.verdict.is_settled() {
+            done.end = FallbackEnd::Rejected(certified.verdict.clone());
+        }
+        main.certified = Some(certified);
+        Ok(())
     }
 
     /// Where the certain method starts: at the last good state of the sweeps, or after the first of them. Where these lead to no good state the

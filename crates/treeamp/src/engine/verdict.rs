@@ -1,5 +1,6 @@
 //! What a state at rest is: the one answer that decides whether a run has converged.
 
+use super::Objective;
 use crate::belief::Structure;
 use crate::error::RunError;
 use crate::model::Tree;
@@ -62,12 +63,12 @@ pub enum Verdict {
 
 impl Verdict {
     /// That of a run which collapsed at this variable.
-    pub(crate) fn collapsed(tree: &Tree, variable: &str, why: String) -> Self {
+    pub(crate) fn collapsed(tree: &Tree, variable: &str, why: &str) -> Self {
         let found = tree.variable(variable).ok();
         let structure = found.map(|i| tree.variables()[i].spec.structure);
         Self::Collapsed {
             variable: variable.to_owned(),
-            why,
+            why: why.to_owned(),
             isotropic: structure == Some(Structure::Isotropic),
         }
     }
@@ -193,6 +194,102 @@ impl std::fmt::Display for Verdict {
                 f,
                 "infeasible: the energy of factor `{factor}` is not finite where the other factors meet"
             ),
+        }
+    }
+}
+
+/// Whether the log-evidence, as the Bethe objective gives it, has a limit at a state at rest: what stands beside its [`Verdict`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum EvidenceLimit {
+    /// It is a number: no variance vanishes, or it settles as one does.
+    Finite,
+    /// It is infinite: the observations have an infinite density, as noiseless ones that repeat each other.
+    Infinite,
+    /// It grows with every sweep as all variances vanish, as where noiseless continuous outputs are those of a signal that is known exactly.
+    Diverging {
+        /// What was seen.
+        why: String,
+    },
+    /// It depends on how far the variance $v$ of one variable has vanished beside others that stay: $A \approx c - s\ln v$.
+    DependsOnWidth {
+        /// The variable.
+        variable: String,
+        /// What was seen.
+        why: String,
+    },
+    /// It could not be computed: rounding leaves no digit of it, or a factor has no log-partition at this state.
+    NotComputed,
+}
+
+impl EvidenceLimit {
+    /// There is a finite limit: the log-evidence is a number.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        *self == Self::Finite
+    }
+
+    /// One word for it: `finite`, `infinite`, `diverging`, `depends_on_width`, `not_computed`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Finite => "finite",
+            Self::Infinite => "infinite",
+            Self::Diverging { .. } => "diverging",
+            Self::DependsOnWidth { .. } => "depends_on_width",
+            Self::NotComputed => "not_computed",
+        }
+    }
+
+    /// The limit of an objective where no variance vanishes, or that has settled as one does.
+    pub(super) fn of(objective: &Result<Objective, RunError>) -> Self {
+        match objective {
+            Ok(objective) if objective.total == f64::INFINITY => Self::Infinite,
+            Ok(objective) if objective.total.is_finite() => Self::Finite,
+            _ => Self::NotComputed,
+        }
+    }
+}
+
+/// The log-evidence of a state at rest, and whether it has a limit there.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// Whether it has a limit.
+    pub limit: EvidenceLimit,
+    /// The objective, or why there is none.
+    pub objective: Result<Objective, RunError>,
+}
+
+impl Evidence {
+    /// That of an objective where no variance vanishes, or that has settled as one does.
+    pub(super) fn settled(objective: Result<Objective, RunError>) -> Self {
+        let limit = EvidenceLimit::of(&objective);
+        Self { limit, objective }
+    }
+
+    /// It grows with every sweep.
+    pub(super) fn diverging(why: String) -> Self {
+        let error = RunError::NotDefined {
+            what: "the objective at perfect recovery".to_owned(),
+            why: why.clone(),
+        };
+        Self {
+            limit: EvidenceLimit::Diverging { why },
+            objective: Err(error),
+        }
+    }
+
+    /// It depends on the width of a variable whose variance vanishes.
+    pub(super) fn depends_on_width(variable: &str, why: String) -> Self {
+        let variable = variable.to_owned();
+        let error = RunError::WithoutLimit {
+            what: "the objective".to_owned(),
+            variable: variable.clone(),
+            why: why.clone(),
+        };
+        Self {
+            limit: EvidenceLimit::DependsOnWidth { variable, why },
+            objective: Err(error),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Evidences where variances vanish: finite of a discrete signal, refused where a density diverges.
 
 use super::*;
+use treeamp::engine::EvidenceLimit;
 
 pub fn perceptron(n: usize, m: usize, seed: u64) -> (Tree, Vec<f64>) {
     let model = glm(
@@ -119,4 +120,30 @@ fn evidence_of_a_pushed_door() {
             assert!((evidence / exact - 1.0).abs() < 1e-6, "{seed}: {evidence}");
         }
     }
+}
+
+/// Beside the verdict stands whether the evidence has a limit: it has one where there is noise or the signal is discrete, the density of noiseless
+/// continuous outputs diverges, and what collapses depends on the width at which it is evaluated.
+#[test]
+fn the_limit_of_the_evidence_stands_beside_the_verdict() {
+    let ends = |tree: &Tree| {
+        let report = run(tree, Damping::default());
+        let limit = report.evidence_limit.clone().unwrap();
+        assert_eq!(limit.exists(), report.log_evidence().is_ok());
+        (report.verdict().unwrap().kind(), limit)
+    };
+    assert_eq!(ends(&measured(0.01, 0)), ("settled", EvidenceLimit::Finite));
+    let (perceptron, _) = perceptron(100, 350, 1);
+    let found = ends(&perceptron);
+    assert_eq!(found, ("exact_recovery", EvidenceLimit::Finite));
+    let (verdict, limit) = ends(&measured(0.0, 0));
+    assert_eq!((verdict, limit.kind()), ("exact_recovery", "diverging"));
+    let (verdict, limit) = ends(&suite::case("sparse gradient 2d", 0).posterior);
+    assert_eq!(verdict, "collapsed");
+    let vanishing = |l: &EvidenceLimit| matches!(l, EvidenceLimit::DependsOnWidth { variable, .. } if variable == "z");
+    assert!(vanishing(&limit), "{limit:?}");
+    // a run that has not come to rest has neither
+    let engine = ExpectationPropagation.on(&perceptron).unwrap();
+    let report = engine.max_sweeps(2).run(&mut ()).unwrap();
+    assert!(report.verdict().is_none() && report.evidence_limit.is_none());
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
-use treeamp::engine::Estimate;
+use treeamp::engine::{Estimate, EvidenceLimit};
 use treeamp::prelude::*;
 use treeamp_lab::experiment::{End, Inference, Metric, cell_seed, infer_on, instance};
 use treeamp_lab::spec::{ModelFile, Setting};
@@ -244,6 +244,8 @@ impl Run {
             "sweeps": report.sweeps,
             "converged": report.termination.is_converged(),
             "ended": report.termination.to_string(),
+            "verdict": report.verdict().map(|v| v.kind()),
+            "evidence_limit": report.evidence_limit.as_ref().map(EvidenceLimit::kind),
             "seconds": time.as_secs_f64(),
             "restarted": report.restarted.as_ref().map(ToString::to_string),
             "fallback": report.fallback.as_ref().map(|d| json!({

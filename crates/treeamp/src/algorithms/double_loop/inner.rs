@@ -387,12 +387,6 @@ impl<'t> Dual<'t> {
         Some((v, variance, fraction, largest))
     }
 
-    /// What the first factor around each variable says of it.
-    pub fn marginals(&self) -> Vec<Moments> {
-        let first = |v: usize| self.computed(v).next().map(|e| self.moments[e].clone());
-        (0..self.tree.variables().len()).filter_map(first).collect()
-    }
-
     /// The messages $\theta_x - \lambda_{fx}$, and to absorbed variables those of their factor.
     ///
     /// # Errors

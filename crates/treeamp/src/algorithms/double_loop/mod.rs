@@ -298,16 +298,14 @@ impl<'t> DoubleLoop<'t> {
     fn ends(&mut self) -> Option<FallbackEnd> {
         self.out.descent = self.fall.descent(self.tree);
         if self.fall.recovered {
-            let contradicts = super::contradiction::contradicts(self.tree, &self.dual.marginals());
-            let rejected = |found| FallbackEnd::Rejected(Verdict::Contradicted(found));
-            return Some(contradicts.map_or(FallbackEnd::Recovered, rejected));
+            return Some(FallbackEnd::Recovered);
         }
         if let Some(descent) = self.out.descent.as_ref().filter(|_| self.fall.collapsing) {
             let why = format!(
                 "the free energy falls by {:.3} nats per e-fold of the variance, from {:.6e} at {:.1e} to {:.6e} at {:.1e}",
                 descent.slope, descent.from.1, descent.from.0, descent.to.1, descent.to.0
             );
-            let verdict = Verdict::collapsed(self.tree, &descent.variable, why);
+            let verdict = Verdict::collapsed(self.tree, &descent.variable, &why);
             return Some(FallbackEnd::Rejected(verdict));
         }
         if self.out.evaluations > EVALUATION_LIMIT {

@@ -5,9 +5,8 @@ use super::DoubleLoop;
 use super::fall::VANISHED;
 use super::inner::Dual;
 use super::newton::Newton;
-use crate::algorithms::contradiction::contradicts;
 use crate::belief::{Gaussian, Message as _, Moments};
-use crate::engine::{FallbackEnd, Options, RESTING, Watch};
+use crate::engine::{FallbackEnd, Options, RESTING, Verdict, Watch};
 
 /// The first shortcut is tried when the residual is below this, and another when it has fallen to this fraction of where
 /// the last one failed, or after so many evaluations.
@@ -96,7 +95,8 @@ impl DoubleLoop<'_> {
                 continue;
             }
             self.out.sweep_residual = Some(residual);
-            let contradicted = contradicts(self.tree, &known).is_some();
+            let verdict = watch.verdict_of_recovery(messages);
+            let contradicted = matches!(verdict, Some(Verdict::Contradicted(_)));
             return (!contradicted).then_some(FallbackEnd::Recovered);
         }
         None

@@ -3,12 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use super::optimality::{is_laplace, means, penalties, slope};
 use crate::algorithms::minimiser::point::Solution;
 use crate::algorithms::minimiser::{Settings, minimise};
+use crate::algorithms::penalties::{is_laplace, means, penalties, slope};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 use crate::engine::graph::Graph;
-use crate::engine::{FallbackEnd, FallbackReport, Options, SMOOTHING, TOLERANCE, Watch};
+use crate::engine::{FallbackEnd, FallbackReport, Options, SMOOTHING, TOLERANCE, Verdict, Watch};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Incoming, Workspace, posterior};
 use crate::model::{Edge, Tree};
@@ -70,10 +70,14 @@ impl Watch<Gaussian> for Outer<'_> {
     fn sweep(&mut self, _: &mut [Gaussian]) -> Option<f64> {
         None
     }
+
+    fn verdict_of_recovery(&mut self, _: &[Gaussian]) -> Option<Verdict> {
+        None
+    }
 }
 
 /// A message that is tangent to an energy at the minimiser.
-pub(super) struct Tangent {
+pub(in crate::algorithms) struct Tangent {
     edge: usize,
     precision: f64,
     place: Vec<f64>,
@@ -105,7 +109,7 @@ impl Tangent {
 }
 
 /// The Gaussian factors around penalties that are held.
-pub(super) struct GaussianPass<'t> {
+pub(in crate::algorithms) struct GaussianPass<'t> {
     tree: &'t Tree,
     held: Vec<Tangent>,
     workspaces: Vec<Workspace>,

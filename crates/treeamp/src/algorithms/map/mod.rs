@@ -9,12 +9,12 @@
 
 pub(super) mod among_gaussians;
 mod mode;
-pub(super) mod optimality;
-mod pins;
+pub(super) mod pins;
 
 use super::expectation_propagation::sizes_known;
-use super::minimiser::certificate::{Certificate, ENERGY, check_convex};
+use super::minimiser::certificate::check_convex;
 use super::minimiser::{Settings, minimise};
+use super::verdict;
 use crate::belief::{Gaussian, Message as _, SignalSpec, Structure};
 
 use crate::engine::{
@@ -167,28 +167,8 @@ impl Algorithm for MaximumAPosteriori {
         Ok(())
     }
 
-    /// The certificate must hold: with some margin where the minimiser may still take over. It also takes over where a penalty without an
-    /// active coordinate has pinned its variable, for messages to a pin no longer count.
     fn certify(&self, probe: &mut Probe<'_, '_, Self>) -> Result<Verdict, RunError> {
-        let (tree, messages, gap) = (probe.tree(), probe.messages(), probe.options().gap);
-        let certificate = Certificate::of(tree, messages).ok();
-        if probe.may_fall_back() && check_convex(tree).is_ok() {
-            let holds = certificate
-                .as_ref()
-                .is_some_and(|c| c.holds(gap.unwrap_or(0.5 * ENERGY)));
-            let why = match holds {
-                false => "the certificate of a minimiser does not hold",
-                true if pins::idle(tree, messages) => "a penalty has pinned its variable",
-                true => return Ok(Verdict::Settled),
-            };
-            return Ok(Verdict::NotStationary {
-                moving: false,
-                why: why.to_owned(),
-            });
-        }
-        // without a mode there is nothing to compare
-        let objection = certificate.and_then(|c| c.objection(gap.unwrap_or(ENERGY)));
-        Ok(objection.unwrap_or(Verdict::Settled))
+        Ok(verdict::of_modes(probe))
     }
 
     fn uncertain(&self, tree: &Tree) -> Option<RunError> {

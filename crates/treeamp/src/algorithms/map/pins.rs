@@ -15,7 +15,7 @@ fn mode(tree: &Tree, messages: &[Gaussian], e: usize) -> Option<Result<Moments, 
 }
 
 /// A penalty has no active coordinate.
-pub(super) fn idle(tree: &Tree, messages: &[Gaussian]) -> bool {
+pub(in crate::algorithms) fn idle(tree: &Tree, messages: &[Gaussian]) -> bool {
     let idle = |e| mode(tree, messages, e).is_some_and(|m| m.map_or(true, |m| is_idle(&m)));
     (0..tree.edges().len()).any(idle)
 }

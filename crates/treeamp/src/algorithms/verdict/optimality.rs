@@ -1,7 +1,8 @@
 //! Whether expectation propagation with penalties is at a fixed point. The slope that a message of a penalty stands for is there one of
 //! its energy at the mean: $g = az - b \in \partial E(z)$. Where precisions have grown nothing moves any more, there or not.
 
-use super::among_gaussians::GaussianPass;
+use crate::algorithms::map::among_gaussians::GaussianPass;
+use crate::algorithms::penalties::{has_minimiser, means, penalties, slope};
 use crate::belief::{Gaussian, Moments, SignalSpec, mean_square};
 use crate::engine::graph::{Graph, alone};
 use crate::engine::{KNOWN, TOLERANCE};
@@ -12,31 +13,9 @@ use crate::model::Tree;
 /// The scale of a variable that vanishes, as a fraction of the largest one of the tree.
 const FAINT: f64 = 1e-3;
 
-/// The factor of an edge is a penalty, whose moments are a mode and its curvature.
-pub(super) fn is_laplace(tree: &Tree, edge: usize) -> bool {
-    let factor = &tree.factor_at(edge).factor;
-    factor.posterior().is_some_and(PosteriorRule::is_laplace)
-}
-
-pub(in crate::algorithms) fn penalties(tree: &Tree) -> impl Iterator<Item = usize> + '_ {
-    (0..tree.edges().len()).filter(|e| is_laplace(tree, *e))
-}
-
-/// There are penalties, all of them convex, and all other factors are Gaussian: means are modes.
-pub(in crate::algorithms) fn has_minimiser(tree: &Tree) -> bool {
-    let fine = |f: &dyn crate::factor::Factor| {
-        let laplace = f.posterior().is_some_and(PosteriorRule::is_laplace);
-        let constant = f.posterior().is_some_and(PosteriorRule::is_constant);
-        let rule = f.proximal();
-        rule.is_some_and(|r| r.is_convex() && (laplace || constant || !r.is_penalty()))
-    };
-    let mut factors = tree.factors().iter();
-    factors.all(|n| fine(n.factor.as_ref())) && penalties(tree).next().is_some()
-}
-
 /// Why these messages, at rest, are at no fixed point: they have a mean that changes in one more pass around the penalties, or
 /// leave over some of the slope of a penalty.
-pub(in crate::algorithms) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> Option<String> {
+pub(super) fn not_optimal(tree: &Tree, messages: &[Gaussian]) -> Option<String> {
     penalties(tree).next()?;
     let before = means(tree, messages)?;
     let largest = messages.iter().filter_map(place_square);
@@ -92,38 +71,11 @@ fn distance(x: &[f64], y: &[f64]) -> f64 {
     (gaps.sum::<f64>() / x.len() as f64).sqrt()
 }
 
-/// The means of all beliefs, if they are.
-pub(super) fn means(tree: &Tree, messages: &[Gaussian]) -> Option<Vec<Vec<f64>>> {
-    let graph = Graph::new(tree, messages);
-    let mean = |v: usize| graph.moments(v).ok().map(|m| m.mean);
-    (0..tree.variables().len()).map(mean).collect()
-}
-
 /// The mean square of the place that a message alone prefers, if it prefers one.
 fn place_square(message: &Gaussian) -> Option<f64> {
     let mut moments = Moments::like(message);
     message.moments_into(&mut moments).ok()?;
     Some(mean_square(&moments.mean)).filter(|s| s.is_finite())
-}
-
-/// $g = az - b$ of the message on an edge, or what all others leave over, $b - az$: the one of the smaller precision has more
-/// digits.
-pub(super) fn slope(message: &Gaussian, cavity: &Gaussian, place: &[f64]) -> Vec<f64> {
-    let of = |m: &Gaussian, sign: f64| -> Vec<f64> {
-        // penalties take no dense beliefs
-        let a = m.precision.by_component();
-        let entry = |(i, z): (usize, &f64)| {
-            let a = a.map_or(f64::NAN, |a| a(i));
-            sign * (a * z - m.linear[i])
-        };
-        place.iter().enumerate().map(entry).collect()
-    };
-    let size = |m: &Gaussian| m.precision.mean_diagonal().abs();
-    if size(message) <= size(cavity) {
-        of(message, 1.0)
-    } else {
-        of(cavity, -1.0)
-    }
 }
 
 /// $\sum\frac12 a\|x\|^2$ over messages that never change.

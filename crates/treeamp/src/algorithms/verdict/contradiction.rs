@@ -30,7 +30,7 @@ const GROWTH: f64 = 30.0;
 const IMPLAUSIBLE: f64 = 20.0;
 
 /// The first factor that does not allow these means. One whose log-partition is not to be had there does not count.
-pub(super) fn contradicts(tree: &Tree, marginals: &[Moments]) -> Option<Contradiction> {
+pub(super) fn contradicting_factor(tree: &Tree, marginals: &[Moments]) -> Option<Contradiction> {
     let excluded = excludes(tree, marginals).map(|f| (f, ContradictionKind::Excluded));
     let implausible = || {
         // among Gaussian factors there is but one answer, and it is exact
