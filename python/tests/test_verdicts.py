@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def test_a_collapse_is_not_called_converged(seed: int) -> None:
     assert (report.verdict["kind"], report.verdict["variable"]) == ("collapsed", "z")
     assert report.verdict["evidence_limit"] == "depends_on_width"
     assert "diagonal beliefs" in report.message and "Another start" in report.message
+    assert "with_beliefs" in report.message
     # the variance that would have been believed is a thousandth of the error
     error = float(np.mean((report.mean("x") - x) ** 2))
     assert report.variance("x") < 0.01 * error
@@ -51,3 +53,19 @@ def test_settled_runs_have_a_verdict() -> None:
     assert report.verdict is not None and report.verdict["kind"] == "settled"
     assert report.verdict["evidence_limit"] == "finite"
     assert report.verdict["factor"] is None and report.verdict["variable"] is None
+
+
+def test_a_precision_for_each_component_is_one_step() -> None:
+    """Without a collapse, at a smaller error; the model stays what it was, and pickles."""
+    x = image()[:24, :24]
+    model = differences(x + 0.1 * np.random.default_rng(0).normal(size=x.shape))
+    each = pickle.loads(pickle.dumps(model.with_beliefs("diagonal")))
+    one, more = (ta.ExpectationPropagation(m).iterate() for m in (model, each))
+    assert one.termination == "collapsed" and more.converged
+    errors = [float(np.mean((r.mean("x") - x) ** 2)) for r in (one, more)]
+    assert errors[1] < errors[0]
+    assert np.shape(one.std("x")) == () and np.shape(more.std("x")) == x.shape
+    with pytest.raises(ta.ModelError, match="isotropic, diagonal, full or block"):
+        model.with_beliefs("cubic")
+    with pytest.raises(TypeError, match="`belief` must be a string"):
+        model.with_beliefs(2)  # type: ignore[arg-type]

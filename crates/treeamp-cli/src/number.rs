@@ -1,5 +1,6 @@
 //! Numbers on the command line, with their ranges.
 
+use treeamp::belief::Structure;
 use treeamp::engine::{Damping, Fallback};
 use treeamp::error::RunError;
 use treeamp_lab::sweep::Shard;
@@ -44,6 +45,12 @@ pub fn step(text: &str) -> Result<f64, String> {
 /// `automatic`, `forced` or `forbidden`.
 pub fn fallback(text: &str) -> Result<Fallback, String> {
     named(text)
+}
+
+/// `isotropic`, `diagonal`, `full` or `block(n)`.
+pub fn belief(text: &str) -> Result<Structure, String> {
+    let known = "expected isotropic, diagonal, full or block(n)";
+    text.parse().map_err(|_| known.to_owned())
 }
 
 /// A finite number above zero.

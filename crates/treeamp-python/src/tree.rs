@@ -142,6 +142,16 @@ impl Tree {
         tree.map(Self::new).map_err(|e| model_error(&e))
     }
 
+    /// The tree with beliefs of this structure at every variable.
+    fn with_beliefs(&self, belief: &str) -> PyResult<Self> {
+        let structure: Structure = belief.parse().map_err(|_| {
+            let kinds = "isotropic, diagonal, full or block(n)";
+            model_message(format!("`belief` must be {kinds}, got {belief}"))
+        })?;
+        let tree = self.inner.with_beliefs(structure);
+        tree.map(Self::new).map_err(|e| model_error(&e))
+    }
+
     /// The tree given that a leaf is observed, whatever its value.
     fn expect(&self, variable: &str) -> PyResult<Self> {
         let tree = self.inner.expect(variable);

@@ -69,12 +69,14 @@ class Model:
             raise TypeError(f"`model_dag` must be a piece of a model, got {type(model_dag).__name__}")
         self.model_dag: Fragment = model_dag._to_fragment()
         self.observations: dict[str, Array | None] = {}
+        self._belief: str | None = None
         self._tree = self._build()
 
     def _build(self) -> _lib.Tree:
         tree = self.model_dag._build()
         self.model_dag._name_factors(tree)
-        return self._conditioned(tree, self.observations)
+        tree = self._conditioned(tree, self.observations)
+        return tree if self._belief is None else tree.with_beliefs(self._belief)
 
     @staticmethod
     def _conditioned(tree: _lib.Tree, observations: Mapping[str, Array | None]) -> _lib.Tree:
@@ -187,6 +189,28 @@ class Model:
         observed._tree = self._conditioned(self._tree, given)
         observed.observations = {**self.observations, **given}
         return observed
+
+    def with_beliefs(self, belief: str) -> Model:
+        """The same model with beliefs of this structure at every variable: ``isotropic``, ``diagonal``, ``full`` or ``block(n)``.
+
+        A precision for each component (``diagonal``) is what a model with sparse differences of an image needs, where one for all of them
+        collapses. Decompositions are shared with the original.
+
+        Examples
+        --------
+        >>> from treeamp import ExpectationPropagation, GaussianPrior, GaussianLikelihood, V
+        >>> model = (GaussianPrior(size=2) @ V(id="x") @ GaussianLikelihood(y=[1.0, 2.0])).to_model()
+        >>> report = ExpectationPropagation(model.with_beliefs("diagonal")).iterate()
+        >>> report.std("x").shape
+        (2,)
+        """
+        if not isinstance(belief, str):
+            raise TypeError(f"`belief` must be a string, got {type(belief).__name__}")
+        changed = object.__new__(type(self))
+        changed.__dict__.update(self.__dict__)
+        changed._belief = belief
+        changed._tree = self._tree.with_beliefs(belief)
+        return changed
 
     def sample(self, seed: int | None = None) -> Sample:
         """Draws all variables forwards.

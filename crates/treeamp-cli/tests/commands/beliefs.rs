@@ -117,3 +117,54 @@ fn beliefs_that_are_refused() {
         assert_eq!(said, fails(2, &["run", text(&model)]));
     }
 }
+
+/// Sparse differences of an image collapse with one precision for all of them; the message names the option with which they do not.
+#[test]
+fn a_collapse_is_one_option_away_from_an_answer() {
+    let folder = Folder::new("collapse");
+    let mut state = 1_u32;
+    let mut noise = || {
+        // twelve uniform numbers have variance one
+        let uniform = (0..12).map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(state >> 8) / f64::from(1 << 24)
+        });
+        uniform.sum::<f64>() - 6.0
+    };
+    let rows = (0..20).map(|i| {
+        let row = (0..20).map(|j| {
+            let inside = (2..8).contains(&i) && (3..12).contains(&j);
+            let x = if inside { 1.0 } else { 0.0 };
+            format!("{}", x + 0.1 * noise())
+        });
+        row.collect::<Vec<_>>().join(",") + "\n"
+    });
+    folder.file("y.csv", &rows.collect::<String>());
+    let model = "[[factor]]\nkind = \"gaussian\"\nsize = [20, 20]\nvariance = 4.0\noutput = \"x\"\n\n\
+         [[factor]]\nkind = \"gaussian_noise\"\nvariance = 0.01\ninput = \"x\"\noutput = \"y\"\n\n\
+         [[factor]]\nkind = \"gradient\"\ninput = \"x\"\noutput = \"z\"\n\n\
+         [[factor]]\nkind = \"gauss_bernoulli\"\nsize = [2, 20, 20]\nrho = 0.1\nvariance = 0.3\noutput = \"z\"\n\n\
+         [observe]\ny = \"y.csv\"\n";
+    let model = folder.file("image.toml", model);
+    let run = |more: &[&str]| {
+        let output = treeamp(&[&["run", text(&model), "--json"], more].concat());
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (output.status.code(), answer)
+    };
+    let (code, one) = run(&[]);
+    assert_eq!(
+        (code, one["verdict"].as_str()),
+        (Some(1), Some("collapsed"))
+    );
+    assert_eq!(one["evidence_limit"], "depends_on_width");
+    let said = one["ended"].as_str().expect("a sentence");
+    assert!(said.contains("--belief diagonal"), "{said}");
+    let (code, each) = run(&["--belief", "diagonal"]);
+    assert_eq!((code, each["verdict"].as_str()), (Some(0), Some("settled")));
+    assert_eq!(each["variables"]["x"]["belief"], "diagonal");
+    let said = fails(2, &["run", text(&model), "--belief", "cubic"]);
+    assert!(
+        said.contains("isotropic, diagonal, full or block(n)"),
+        "{said}"
+    );
+}

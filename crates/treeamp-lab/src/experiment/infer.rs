@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use treeamp::algorithms::Restarts;
+use treeamp::belief::Structure;
 use treeamp::engine::{Algorithm, Damping, Engine, Fallback, Initial, Observer, Options};
 use treeamp::extend::PosteriorRule;
 use treeamp::model::Sample;
@@ -29,6 +30,8 @@ pub struct RunOptions {
     pub restarts: Option<usize>,
     /// The most bytes that beliefs which are not isotropic may take.
     pub memory_limit: Option<u64>,
+    /// The structure of beliefs at every variable, in place of what the file says.
+    pub belief: Option<Structure>,
     /// Linear channels have exact messages, whatever route they were given.
     pub exact: bool,
 }
@@ -54,8 +57,20 @@ impl RunOptions {
             memory_limit: self
                 .memory_limit
                 .or(file.run_option("memory_limit").map(|x| count(x) as u64)),
+            belief: self.belief,
             exact: self.exact,
         }
+    }
+
+    /// An instance with the beliefs that are asked for.
+    ///
+    /// # Errors
+    /// Blocks that do not divide the rows of a variable.
+    pub fn with_beliefs(&self, mut instance: Instance) -> Result<Instance, ExperimentError> {
+        if let Some(structure) = self.belief {
+            instance.posterior = instance.posterior.with_beliefs(structure)?;
+        }
+        Ok(instance)
     }
 
     /// The options that are given, by the names they have on the command line.
@@ -84,6 +99,7 @@ impl RunOptions {
             ("start-noise", self.start_noise.map(|x| json!(x))),
             ("restarts", self.restarts.map(|n| json!(n))),
             ("memory-limit", self.memory_limit.map(|n| json!(n))),
+            ("belief", self.belief.map(|s| json!(s.to_string()))),
             ("exact", self.exact.then_some(json!(true))),
         ];
         let given = all
@@ -232,13 +248,13 @@ pub fn infer_on(
     options: &RunOptions,
     observer: &mut impl Observer<ExpectationPropagation>,
 ) -> Result<Inference, ExperimentError> {
+    let options = options.or_of(file);
     let Instance {
         truth,
         posterior,
         observed,
         ..
-    } = instance;
-    let options = options.or_of(file);
+    } = options.with_beliefs(instance)?;
     let planned = ExpectationPropagation.on_with(&posterior, options.planning())?;
     let mut engine = options.apply(planned);
     if let Some(std) = options.start_noise {

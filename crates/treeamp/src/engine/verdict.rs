@@ -167,7 +167,8 @@ impl std::fmt::Display for Verdict {
                 )?;
                 f.write_str(match isotropic {
                     true => {
-                        "; diagonal beliefs do where some components are certain and others are not"
+                        "; diagonal beliefs help where some components are certain and others are not \
+                         (`with_beliefs` of the model, `--belief diagonal`)"
                     }
                     false => "",
                 })

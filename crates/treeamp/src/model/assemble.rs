@@ -369,7 +369,11 @@ fn topological(tree: &Tree) -> Vec<usize> {
 }
 
 /// Blocks fill the rows along the last axis. In the limit a signal is made of rows of any length; its factors know it.
-fn check_blocks(variable: &str, spec: &SignalSpec, dim: usize) -> Result<(), ModelError> {
+pub(super) fn check_blocks(
+    variable: &str,
+    spec: &SignalSpec,
+    dim: usize,
+) -> Result<(), ModelError> {
     if spec.ratio.is_some() && dim > 0 {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::assemble::check_blocks;
 use crate::belief::{SignalSpec, Structure};
 use crate::error::ModelError;
 use crate::factor::{Factor, Workspace};
@@ -136,6 +137,36 @@ impl Tree {
         self.edges.iter().position(|e| {
             self.factors[e.factor].name == factor && self.variables[e.variable].name == variable
         })
+    }
+
+    /// The same model with beliefs of this structure at every variable. A precision for each component ([`Structure::Diagonal`]) is what a model
+    /// with sparse differences of an image needs, where one for all of them collapses:
+    ///
+    /// ```
+    /// use treeamp::prelude::*;
+    /// # let y = vec![0.9, 1.1, 1.0, 0.0, 0.1, -0.1];
+    /// let jumps = GaussBernoulli::new(0.2, 0.0, 1.0)?.shaped([1, 6]);
+    /// let model = (source(GaussianPrior::new(0.0, 4.0)?.iid(6)) >> var("x")
+    ///     >> (branch(GaussianLikelihood::new(0.01)?.observed(y)?) + (branch(Gradient::periodic()) + jumps >> var("z")))).build()?;
+    /// let each = model.with_beliefs(Structure::Diagonal)?;
+    /// let report = ExpectationPropagation.on(&each)?.run(&mut ())?;
+    /// assert_eq!(report.marginal("x")?.variance.diagonal().count(), 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// What a factor cannot do with it, the plan of an algorithm says.
+    ///
+    /// # Errors
+    /// Blocks that do not divide the rows of a variable.
+    pub fn with_beliefs(&self, structure: Structure) -> Result<Self, ModelError> {
+        let mut tree = self.clone();
+        for variable in &mut tree.variables {
+            if let Structure::Block { dim } = structure {
+                check_blocks(&variable.name, &variable.spec, dim)?;
+            }
+            variable.spec.structure = structure;
+        }
+        Ok(tree)
     }
 
     /// The same tree with isotropic beliefs.

@@ -28,10 +28,9 @@ fn denoising(y: &[f64]) -> Tree {
     let like = like.observed(y.to_vec()).unwrap();
     let jumps = GaussBernoulli::new(0.1, 0.0, 0.3).unwrap();
     let model = source(GaussianPrior::new(0.0, 4.0).unwrap().shaped(vec![20, 20]))
-        >> var("x").diagonal()
+        >> var("x")
         >> (branch(like)
-            + (branch(Gradient::periodic()) + jumps.shaped(vec![2, 20, 20])
-                >> var("z").diagonal()));
+            + (branch(Gradient::periodic()) + jumps.shaped(vec![2, 20, 20]) >> var("z")));
     model.build().unwrap()
 }
 
@@ -41,7 +40,8 @@ fn denoising(y: &[f64]) -> Tree {
 fn images_with_diagonal_beliefs_settle() {
     for seed in 0..3 {
         let (x, y) = image(seed);
-        let tree = denoising(&y);
+        let one = denoising(&y);
+        let tree = one.with_beliefs(Structure::Diagonal).unwrap();
         let mse = |r: &[f64]| {
             let square = r.iter().zip(&x).map(|(r, x)| (r - x).powi(2));
             square.sum::<f64>() / x.len() as f64
@@ -65,6 +65,18 @@ fn images_with_diagonal_beliefs_settle() {
         // the best sweep is an accident of at most a few per cent; isotropic beliefs are at 3e-3
         assert!(error <= 1.03 * least, "seed {seed}: {error:e} {least:e}");
         assert!(report.variance("x").unwrap() > 0.05 * error);
+        // with one precision for all components they collapse, and the report names the step
+        let report = run(&one, Damping::default());
+        let collapsed = report.verdict().unwrap();
+        assert!(matches!(
+            collapsed,
+            Verdict::Collapsed {
+                isotropic: true,
+                ..
+            }
+        ));
+        let said = report.termination.to_string();
+        assert!(said.contains("with_beliefs") && said.contains("--belief diagonal"));
     }
 }
 

@@ -81,7 +81,7 @@ impl RunArgs {
         let (file, setting) = self.model.read()?;
         let seed = self.seed.unwrap_or_else(|| file_seed(&file));
         let options = self.how.options();
-        let instance = instance(&file, &setting, seed)?;
+        let instance = options.with_beliefs(instance(&file, &setting, seed)?)?;
         say_cost(&instance.posterior, &options.or_of(&file).planning());
         let mut watch = Sweeps::new(common, options.or_of(&file).max_sweeps);
         let run = infer_on(&file, instance, seed, &options, &mut watch)?;

@@ -1,6 +1,7 @@
 //! The options of an iteration, as commands take them.
 
 use clap::Args;
+use treeamp::belief::Structure;
 use treeamp::engine::{Damping, Fallback};
 use treeamp_lab::experiment::RunOptions;
 
@@ -10,7 +11,7 @@ use crate::output::warn;
 /// Options that modes alone have.
 pub const OF_MODES: &[&str] = &["gap"];
 /// Options that means alone have.
-pub const OF_MEANS: &[&str] = &["start-noise", "memory-limit"];
+pub const OF_MEANS: &[&str] = &["start-noise", "memory-limit", "belief"];
 
 /// The options of an iteration.
 #[derive(Debug, Args)]
@@ -52,6 +53,12 @@ pub struct How {
     /// Also run from this many random starts, and keep the fixed point of the largest evidence
     #[arg(long, value_parser = parse::count, allow_negative_numbers = true)]
     restarts: Option<usize>,
+    /// The precisions of every variable, whatever the file says: isotropic (one for all components), diagonal (one for each), full or block(n)
+    ///
+    /// One for each is what sparse differences of an image need, where one for all collapses. A run costs more with it: `treeamp check` on a
+    /// file with `belief = "diagonal"` under [variables.x] estimates how much.
+    #[arg(long, value_name = "STRUCTURE", value_parser = parse::belief, allow_negative_numbers = true)]
+    belief: Option<Structure>,
     /// Memory limit of beliefs that are not isotropic, in bytes, as 4e9; by default 2 GiB
     #[arg(long, value_name = "BYTES", value_parser = parse::bytes, allow_negative_numbers = true)]
     memory_limit: Option<u64>,
@@ -97,6 +104,7 @@ impl How {
             start_noise: self.start_noise,
             restarts: self.restarts,
             memory_limit: self.memory_limit,
+            belief: self.belief,
             exact: self.exact,
         }
     }

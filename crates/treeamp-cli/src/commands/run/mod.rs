@@ -98,7 +98,7 @@ impl Run {
         let seed = self.stream(&file, &setting);
         let clock = Instant::now();
         let options = self.how.options();
-        let instance = instance(&file, &setting, seed)?;
+        let instance = options.with_beliefs(instance(&file, &setting, seed)?)?;
         say_cost(&instance.posterior, &options.or_of(&file).planning());
         let mut watch = Sweeps::new(common, options.or_of(&file).max_sweeps);
         let outcome = infer_on(&file, instance, seed, &options, &mut watch);
