@@ -138,7 +138,7 @@ pub fn channel(law: &str, parameters: Vec<Named>) -> PyResult<PyFactor> {
     let roles = [Role::Channel, Role::Likelihood, Role::Loss];
     let (module, arguments, names) = looked_up("channel", law, &roles, parameters)?;
     let ports = match module.signals {
-        Signals::Any | Signals::Real => Vec::new(),
+        Signals::Any | Signals::Real | Signals::Rows => Vec::new(),
         Signals::Complex => vec![true, true],
         Signals::ComplexToReal => vec![true, false],
         Signals::ToComplex => vec![false, true],

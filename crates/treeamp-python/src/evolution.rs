@@ -6,9 +6,13 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treeamp::RunError;
-use treeamp::algorithms::state_evolution::{BayesOptimal, Information, ReplicaSymmetric};
+use treeamp::algorithms::state_evolution::{
+    BayesOptimal, BayesOptimalRows, Information, ReplicaSymmetric,
+};
+use treeamp::belief::Structure;
+use treeamp::engine::Initial;
 use treeamp::prelude::{
-    Evolution as NativeEvolution, MismatchedEvolution, StateEvolution, Termination,
+    Evolution as NativeEvolution, MismatchedEvolution, RowEvolution, StateEvolution, Termination,
     Tree as NativeTree,
 };
 
@@ -23,6 +27,8 @@ use crate::watch::{
 
 enum Kind {
     Matched(NativeEvolution<BayesOptimal>),
+    /// Of rows, whose overlaps are matrices.
+    Rows(NativeEvolution<BayesOptimalRows>),
     Mismatched(NativeEvolution<ReplicaSymmetric>),
 }
 
@@ -31,6 +37,7 @@ macro_rules! either {
     ($run:expr, $e:ident => $body:expr) => {
         match $run {
             Kind::Matched($e) => $body,
+            Kind::Rows($e) => $body,
             Kind::Mismatched($e) => $body,
         }
     };
@@ -50,6 +57,13 @@ struct EvolutionRun {
 #[pyclass(frozen, module = "treeamp._lib")]
 pub struct Evolution {
     run: EvolutionRun,
+}
+
+/// Beliefs are one matrix per row.
+fn has_rows(tree: &NativeTree) -> bool {
+    let blocks = Structure::Block { dim: 0 };
+    let mut variables = tree.variables().iter();
+    variables.any(|v| v.spec.structure.same_kind(blocks))
 }
 
 /// Runs state evolution with the interpreter free: Bayes-optimal, or of a student on a teacher's data.
@@ -80,6 +94,20 @@ pub fn state_evolution(
                 theory = theory.start_from(native_messages::<ReplicaSymmetric>(&tree, plain));
             }
             return theory.observed_by(&mut watch).map(Kind::Mismatched);
+        }
+        if has_rows(&tree) {
+            let mut theory = RowEvolution::new(&tree)?
+                .max_sweeps(options.max_sweeps)
+                .tolerance(options.tolerance)
+                .damping(options.damping);
+            // units that are alike stay alike: without a start of one's own it is a push
+            if options.initial != Initial::Flat {
+                theory = theory.initial(options.initial);
+            }
+            if let Some(plain) = &warm {
+                theory = theory.start_from(native_messages::<BayesOptimalRows>(&tree, plain));
+            }
+            return theory.observed_by(&mut watch).map(Kind::Rows);
         }
         let mut theory = StateEvolution::new(&tree)?
             .max_sweeps(options.max_sweeps)
@@ -121,6 +149,11 @@ pub fn evolution_objective_at<'py>(
             let theory = MismatchedEvolution::new(teacher, &tree)?;
             return theory.start_from(messages).initial_free_entropy();
         }
+        if has_rows(&tree) {
+            let messages = native_messages::<BayesOptimalRows>(&tree, &messages);
+            let theory = RowEvolution::new(&tree)?;
+            return theory.start_from(messages).initial_free_entropy();
+        }
         let messages = native_messages::<BayesOptimal>(&tree, &messages);
         let theory = StateEvolution::new(&tree)?;
         theory.start_from(messages).initial_free_entropy()
@@ -158,6 +191,10 @@ impl EvolutionRun {
     fn information(&self, what: &str) -> Result<Information, RunError> {
         match &self.kind {
             Kind::Matched(e) => e.information(&self.tree),
+            Kind::Rows(_) => Err(RunError::NotDefined {
+                what: what.to_owned(),
+                why: "informations of rows are not available".to_owned(),
+            }),
             Kind::Mismatched(_) => Err(RunError::NotDefined {
                 what: what.to_owned(),
                 why: "teacher and student differ".to_owned(),
@@ -193,6 +230,10 @@ impl ReportView for EvolutionRun {
                 let messages = e.report.messages.iter().map(|(_, _, m)| m);
                 plain_messages::<BayesOptimal>(&self.tree, messages)
             }
+            Kind::Rows(e) => {
+                let messages = e.report.messages.iter().map(|(_, _, m)| m);
+                plain_messages::<BayesOptimalRows>(&self.tree, messages)
+            }
             Kind::Mismatched(e) => {
                 let messages = e.report.messages.iter().map(|(_, _, m)| m);
                 plain_messages::<ReplicaSymmetric>(&self.tree, messages)
@@ -219,6 +260,10 @@ report_methods!(Evolution {
             Kind::Matched(e) => {
                 let p = e.report.marginal(name).map_err(|e| model_error(&e))?;
                 <BayesOptimal as Visible>::shown(py, spec, p, false)
+            }
+            Kind::Rows(e) => {
+                let p = e.report.marginal(name).map_err(|e| model_error(&e))?;
+                <BayesOptimalRows as Visible>::shown(py, spec, p, false)
             }
             Kind::Mismatched(e) => {
                 let p = e.report.marginal(name).map_err(|e| model_error(&e))?;

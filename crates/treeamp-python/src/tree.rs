@@ -76,6 +76,13 @@ impl Tree {
             .collect()
     }
 
+    /// The beliefs of every variable, in the order of the variables.
+    #[getter]
+    fn beliefs(&self) -> Vec<String> {
+        let variables = self.inner.variables().iter();
+        variables.map(|v| v.spec.structure.to_string()).collect()
+    }
+
     /// The factors that are penalties or losses, which are not probability distributions.
     #[getter]
     fn energies(&self) -> Vec<String> {

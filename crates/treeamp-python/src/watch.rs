@@ -6,12 +6,15 @@ use std::time::{Duration, Instant};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use treeamp::algorithms::state_evolution::{BayesOptimal, Conjugate, Prediction, ReplicaSymmetric};
+use treeamp::algorithms::state_evolution::{
+    BayesOptimal, BayesOptimalRows, Conjugate, Prediction, ReplicaSymmetric, RowField,
+    RowPrediction,
+};
 use treeamp::algorithms::{ExpectationPropagation, MaximumAPosteriori, Mode};
 use treeamp::belief::{Form, Gaussian, Moments, OverlapFields, SignalSpec, Structure, SymMatrix};
 use treeamp::engine::{Algorithm, Descent, EvidenceLimit, Messages, Objective, Report, Term};
 use treeamp::model::Tree;
-use treeamp::prelude::{Observer, SweepView, Termination};
+use treeamp::prelude::{Observer, RowMatrix, SweepView, Termination};
 
 use crate::array::{freeze, shaped};
 use crate::error::{keep, named, node_of, raised, run_error};
@@ -190,6 +193,53 @@ impl Visible for ReplicaSymmetric {
             q_hat: at(1),
             tau_hat: at(2),
         }
+    }
+}
+
+/// Numbers per component, averages of diagonals, and the matrices of a row: `q_matrix`, `covariance`, and the standard errors of the first.
+impl Visible for BayesOptimalRows {
+    fn shown<'py>(
+        py: Python<'py>,
+        _: &SignalSpec,
+        marginal: &RowPrediction,
+        _: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let o = &marginal.0;
+        let data = PyDict::new(py);
+        let v = o.v.mean_diagonal();
+        let q = o.q.mean_diagonal();
+        let values = [
+            ("v", v),
+            ("a", 1.0 / v),
+            ("m", q),
+            ("q", q),
+            ("tau", o.tau0.mean_diagonal()),
+            ("mse", v),
+        ];
+        for (name, value) in values {
+            data.set_item(name, value)?;
+        }
+        let matrices = [
+            ("q_matrix", &o.q),
+            ("covariance", &o.v),
+            ("tau_matrix", &o.tau0),
+            ("standard_error", &o.standard_error),
+        ];
+        for (name, matrix) in matrices {
+            let square = SignalSpec::real([matrix.dim(), matrix.dim()]);
+            data.set_item(name, shaped(py, &square, matrix.data())?)?;
+        }
+        Ok(data)
+    }
+
+    fn plain(message: &RowField) -> (Vec<f64>, Vec<f64>) {
+        (message.q_hat.data().to_vec(), vec![])
+    }
+
+    fn message(spec: &SignalSpec, numbers: &[f64], _: &[f64]) -> RowField {
+        let dim = spec.structure.block_dim(1).unwrap_or(1);
+        let at = |i: usize, j: usize| numbers.get(i * dim + j).copied().unwrap_or(0.0);
+        RowField::of(RowMatrix::from_fn(dim, at))
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -182,6 +183,9 @@ class StateEvolution(MessagePassing):
         return (self.teacher or self.model).init_second_moments()
 
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
+        if self._has_rows():
+            size = math.isqrt(len(numbers))
+            return {"q_hat": np.reshape(numbers, (size, size))}
         if len(numbers) == 1:
             sources = sum(v == variable and d == "forward" for _, v, d in self.model.edges)
             if forward and sources > 1:
@@ -192,6 +196,10 @@ class StateEvolution(MessagePassing):
         m_hat, q_hat, tau_hat = numbers
         return {"a": q_hat + tau_hat, "m_hat": m_hat, "q_hat": q_hat, "tau_hat": tau_hat}
 
+    def _has_rows(self) -> bool:
+        """Beliefs are one matrix per row, and so are overlaps."""
+        return any(belief.startswith("block") for belief in self.model._tree.beliefs)
+
     def _log(self, report: Report, judged: bool) -> None:
         report._symmetric = self._symmetric(report)
         super()._log(report, judged)
@@ -201,13 +209,12 @@ class StateEvolution(MessagePassing):
     def _symmetric(self, report: Report) -> str | None:
         """The first variable, where the prediction rests where nothing is known of it, and slight knowledge leads away from there, as
         even outputs have it."""
-        if self.teacher is not None:
+        if self.teacher is not None or self._has_rows():
             return None
         id = self.model.variable_ids[0]
         second_moment, mse = self._teacher_moments()[id], report.variable(id)["v"]
         nothing = (1 - _NOTICEABLE) * second_moment
-        # rows have matrices
-        if np.ndim(mse) or not mse >= nothing:
+        if not mse >= nothing:
             return None
         left = False
 

@@ -36,6 +36,7 @@ from .linear import (
     SumChannel,
 )
 from .products import LowRankFactorization, LowRankGramChannel
+from .rows import SignCommitteeChannel
 from .operators import (
     Blur1DChannel,
     Blur2DChannel,
@@ -78,6 +79,7 @@ __all__ = [
     "RealDFTChannel",
     "ReshapeChannel",
     "RicianModulusChannel",
+    "SignCommitteeChannel",
     "RotationChannel",
     "SplitChannel",
     "SumChannel",
@@ -147,6 +149,7 @@ CHANNEL_CLASSES: dict[str, Callable[..., Channel]] = {
     "phase": PhaseChannel,
     "low_rank_gram": LowRankGramChannel,
     "low_rank": LowRankFactorization,
+    "sign_committee": SignCommitteeChannel,
 }
 
 

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
-use treeamp_lab::experiment::{Forecast, leaves, predict, theory};
+use treeamp_lab::experiment::{Branch, Forecast, has_rows, leaves, predict, theory};
 
 use super::run::How;
 use crate::common::Common;
@@ -46,8 +46,9 @@ impl Predict {
         let mut line = ProgressLine::new(common, "state evolution");
         let forecast = predict(&file, &setting, &self.how.options());
         let forecast = forecast.map_err(|e| Failure::from(e).in_file(&file.name))?;
-        let mismatched = file.is_mismatched();
         let tree = theory(&file, &setting)?;
+        let rows = has_rows(&tree);
+        let mismatched = file.is_mismatched();
         let signal = match &self.signal {
             Some(name) => name.clone(),
             None => tree.variables()[0].name.clone(),
@@ -55,11 +56,13 @@ impl Predict {
         tree.variable(&signal)?;
         // a mismatched student has no phases
         line.say(&format!("fixed points of {signal}"));
-        let phase = (!mismatched).then(|| phase_report(&tree, &signal));
+        let phase = (!mismatched && !rows).then(|| phase_report(&tree, &signal));
         let phase = phase.map(|p| p.map_err(|e| e.to_string()));
         line.say(&format!("information about {signal}"));
         let information = if mismatched {
             Err("a mismatched student has a cross-entropy only".to_owned())
+        } else if rows {
+            Err("not known for rows with a matrix each".to_owned())
         } else {
             mutual_information(&tree, &signal)
                 .map(|i| i.value)
@@ -109,7 +112,7 @@ fn as_text(
     let about = format!("information about {signal}");
     let of = format!("phase of {signal}");
     // the table may be at another fixed point than the one the data allow
-    let at_table = if phase.is_some() {
+    let at_table = if phase.is_some() || !forecast.branches.is_empty() {
         "entropy at these errors"
     } else {
         "cross-entropy at these errors"
@@ -139,6 +142,12 @@ fn as_text(
             ]);
         }
     }
+    let branches: Vec<_> = forecast.branches.iter().map(branch_line).collect();
+    lines.extend(
+        branches
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.clone())),
+    );
     if is_symmetric_point(forecast, signal, phase) {
         let note = "the table is at the symmetric fixed point; runs leave it, and end with the errors below the table";
         lines.push(("note", note.to_owned()));
@@ -152,6 +161,16 @@ fn as_text(
     }
     let header = ["variable", "MSE", "variance", "second moment"];
     table(&header, &rows) + "\n" + &pairs(&lines)
+}
+
+/// The error of a branch, with its free entropy.
+fn branch_line(branch: &Branch) -> (String, String) {
+    let free = branch.free_entropy.map_or_else(
+        || "free entropy not defined".to_owned(),
+        |x| format!("free entropy {}", short(x)),
+    );
+    let text = format!("{}, {free}", short(branch.mse));
+    (format!("MSE: {}", branch.start), text)
 }
 
 /// The iteration from nothing rests at a point that the slightest knowledge leads away from, as even outputs have it.
@@ -194,6 +213,13 @@ fn as_json(
             "entropy": report.allowed().entropy.map(number),
         }),
     };
+    let branches = forecast.branches.iter().map(|b| {
+        json!({
+            "start": b.start,
+            "mse": number(b.mse),
+            "free_entropy": b.free_entropy.map(number),
+        })
+    });
     // what is null has a reason
     let reasons = [
         ("entropy", &forecast.entropy),
@@ -211,6 +237,7 @@ fn as_json(
         "symmetric_point": symmetric,
         "heuristics": forecast.heuristics,
         "phase": phase,
+        "branches": branches.collect::<Vec<_>>(),
         "sweeps": forecast.sweeps,
         "converged": forecast.termination.is_converged(),
         "ended": forecast.termination.to_string(),

@@ -318,7 +318,12 @@ impl Plan {
         options: &RunOptions,
     ) -> Result<Vec<treeamp_lab::sweep::Row>, String> {
         let source = source_of(cell);
-        let metrics = [Metric::Mse, Metric::SignMse, Metric::PhaseMse];
+        let metrics = [
+            Metric::Mse,
+            Metric::SignMse,
+            Metric::PhaseMse,
+            Metric::PermutationMse,
+        ];
         let row = row(file, &self.setting, cell, source, &metrics, options);
         row.map(|r| vec![r]).map_err(|e| {
             let failure = Failure::from(e);

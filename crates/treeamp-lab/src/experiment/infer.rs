@@ -204,8 +204,8 @@ impl Inference {
     pub fn error(&self, variable: &str, metric: Metric) -> Result<Option<f64>, ExperimentError> {
         let mean = self.report.mean(variable)?;
         let tree = &self.posterior;
-        let element = tree.variables()[tree.variable(variable)?].spec.element;
-        if !metric.applies_to(element) {
+        let spec = &tree.variables()[tree.variable(variable)?].spec;
+        if !metric.applies_to(spec) {
             return Ok(None);
         }
         let truth = self
@@ -213,7 +213,8 @@ impl Inference {
             .as_ref()
             .map(|sample| sample.get(variable))
             .transpose()?;
-        Ok(truth.map(|truth| metric.of(mean, truth)).transpose()?)
+        let error = truth.map(|truth| metric.of_signal(spec, mean, truth));
+        Ok(error.transpose()?)
     }
 }
 

@@ -1,8 +1,8 @@
 //! How far an estimate is from the truth.
 
 use treeamp::ModelError;
-use treeamp::belief::Element;
-use treeamp::metrics::{mse, mse_up_to_phase, mse_up_to_sign};
+use treeamp::belief::{Element, SignalSpec, Structure};
+use treeamp::metrics::{mse, mse_up_to_permutation, mse_up_to_phase, mse_up_to_sign};
 
 /// A measure of error or agreement, per component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,13 +14,21 @@ pub enum Metric {
     SignMse,
     /// Mean squared error per real component up to the global phase of a complex signal.
     PhaseMse,
+    /// Mean squared error up to a permutation of the columns, for rows of units that outputs do not tell apart.
+    PermutationMse,
     /// Overlap $\hat x\cdot x / N$.
     Overlap,
 }
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Mse, Self::SignMse, Self::PhaseMse, Self::Overlap];
+    pub const ALL: [Self; 5] = [
+        Self::Mse,
+        Self::SignMse,
+        Self::PhaseMse,
+        Self::PermutationMse,
+        Self::Overlap,
+    ];
 
     /// The error up to the symmetry that a signal may have: its sign, or its phase.
     #[must_use]
@@ -31,10 +39,42 @@ impl Metric {
         }
     }
 
-    /// It has a meaning for such signals: real ones have no phase.
+    /// The error up to the symmetry that a signal with these beliefs may have: rows with a matrix each are those of units, which outputs may
+    /// not tell apart.
     #[must_use]
-    pub fn applies_to(self, element: Element) -> bool {
-        self != Self::PhaseMse || element == Element::Complex
+    pub fn up_to_symmetry(spec: &SignalSpec) -> Self {
+        match spec.structure {
+            Structure::Block { .. } => Self::PermutationMse,
+            _ => Self::symmetric(spec.element),
+        }
+    }
+
+    /// It has a meaning for such signals: real ones have no phase, and only rows have columns to be permuted.
+    #[must_use]
+    pub fn applies_to(self, spec: &SignalSpec) -> bool {
+        match self {
+            Self::PhaseMse => spec.element == Element::Complex,
+            Self::PermutationMse => spec.structure.same_kind(Structure::Block { dim: 0 }),
+            _ => true,
+        }
+    }
+
+    /// Its value for an estimate of a signal of this shape.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of), and more than eight columns to be permuted.
+    pub fn of_signal(
+        self,
+        spec: &SignalSpec,
+        estimate: &[f64],
+        truth: &[f64],
+    ) -> Result<f64, ModelError> {
+        match (self, spec.structure) {
+            (Self::PermutationMse, Structure::Block { dim }) => {
+                mse_up_to_permutation(estimate, truth, dim)
+            }
+            _ => self.of(estimate, truth),
+        }
     }
 
     /// Its name in tables and on the command line.
@@ -44,11 +84,12 @@ impl Metric {
             Self::Mse => "mse",
             Self::SignMse => "sign_mse",
             Self::PhaseMse => "phase_mse",
+            Self::PermutationMse => "permutation_mse",
             Self::Overlap => "overlap",
         }
     }
 
-    /// Its value for an estimate.
+    /// Its value for an estimate; columns stay as they are ([`of_signal`](Self::of_signal) permutes them).
     ///
     /// # Errors
     /// Arrays of different lengths, or empty ones; for the phase, an odd number of parts.
@@ -65,7 +106,7 @@ impl Metric {
     pub fn of(self, estimate: &[f64], truth: &[f64]) -> Result<f64, ModelError> {
         let error = mse(estimate, truth)?;
         Ok(match self {
-            Self::Mse => error,
+            Self::Mse | Self::PermutationMse => error,
             Self::SignMse => mse_up_to_sign(estimate, truth)?,
             Self::PhaseMse => mse_up_to_phase(estimate, truth)?,
             Self::Overlap => {

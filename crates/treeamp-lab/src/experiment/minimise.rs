@@ -30,10 +30,11 @@ impl Minimisation {
     pub fn error(&self, variable: &str, metric: Metric) -> Result<Option<f64>, ExperimentError> {
         let place = self.solution.point(variable)?;
         let tree = &self.posterior;
-        let element = tree.variables()[tree.variable(variable)?].spec.element;
-        let truth = self.truth.as_ref().filter(|_| metric.applies_to(element));
+        let spec = &tree.variables()[tree.variable(variable)?].spec;
+        let truth = self.truth.as_ref().filter(|_| metric.applies_to(spec));
         let truth = truth.map(|sample| sample.get(variable)).transpose()?;
-        Ok(truth.map(|truth| metric.of(place, truth)).transpose()?)
+        let error = truth.map(|truth| metric.of_signal(spec, place, truth));
+        Ok(error.transpose()?)
     }
 
     /// How many components of a variable's minimiser are not zero; the output of a channel is computed, and zero up to

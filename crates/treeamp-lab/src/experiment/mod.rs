@@ -17,5 +17,5 @@ pub use instance::{
 };
 pub use metric::Metric;
 pub use minimise::{Minimisation, minimise};
-pub use predict::{BySweep, Forecast, ForecastRow, predict, predict_by_sweep};
+pub use predict::{Branch, BySweep, Forecast, ForecastRow, has_rows, predict, predict_by_sweep};
 pub use rows::{Source, cell_seed, leaves, phase_name, row};

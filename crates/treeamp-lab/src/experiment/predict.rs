@@ -2,9 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use treeamp::algorithms::state_evolution::{BayesOptimal, ReplicaSymmetric};
-use treeamp::engine::Termination;
-use treeamp::prelude::{MismatchedEvolution, StateEvolution, SweepView};
+use treeamp::algorithms::state_evolution::{
+    BayesOptimal, BayesOptimalRows, EvolutionBuilder, OrderParameters, ReplicaSymmetric, Theory,
+};
+use treeamp::belief::Structure;
+use treeamp::engine::{Initial, Marginal, Termination};
+use treeamp::error::RunError;
+use treeamp::model::{Tree, Variable};
+use treeamp::prelude::{MismatchedEvolution, RowEvolution, StateEvolution, SweepView};
 
 use super::{ExperimentError, RunOptions, theory, theory_student};
 use crate::spec::{ModelFile, Setting};
@@ -22,6 +27,17 @@ pub struct ForecastRow {
     pub second_moment: f64,
 }
 
+/// A fixed point of the theory, by the start that leads to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branch {
+    /// What is known at the start: that units are alike, next to nothing, or nearly all.
+    pub start: &'static str,
+    /// The error of the first variable.
+    pub mse: f64,
+    /// The free entropy, which is largest at what the data allow.
+    pub free_entropy: Option<f64>,
+}
+
 /// The fixed point that a run without knowledge of the solution ends at.
 #[derive(Debug, Clone)]
 pub struct Forecast {
@@ -30,6 +46,8 @@ pub struct Forecast {
     /// Entropy of the measurements (or cross-entropy of a mismatched student), in nats per component of
     /// the first variable, or why there is none.
     pub entropy: Result<f64, String>,
+    /// Fixed points that other starts lead to, of rows of units; empty otherwise.
+    pub branches: Vec<Branch>,
     /// Why the prediction is a heuristic; empty where it is exact in the limit.
     pub heuristics: Vec<String>,
     /// How the iteration ended.
@@ -77,12 +95,15 @@ pub fn predict_by_sweep(
                 if view.sweep == 1 {
                     errors.clear();
                 }
-                errors.push(view.marginals()[index].0.mse());
+                errors.push(view.marginals()[index].mse());
                 ControlFlow::Continue(())
             })?;
         }};
     }
     match &student {
+        None if has_rows(&teacher) => {
+            watched!(BayesOptimalRows, RowEvolution::new(&teacher)?, teacher);
+        }
         None => watched!(BayesOptimal, StateEvolution::new(&teacher)?, teacher),
         Some(student) => watched!(
             ReplicaSymmetric,
@@ -104,7 +125,7 @@ pub fn predict_by_sweep(
     })
 }
 
-/// Bayes-optimal state evolution, or the mismatched one when the file has a student.
+/// Bayes-optimal state evolution, or the mismatched one when the file has a student; of rows with a matrix each, that with matrices.
 ///
 /// # Errors
 /// A file that is wrong, a module without theory, an option out of range.
@@ -114,48 +135,86 @@ pub fn predict(
     options: &RunOptions,
 ) -> Result<Forecast, ExperimentError> {
     let teacher = theory(file, setting)?;
-    let student = theory_student(file, setting)?;
-    macro_rules! forecast {
-        ($evolution:expr, $tree:expr) => {{
-            let mut run = $evolution;
-            if let Some(n) = options.max_sweeps {
-                run = run.max_sweeps(n);
-            }
-            if let Some(tolerance) = options.tolerance {
-                run = run.tolerance(tolerance);
-            }
-            if let Some(d) = &options.damping {
-                run = run.damping(d.clone());
-            }
-            let evolution = run.run()?;
-            let names = $tree.variables().iter().map(|v| v.name.clone());
-            let rows = names.map(|variable| {
-                let overlaps = evolution.overlaps(&variable)?;
-                Ok(ForecastRow {
-                    mse: overlaps.mse(),
-                    variance: overlaps.v,
-                    second_moment: overlaps.tau0,
-                    variable,
-                })
-            });
-            let variables = rows.collect::<Result<_, treeamp::ModelError>>()?;
-            let entropy = evolution.entropy().map_err(|e| e.to_string());
-            Ok(Forecast {
-                variables,
-                entropy,
-                heuristics: evolution.heuristics.clone(),
-                termination: evolution.termination().clone(),
-                sweeps: evolution.report.sweeps,
-                restarted: evolution.report.restarted.clone(),
-            })
-        }};
-    }
-    match &student {
-        None => forecast!(StateEvolution::new(&teacher)?, teacher),
+    match &theory_student(file, setting)? {
+        None if has_rows(&teacher) => of_rows(&teacher, options),
+        None => forecast(&options.theory(StateEvolution::new(&teacher)?), &teacher),
         Some(student) => {
             let theory = MismatchedEvolution::new(&teacher, student)?;
             let theory = theory.fallback(options.fallback.unwrap_or_default());
-            forecast!(theory, student)
+            forecast(&options.theory(theory), student)
         }
     }
+}
+
+/// Beliefs are one matrix per row: overlaps of the theory are matrices.
+#[must_use]
+pub fn has_rows(tree: &Tree) -> bool {
+    let blocks = Structure::Block { dim: 0 };
+    tree.variables()
+        .iter()
+        .any(|v| v.spec.structure.same_kind(blocks))
+}
+
+impl RunOptions {
+    /// A theory with these options.
+    fn theory<'t, A: Theory>(&self, mut run: EvolutionBuilder<'t, A>) -> EvolutionBuilder<'t, A> {
+        if let Some(n) = self.max_sweeps {
+            run = run.max_sweeps(n);
+        }
+        if let Some(tolerance) = self.tolerance {
+            run = run.tolerance(tolerance);
+        }
+        if let Some(d) = &self.damping {
+            run = run.damping(d.clone());
+        }
+        run
+    }
+}
+
+fn forecast<A: Theory>(
+    run: &EvolutionBuilder<'_, A>,
+    tree: &Tree,
+) -> Result<Forecast, ExperimentError> {
+    let evolution = run.run()?;
+    let row = |v: &Variable| {
+        Ok(ForecastRow {
+            mse: evolution.mse(&v.name)?,
+            variance: evolution.variance(&v.name)?,
+            second_moment: evolution.report.marginal(&v.name)?.second_moment(),
+            variable: v.name.clone(),
+        })
+    };
+    let variables = tree.variables().iter().map(row);
+    Ok(Forecast {
+        variables: variables.collect::<Result<_, treeamp::ModelError>>()?,
+        entropy: evolution.entropy().map_err(|e| e.to_string()),
+        heuristics: evolution.heuristics.clone(),
+        branches: Vec::new(),
+        termination: evolution.termination().clone(),
+        sweeps: evolution.report.sweeps,
+        restarted: evolution.report.restarted.clone(),
+    })
+}
+
+/// The prediction for rows, with the fixed points that other starts lead to.
+fn of_rows(tree: &Tree, options: &RunOptions) -> Result<Forecast, ExperimentError> {
+    let theory = || -> Result<_, RunError> { Ok(options.theory(RowEvolution::new(tree)?)) };
+    let first = tree.variables()[0].name.as_str();
+    let starts = [
+        ("symmetric start", theory()?.initial(Initial::Flat)),
+        ("uninformed start", theory()?),
+        ("informed start", theory()?.informed(&[first])?),
+    ];
+    let branch = |(start, run): (&'static str, EvolutionBuilder<'_, BayesOptimalRows>)| {
+        let run = run.run()?;
+        Ok(Branch {
+            start,
+            mse: run.mse(first)?,
+            free_entropy: run.free_entropy().ok().map(|o| o.total),
+        })
+    };
+    let branches = starts.into_iter().map(branch);
+    let branches = branches.collect::<Result<_, ExperimentError>>()?;
+    let found = forecast(&theory()?, tree)?;
+    Ok(Forecast { branches, ..found })
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use treeamp::belief::{Element, SignalSpec};
+use treeamp::belief::{Element, SignalSpec, Structure};
 use treeamp::catalog::{
     Argument, Arguments, ArrayArgument, Domain, MatrixArgument, Module, Parameter, ParameterKind,
     Size,
@@ -68,7 +68,7 @@ impl Place<'_> {
         let first = self.inputs.first();
         let complex = first.is_some_and(|spec| spec.element == Element::Complex);
         // one where the wiring is wrong, which the tree says later
-        let columns = first.map_or(1, SignalSpec::count);
+        let columns = first.map_or(1, columns_of);
         Ok(match self.scale {
             Scale::Limit if p.domain == Domain::Orthogonal => {
                 MatrixArgument::Limit(LinearEnsemble::orthogonal(1.0)?)
@@ -141,6 +141,15 @@ impl Place<'_> {
         }
         let observed = values.iter().map(|x| *x != 0.0).collect();
         Ok(Argument::Mask(observed, Some(shape)))
+    }
+}
+
+/// The columns of a matrix on this input: its components, or its rows where each has a belief of its own, and the matrix is one for all
+/// columns of the input.
+fn columns_of(input: &SignalSpec) -> usize {
+    match (input.structure, input.shape.last()) {
+        (Structure::Block { dim }, Some(last)) if dim == *last => input.count() / dim,
+        _ => input.count(),
     }
 }
 

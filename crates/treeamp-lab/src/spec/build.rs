@@ -186,7 +186,11 @@ impl ModelFile {
             let unknown = || SignalSpec::real([1]);
             for (i, name) in entry.outputs.iter().enumerate() {
                 let spec = outputs.get(i).cloned().unwrap_or_else(unknown);
-                specs.entry(name).or_insert(spec);
+                let belief = self.beliefs.iter().find(|(n, _, _)| n == name);
+                let structure = belief.map_or(Structure::Isotropic, |(_, s, _)| *s);
+                specs
+                    .entry(name)
+                    .or_insert(SignalSpec { structure, ..spec });
             }
             made[k] = Some(factor);
         }

@@ -1,7 +1,7 @@
 //! The modules: one law per file, with its entry `MODULE` beside it, and one line in a list.
 //!
 //! A law is in the catalogue when it has a line in one of the lists `for_each_prior!`, `for_each_penalty!`,
-//! `for_each_channel!`, `for_each_linear!`, `for_each_low_rank!`, `for_each_shape!`, `for_each_likelihood!` and `for_each_loss!`, which stand in the `mod.rs` of their
+//! `for_each_channel!`, `for_each_linear!`, `for_each_low_rank!`, `for_each_shape!`, `for_each_likelihood!`, `for_each_row_likelihood!` and `for_each_loss!`, which stand in the `mod.rs` of their
 //! folders. A list calls a macro of yours with `name(MODULE) => instance` for every law. [`modules`] is made of such
 //! calls, and so are the conformance tests. Model files, the command line and the Python package know no other list.
 
@@ -32,6 +32,7 @@ static MODULES: &[&[Module]] = &[
     crate::for_each_complex_channel!(entries),
     crate::for_each_likelihood!(entries),
     crate::for_each_complex_likelihood!(entries),
+    crate::for_each_row_likelihood!(entries),
     crate::for_each_loss!(entries),
     crate::for_each_linear!(entries),
     crate::for_each_low_rank!(entries),

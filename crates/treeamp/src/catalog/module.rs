@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::arguments::{Argument, Arguments};
-use crate::belief::SignalSpec;
+use crate::belief::{SignalSpec, Structure};
 use crate::error::{ModelError, parameter};
 use crate::factor::Factor;
 
@@ -54,6 +54,8 @@ pub enum Signals {
     ComplexToReal,
     /// From a real or complex input to a complex output.
     ToComplex,
+    /// From real rows to one real number each.
+    Rows,
 }
 
 impl fmt::Display for Signals {
@@ -64,6 +66,7 @@ impl fmt::Display for Signals {
             Self::Complex => "complex",
             Self::ComplexToReal => "complex to real",
             Self::ToComplex => "to complex",
+            Self::Rows => "rows to real",
         })
     }
 }
@@ -400,6 +403,12 @@ impl Module {
         role: Role::Likelihood,
         ..Self::NONE
     };
+    /// What likelihoods of rows have in common.
+    pub const ROW_LIKELIHOOD: Self = Self {
+        role: Role::Likelihood,
+        signals: Signals::Rows,
+        ..Self::NONE
+    };
     /// What losses have in common.
     pub const LOSS: Self = Self {
         role: Role::Loss,
@@ -433,6 +442,10 @@ impl Module {
         match self.signals {
             Signals::Complex | Signals::ComplexToReal => SignalSpec::complex([4]),
             Signals::Any | Signals::Real | Signals::ToComplex => SignalSpec::real([4]),
+            Signals::Rows => SignalSpec {
+                structure: Structure::Block { dim: 2 },
+                ..SignalSpec::real([4, 2])
+            },
         }
     }
 
@@ -482,7 +495,8 @@ impl Module {
         };
         let acting = observed.as_ref().unwrap_or(&factor);
         // also of a teacher of its own kind: its outputs must be known
-        let theory = acting.ensemble().is_some_and(|e| e.pairs_with(&**acting));
+        let of_components = acting.ensemble().is_some_and(|e| e.pairs_with(&**acting));
+        let theory = of_components || acting.row_ensemble().is_some();
         let all = [
             ("inference", acting.posterior().is_some()),
             ("mode", acting.proximal().is_some()),

@@ -140,6 +140,11 @@ pub trait Factor: Any + Debug + Send + Sync {
         Ok(None)
     }
 
+    /// The factor for the beliefs of its outputs, where another one has its law on them: the tree holds that one instead.
+    fn for_beliefs(&self, _outputs: &[SignalSpec]) -> Option<Arc<dyn Factor>> {
+        None
+    }
+
     /// The other factor is the same law: the same kind with the same parameters. Observed values and sizes do not count. By default,
     /// if it is this very factor; a factor that can be compared says [`same`].
     fn same_law(&self, other: &dyn Factor) -> bool {

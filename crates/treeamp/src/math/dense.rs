@@ -267,6 +267,11 @@ impl Congruence {
         })
     }
 
+    /// $C U$.
+    pub fn basis(&self) -> MatRef<'_, f64> {
+        self.basis.as_ref()
+    }
+
     /// $C U f(D) U^T C^T$.
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Mat<f64> {
         let values: Vec<f64> = self.values.iter().map(|d| f(*d)).collect();

@@ -17,6 +17,7 @@ mod products;
 pub mod quadrature;
 pub(crate) mod rayleigh;
 pub(crate) mod scale_mixture;
+pub(crate) mod small;
 pub(crate) mod sparse_cholesky;
 pub mod special;
 pub mod spectrum;

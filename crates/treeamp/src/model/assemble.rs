@@ -413,8 +413,16 @@ fn infer_shapes(tree: &mut Tree) -> Result<(), ModelError> {
         let factor = bound.as_ref().unwrap_or(&node.factor);
         let given = factor.output_specs(&specs).map_err(refuse)?;
         let name = node.name.clone();
-        if let Some(bound) = bound {
-            tree.factors[f].factor = bound;
+        let believed: Vec<SignalSpec> = outputs
+            .iter()
+            .zip(&given)
+            .map(|(v, spec)| SignalSpec {
+                structure: tree.variables[*v].spec.structure,
+                ..spec.clone()
+            })
+            .collect();
+        if let Some(factor) = factor.for_beliefs(&believed).or(bound) {
+            tree.factors[f].factor = factor;
         }
         for (v, spec) in outputs.iter().zip(given) {
             let variable = &mut tree.variables[*v];

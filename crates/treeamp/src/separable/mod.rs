@@ -22,6 +22,7 @@ mod prior;
 mod proximal;
 mod row_average;
 mod row_output;
+mod row_posterior;
 mod rows;
 
 mod view;

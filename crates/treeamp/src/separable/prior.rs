@@ -1,12 +1,15 @@
 //! A separable prior $p(x) = \prod_i p(x_i)$.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use rand::Rng;
 
 use super::one_port::OnePort;
+use super::rows::RowLaw as _;
 use super::{gaussian_excess, law_structures};
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
+use crate::catalog::priors::MixtureRow;
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, Context, EnsembleRule, Factor, GenerativeRule, PosteriorRule, ProximalRule, downcast,
@@ -97,6 +100,26 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
 
     fn structures(&self) -> &'static [Structure] {
         law_structures::<E>(self.law.as_gaussian().is_some())
+    }
+
+    /// On rows with a matrix each, a mixture of Gaussians and points is the mixture of the products of its components.
+    fn for_beliefs(&self, outputs: &[SignalSpec]) -> Option<Arc<dyn Factor>> {
+        let Structure::Block { dim } = outputs[0].structure else {
+            return None;
+        };
+        let last = self.shape.last().copied();
+        let fits = self.ratio.is_some() || last == Some(dim);
+        if E::REAL_LEN > 1 || !(fits || self.law.as_gaussian().is_none()) {
+            return None;
+        }
+        let dim = if self.ratio.is_some() { dim } else { last? };
+        let parts = self.law.mixture()?.into_iter();
+        let parts: Vec<_> = parts.map(|(w, m, v)| (w, m.dot(E::ONE), v)).collect();
+        let row = MixtureRow::product(&parts, dim).ok()?;
+        Some(match self.ratio {
+            Some(ratio) => Arc::new(row.limit_of(ratio)),
+            None => Arc::new(row.rows(self.shape.iter().product::<usize>() / dim)),
+        })
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {

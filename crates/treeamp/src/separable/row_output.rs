@@ -9,8 +9,8 @@ use super::row_average::propagated;
 use crate::belief::{RowMatrix, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
-    Arity, BeliefError, Factor, GenerativeRule, RowAveraged, RowEnsembleRule, RowEstimate,
-    downcast, each_supported,
+    Arity, BeliefError, Factor, GenerativeRule, PosteriorRule, RowAveraged, RowEnsembleRule,
+    RowEstimate, downcast, each_supported,
 };
 use crate::math::dense::{Congruence, inverse_of, log_det_of, square_root};
 use crate::math::quadrature::normal::{Line, average_at_random, average_line, average_plane};
@@ -93,6 +93,9 @@ pub trait RowLikelihood: Debug + Clone + PartialEq + Send + Sync + 'static {
         let mut pairs = self.labels().into_iter().zip(out);
         pairs.try_for_each(|(y, out)| self.tilted(y, v, omega, out))
     }
+
+    /// $\ln p(y \mid z)$ at known fields.
+    fn log_probability(&self, y: f64, z: &[f64]) -> f64;
 
     /// A draw of the output.
     fn sample(&self, rng: &mut dyn Rng, z: &[f64]) -> f64;
@@ -272,6 +275,10 @@ impl<L: RowLikelihood> Factor for RowOutputs<L> {
 
     fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
         check_rows(self.law.dim(), ports)
+    }
+
+    fn posterior(&self) -> Option<&dyn PosteriorRule> {
+        Some(self)
     }
 
     fn row_ensemble(&self) -> Option<&dyn RowEnsembleRule> {

@@ -66,10 +66,15 @@ pub trait RowLaw: Debug + Clone + PartialEq + Send + Sync + 'static {
 
     /// The prior of rows in the limit of infinitely many, the reference that ratios refer to. For theory only.
     fn limit(self) -> RowsPrior<Self> {
+        self.limit_of(1.0)
+    }
+
+    /// The prior of rows in the limit of infinitely many, `ratio` times as many as the reference.
+    fn limit_of(self, ratio: f64) -> RowsPrior<Self> {
         RowsPrior {
             law: self,
             n: 0,
-            ratio: Some(1.0),
+            ratio: Some(ratio),
         }
     }
 }

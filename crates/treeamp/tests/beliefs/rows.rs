@@ -102,3 +102,94 @@ fn block_beliefs_on_sparse_rows_are_exact() {
         "{ours} {evidence}"
     );
 }
+
+/// Columns that are correlated, behind a matrix and noise: the dense joint Gaussian.
+#[test]
+fn rows_behind_a_matrix_are_exact() {
+    let k = 2;
+    let covariance = [1.3, 0.5, 0.5, 0.7];
+    let root = cholesky_2(&covariance);
+    for (n, m) in [(4, 6), (6, 4)] {
+        let w = gaussian_matrix(m, n, 5);
+        let law = MixtureRow::gaussian(&[0.0, 0.0], &covariance).unwrap();
+        let model = (source(law.rows(n))
+            >> var("w").block(k)
+            >> Linear::new(w.clone()).unwrap()
+            >> var("z").block(k)
+            >> GaussianNoise::new(0.3).unwrap()
+            >> var("y").block(k))
+        .build()
+        .unwrap();
+        let y = normals(m * k, 9);
+        let report = infer(&model.condition("y", &y).unwrap());
+        // w = (1 ⊗ C) ξ, z = (W ⊗ 1) w
+        let mix = Mat::from_fn(n * k, n * k, |i, j| {
+            if i / k == j / k {
+                root[(i % k, j % k)]
+            } else {
+                0.0
+            }
+        });
+        let wide = Mat::from_fn(m * k, n * k, |i, j| {
+            if i % k == j % k {
+                mat(&w)[(i / k, j / k)]
+            } else {
+                0.0
+            }
+        });
+        let exact = joint(
+            &vec![(0.0, 1.0); n * k],
+            &(&wide * &mix),
+            &vec![0.3; m * k],
+            &y,
+        );
+        exact.check_evidence(&report);
+        let mean: Vec<f64> = (0..n * k)
+            .map(|i| (0..n * k).map(|j| mix[(i, j)] * exact.mean[j]).sum())
+            .collect();
+        let gap = relative_gap(report.mean("w").unwrap(), &mean);
+        assert!(gap < 1e-9, "mean of w is off by {gap:e}");
+        // one matrix for all rows, the average of the exact ones
+        let whole = &mix * &exact.covariance * mix.transpose();
+        let ours = &report.marginal("w").unwrap().variance;
+        for (i, j) in [(0, 0), (0, 1), (1, 1)] {
+            let average = (0..n).map(|r| whole[(r * k + i, r * k + j)]).sum::<f64>() / n as f64;
+            assert!((ours.entry(i, j) - average).abs() < 1e-9, "{i} {j}");
+        }
+    }
+}
+
+/// The lower triangular root of a 2 x 2 matrix.
+fn cholesky_2(c: &[f64; 4]) -> Mat<f64> {
+    let a = c[0].sqrt();
+    let b = c[1] / a;
+    let d = (c[3] - b * b).sqrt();
+    Mat::from_fn(2, 2, |i, j| [[a, 0.0], [b, d]][i][j])
+}
+
+/// Outputs of rows: derivatives, and the message against moments.
+#[test]
+fn outputs_of_rows_conform() {
+    for units in [1, 2, 3] {
+        let channel = SignCommittee::new(units).unwrap().channel();
+        let y: Vec<f64> = if units == 2 {
+            vec![1.0, 0.0, -1.0, 1.0]
+        } else {
+            vec![1.0, -1.0, 1.0, -1.0]
+        };
+        let factor = channel.observe(&y).unwrap().unwrap();
+        let spec = SignalSpec::real([4, units]);
+        let block = Structure::Block { dim: units };
+        let specs = vec![SignalSpec {
+            structure: block,
+            ..spec
+        }];
+        // of three units sums are good to 1e-6 absolutely
+        let tolerance = if units < 3 { 5e-6 } else { 1e-4 };
+        for scale in [1.0, 5.0] {
+            let message = proper_message(&specs[0], scale, 4);
+            treeamp::testing::factors::check_factor(&*factor, &specs, &[message], tolerance)
+                .unwrap();
+        }
+    }
+}

@@ -8,6 +8,7 @@
     clippy::cloned_ref_to_slice_refs
 )]
 
+mod committee;
 #[path = "../common/mod.rs"]
 mod common;
 mod complex;

@@ -131,7 +131,7 @@ impl ConvergenceArgs {
         let first = args.seed.unwrap_or_else(|| file_seed(&file));
         let mut options = args.how.options().or_of(&file);
         let (mut errors, mut name, mut turned) = (Vec::new(), String::new(), Vec::new());
-        let mut failed = 0;
+        let (mut failed, mut of_rows) = (0, false);
         let mut line = ProgressLine::new(common, "runs");
         for k in 0..self.seeds as u64 {
             line.show(errors.len(), self.seeds, "runs");
@@ -145,8 +145,9 @@ impl ConvergenceArgs {
             };
             let truth = sample.get(&name)?.to_vec();
             let index = instance.posterior.variable(&name)?;
-            let element = instance.posterior.variables()[index].spec.element;
-            let metrics = [Metric::Mse, Metric::symmetric(element)];
+            let spec = instance.posterior.variables()[index].spec.clone();
+            let metrics = [Metric::Mse, Metric::up_to_symmetry(&spec)];
+            of_rows = Metric::PermutationMse.applies_to(&spec);
             let mut traces = [Vec::new(), Vec::new()];
             let mut watch = |view: &SweepView<'_, ExpectationPropagation>| {
                 for (metric, trace) in metrics.iter().zip(&mut traces) {
@@ -154,20 +155,24 @@ impl ConvergenceArgs {
                     if view.sweep == 1 {
                         trace.clear();
                     }
-                    let error = view.marginal(&name).map(|x| metric.of(&x.mean, &truth));
+                    let error = view
+                        .marginal(&name)
+                        .map(|x| metric.of_signal(&spec, &x.mean, &truth));
                     trace.push(error.and_then(Result::ok).unwrap_or(f64::NAN));
                 }
                 ControlFlow::Continue(())
             };
             let run = infer_on(&file, instance, seed, &options, &mut watch)?;
             failed += usize::from(!run.report.termination.is_converged());
-            turned.push(Alignment::of(run.report.mean(&name)?, &truth, element));
+            let found = Alignment::of(run.report.mean(&name)?, &truth, spec.element);
+            turned.push(if of_rows { Alignment::Plain } else { found });
             errors.push(traces);
         }
         drop(line);
         // where one run lost the sign or phase, the errors of all are up to that
         let turned = turned.iter().find(|a| **a != Alignment::Plain);
         let (kind, up_to) = match turned {
+            None if of_rows => (1, ", up to the order of its units"),
             None => (0, ""),
             Some(Alignment::Phase(_)) => (1, ", up to its phase"),
             Some(_) => (1, ", up to its sign"),

@@ -296,7 +296,7 @@ const HEADER: [&str; 6] = [
     "belief",
     "variance",
     "MSE",
-    "up to sign or phase",
+    "up to symmetry",
 ];
 
 /// The columns of the table of starts.
@@ -323,7 +323,7 @@ fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
         let variance = short(run.report.variance(name)?);
         let belief = variable.spec.structure.to_string();
         let mut row = vec![name.clone(), variable.spec.to_string(), belief, variance];
-        for metric in [Metric::Mse, Metric::symmetric(variable.spec.element)] {
+        for metric in [Metric::Mse, Metric::up_to_symmetry(&variable.spec)] {
             row.push(run.error(name, metric)?.map_or("unknown".to_owned(), short));
         }
         rows.push(row);

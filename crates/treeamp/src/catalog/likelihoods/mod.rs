@@ -123,3 +123,15 @@ macro_rules! for_each_complex_likelihood {
         }
     };
 }
+
+/// The same for likelihoods of a row of fields.
+// public for the tests of this crate, which go through the list
+#[doc(hidden)]
+#[macro_export]
+macro_rules! for_each_row_likelihood {
+    ($callback:ident) => {
+        $callback! {
+            sign_committee($crate::catalog::likelihoods::SignCommittee::MODULE) => $crate::catalog::likelihoods::SignCommittee::new(2), [1.0, 0.0, -1.0];
+        }
+    };
+}

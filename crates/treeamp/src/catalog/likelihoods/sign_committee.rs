@@ -6,7 +6,7 @@
 //! $\partial_h P = \varphi(h)\,\Phi\big(\tfrac{k - \rho h}{\sqrt{1 - \rho^2}}\big)$, $\partial_h\partial_k P = \varphi_2$,
 //! $\partial_h^2 P = -h\,\partial_h P - \rho\varphi_2$. Of three and four units $V = \lambda 1 + F F^T$ with the smallest eigenvalue $\lambda$: given
 //! $u \sim \mathcal N(0, 1)$ in $K - 1$ dimensions the fields $\omega + F u$ with noise $\lambda$ are independent, and sums over $u$ with equal steps
-//! converge to $10^{-6}$.
+//! converge to $10^{-6}$, absolutely.
 //!
 //! # Reference
 //! Aubin, Maillard, Barbier, Krzakala, Macris and Zdeborova, "The committee machine: computational to statistical gaps in learning a
@@ -18,10 +18,11 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, PI, TAU};
 use faer::Side;
 use rand::Rng;
 
+use crate::catalog::module::{Module, Parameter, ParameterKind, Preset};
 use crate::error::{FactorError, ModelError, parameter};
 use crate::math::dense::square;
 use crate::math::quadrature::{rule16, rule32};
-use crate::math::special::normal_density;
+use crate::math::special::{HALF_LN_2PI, log_normal_cdf, normal_density};
 use crate::separable::{RowLikelihood, RowTilt};
 
 /// Units at most: sums over $u$ grow by a power of each.
@@ -35,6 +36,15 @@ const POINTS: f64 = 2e5;
 
 /// Correlations up to which Plackett's integral starts at zero: the rule of 32 points is good to rounding there.
 const NEARLY_EQUAL: f64 = 0.97;
+
+/// A label less likely than this is done again with logarithms.
+const FAINT: f64 = 1e-6;
+/// Steps to the top of an exponent: to $10^{-12}$ of it.
+const BISECTIONS: usize = 40;
+/// A weight that has fallen by so much in its exponent is over.
+const DROP: f64 = 40.0;
+/// Lengths beyond which nothing falls any more.
+const END_OF_TAIL: f64 = 1e6;
 
 /// Angles between which the rule of 16 points is.
 const SHORT: f64 = 0.6;
@@ -57,6 +67,23 @@ impl SignCommittee {
         Err(parameter(Self::NAME, "units", "from 1 to 4", units))
     }
 
+    /// Its entry in the catalogue.
+    pub const MODULE: Module = Module {
+        name: Self::NAME,
+        summary: "the majority of the signs of a row of fields, to be observed",
+        formula: "x = sign(sum_k sign(z_k)), z a row of units fields",
+        tex: r"x = \mathrm{sign}\Big(\sum_{k \le K}\mathrm{sign}(z_k)\Big)",
+        notes: r"Labels are $\pm1$, and 0 where as many signs are positive as negative. Its input has shape $(M, K)$ and beliefs block(K), which keep \
+                 how the units covary. Moments by the probabilities of orthants: closed forms and one integral for two units, sums to $10^{-6}$ beyond.",
+        parameters: &[
+            Parameter::required("units", ParameterKind::Count, "K, from 1 to 4")
+                .or(Preset::Count(2))
+                .called("K"),
+        ],
+        constructor: |a| a.channel(Self::new(a.count("units")?)?.channel()),
+        ..Module::ROW_LIKELIHOOD
+    };
+
     /// The signs of an orthant, one bit each.
     fn sign(orthant: usize, k: usize) -> f64 {
         if orthant >> k & 1 == 1 { 1.0 } else { -1.0 }
@@ -67,6 +94,12 @@ impl SignCommittee {
         let ones = orthant.count_ones() as usize;
         f64::from((2 * ones).cmp(&self.units) as i32)
     }
+}
+
+/// The sign of the sum of signs.
+fn majority(z: &[f64]) -> f64 {
+    let sign = |x: f64| f64::from(u8::from(x > 0.0)) - f64::from(u8::from(x < 0.0));
+    sign(z.iter().map(|z| sign(*z)).sum())
 }
 
 /// $\Phi(x)$, with the digits of a small one.
@@ -139,32 +172,32 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// Two fields.
-    fn add_pair(&mut self, v: &[f64], omega: &[f64]) {
-        let deviation = [v[0].sqrt(), v[3].sqrt()];
-        let rho = v[1] / (deviation[0] * deviation[1]);
-        let rest = ((v[0] * v[3] - v[1] * v[1]) / (v[0] * v[3])).sqrt();
-        let h: [f64; 2] = std::array::from_fn(|i| omega[i] / deviation[i]);
-        let density = normal_density(h[0]) * normal_density((h[1] - rho * h[0]) / rest) / rest;
-        let chance = quadrants(h[0], h[1], rho);
+    /// Two fields. Sums over orthants lose the digits of a label that is nearly impossible: that is done again with logarithms, in units of
+    /// its largest orthant, which is what is given back by label.
+    fn add_pair(&mut self, v: &[f64], omega: &[f64]) -> [f64; 3] {
+        let pair = Pair::new(v, omega);
+        let chance = quadrants(pair.h[0], pair.h[1], pair.rho);
         for (o, label) in self.label.iter().enumerate() {
-            let Some(out) = label.map(|l| &mut self.tilts[l]) else {
-                continue;
-            };
-            let sign: [f64; 2] = std::array::from_fn(|i| SignCommittee::sign(o, i));
-            let both = sign[0] * sign[1];
-            out.log_z += chance[o];
-            for i in 0..2 {
-                let other = sign[1 - i] * (h[1 - i] - rho * h[i]) / rest;
-                let slope = sign[i] * normal_density(h[i]) * normal_cdf(other);
-                out.gradient[i] += slope / deviation[i];
-                let curve = h[i] * slope + both * rho * density;
-                out.hessian[3 * i] -= curve / (deviation[i] * deviation[i]);
+            if let Some(label) = label {
+                pair.add(o, chance[o], 0.0, &mut self.tilts[*label]);
             }
-            let mixed = both * density / (deviation[0] * deviation[1]);
-            out.hessian[1] += mixed;
-            out.hessian[2] += mixed;
         }
+        let mut units = [0.0; 3];
+        for (l, out) in self.tilts.iter_mut().enumerate() {
+            if out.log_z >= FAINT {
+                continue;
+            }
+            let own = || (0..4).filter(|o| self.label[*o] == Some(l));
+            let logs: [f64; 4] = std::array::from_fn(|o| pair.log_chance(o));
+            let unit = own().fold(f64::NEG_INFINITY, |m, o| m.max(logs[o]));
+            if own().next().is_none() || !unit.is_finite() {
+                continue;
+            }
+            out.set_zero();
+            own().for_each(|o| pair.add(o, (logs[o] - unit).exp(), unit, out));
+            units[l] = unit;
+        }
+        units
     }
 
     /// Independent fields of means `omega` and one standard deviation, times `weight`.
@@ -226,6 +259,102 @@ impl Sums<'_> {
     }
 }
 
+/// Two fields in units of their deviations.
+struct Pair {
+    deviation: [f64; 2],
+    h: [f64; 2],
+    rho: f64,
+    /// $\sqrt{1 - \rho^2}$.
+    rest: f64,
+}
+
+impl Pair {
+    fn new(v: &[f64], omega: &[f64]) -> Self {
+        let deviation = [v[0].sqrt(), v[3].sqrt()];
+        Self {
+            deviation,
+            h: std::array::from_fn(|i| omega[i] / deviation[i]),
+            rho: v[1] / (deviation[0] * deviation[1]),
+            rest: ((v[0] * v[3] - v[1] * v[1]) / (v[0] * v[3])).sqrt(),
+        }
+    }
+
+    /// The other field given that field `i` is at zero.
+    fn other(&self, i: usize) -> f64 {
+        (self.h[1 - i] - self.rho * self.h[i]) / self.rest
+    }
+
+    /// Adds the probability of an orthant and its derivatives, in units of $e^u$.
+    fn add(&self, orthant: usize, chance: f64, u: f64, out: &mut RowTilt) {
+        let sign: [f64; 2] = std::array::from_fn(|i| SignCommittee::sign(orthant, i));
+        let both = sign[0] * sign[1];
+        let log = |x: f64| -0.5 * x * x - HALF_LN_2PI;
+        let density = (log(self.h[0]) + log(self.other(0)) - u).exp() / self.rest;
+        out.log_z += chance;
+        for i in 0..2 {
+            let beside = log_normal_cdf(sign[1 - i] * self.other(i));
+            let slope = sign[i] * (log(self.h[i]) + beside - u).exp();
+            out.gradient[i] += slope / self.deviation[i];
+            let curve = self.h[i] * slope + both * self.rho * density;
+            out.hessian[3 * i] -= curve / (self.deviation[i] * self.deviation[i]);
+        }
+        let mixed = both * density / (self.deviation[0] * self.deviation[1]);
+        out.hessian[1] += mixed;
+        out.hessian[2] += mixed;
+    }
+
+    /// $\ln\Phi_2(h, k; \rho) = \ln\int_0^\infty\varphi(h - s)\,\Phi\big(\frac{k - \rho(h - s)}{\sqrt{1 - \rho^2}}\big)\,ds$ of an orthant: the exponent is concave with
+    /// a curvature of one at least, and is integrated on both sides of its top.
+    fn log_chance(&self, orthant: usize) -> f64 {
+        let sign: [f64; 2] = std::array::from_fn(|i| SignCommittee::sign(orthant, i));
+        let (h, k) = (sign[0] * self.h[0], sign[1] * self.h[1]);
+        let slope = sign[0] * sign[1] * self.rho / self.rest;
+        let inner = |s: f64| k / self.rest - slope * (h - s);
+        let exponent = |s: f64| log_normal_cdf(inner(s)) - 0.5 * (h - s).powi(2);
+        let descent = |s: f64| {
+            let x = inner(s);
+            // φ/Φ
+            let ratio = (-0.5 * x * x - HALF_LN_2PI - log_normal_cdf(x)).exp();
+            h - s + slope * ratio
+        };
+        let (mut low, mut high) = (0.0, 0.0);
+        if descent(0.0) > 0.0 {
+            high = 1.0;
+            while descent(high) > 0.0 {
+                (low, high) = (high, 2.0 * high);
+            }
+            for _ in 0..BISECTIONS {
+                let middle = 0.5 * (low + high);
+                if descent(middle) > 0.0 {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+        }
+        let (top, level) = (high, exponent(high));
+        let mut sum = 0.0;
+        for side in [-1.0_f64, 1.0] {
+            // the exponent falls by DROP within this length, or ends at s = 0
+            let mut length = 1.0;
+            while level - exponent(side.mul_add(length, top)) > DROP {
+                length *= 0.5;
+            }
+            while level - exponent(side.mul_add(length, top)) < DROP && length < END_OF_TAIL {
+                length *= 2.0;
+            }
+            let length = if side < 0.0 { length.min(top) } else { length };
+            let rule = rule32();
+            for half in [0.0, 0.5] {
+                let at = |x: &f64| exponent(side.mul_add((half + 0.5 * x) * length, top)) - level;
+                let terms = rule.nodes.iter().zip(&rule.weights);
+                sum += 0.5 * length * terms.map(|(x, w)| w * at(x).exp()).sum::<f64>();
+            }
+        }
+        level + sum.ln() - HALF_LN_2PI
+    }
+}
+
 /// From $Z$ and its derivatives to those of its logarithm.
 fn take_logarithm(tilt: &mut RowTilt) {
     let (z, n) = (tilt.log_z, tilt.gradient.len());
@@ -274,12 +403,16 @@ impl SignCommittee {
     ) -> Result<(), FactorError> {
         tilts.iter_mut().for_each(RowTilt::set_zero);
         let mut sums = Sums { tilts, label };
+        let mut units = [0.0; 3];
         match self.units {
             1 => sums.add_independent(omega, v[0].sqrt(), 1.0),
-            2 => sums.add_pair(v, omega),
+            2 => units = sums.add_pair(v, omega),
             _ => sums.add_several(v, omega)?,
         }
-        tilts.iter_mut().for_each(take_logarithm);
+        for (tilt, unit) in tilts.iter_mut().zip(units) {
+            take_logarithm(tilt);
+            tilt.log_z += unit;
+        }
         Ok(())
     }
 }
@@ -332,9 +465,16 @@ impl RowLikelihood for SignCommittee {
         self.tilts(&label[..1 << self.units], v, omega, out)
     }
 
+    fn log_probability(&self, y: f64, z: &[f64]) -> f64 {
+        if majority(z).total_cmp(&y).is_eq() {
+            0.0
+        } else {
+            f64::NEG_INFINITY
+        }
+    }
+
     fn sample(&self, _: &mut dyn Rng, z: &[f64]) -> f64 {
-        let sign = |x: f64| f64::from(u8::from(x > 0.0)) - f64::from(u8::from(x < 0.0));
-        sign(z.iter().map(|z| sign(*z)).sum())
+        majority(z)
     }
 
     fn edges(&self) -> Vec<f64> {

@@ -12,6 +12,9 @@ use crate::error::{ModelError, parameter};
 use crate::math::dense::{column, conditioned, dot, is_covariance, root, square};
 use crate::separable::{RowComponent, RowLaw};
 
+/// Products of components at most.
+const MOST: usize = 4096;
+
 /// One component: a weight, a mean and a covariance.
 #[derive(Debug, Clone, PartialEq)]
 struct Component {
@@ -28,6 +31,8 @@ struct Component {
 pub struct MixtureRow {
     dim: usize,
     components: Vec<Component>,
+    /// All covariances are zero.
+    points: bool,
 }
 
 impl MixtureRow {
@@ -82,10 +87,75 @@ impl MixtureRow {
                 root,
             });
         }
+        let points = made.iter().all(|c| c.covariance.iter().all(|v| *v == 0.0));
         Ok(Self {
             dim,
             components: made,
+            points,
         })
+    }
+
+    /// Points alone: $A_k = b^T\mu_k - \frac12\mu_k^T a\mu_k$.
+    fn tilted_points(&self, a: &[f64], b: &[f64], mean: &mut [f64], covariance: &mut [f64]) -> f64 {
+        let r = self.dim;
+        let log = |c: &Component| {
+            let pull = |i: usize| {
+                let bend: f64 = (0..r).map(|j| a[i * r + j] * c.mean[j]).sum();
+                c.mean[i] * (b[i] - 0.5 * bend)
+            };
+            c.log_weight + (0..r).map(pull).sum::<f64>()
+        };
+        let logs: Vec<f64> = self.components.iter().map(log).collect();
+        let top = logs.iter().fold(f64::NEG_INFINITY, |m, l| m.max(*l));
+        let mass: f64 = logs.iter().map(|l| (l - top).exp()).sum();
+        let weighted = || {
+            self.components
+                .iter()
+                .zip(&logs)
+                .map(|(c, l)| (c, (l - top).exp() / mass))
+        };
+        for i in 0..r {
+            mean[i] = weighted().map(|(c, p)| p * c.mean[i]).sum();
+        }
+        for i in 0..r {
+            for j in 0..r {
+                let part =
+                    |(c, p): (&Component, f64)| p * (c.mean[i] - mean[i]) * (c.mean[j] - mean[j]);
+                covariance[i * r + j] = weighted().map(part).sum();
+            }
+        }
+        top + mass.ln()
+    }
+
+    /// `dim` independent components of one law, the mixture of these (weight, mean, variance).
+    ///
+    /// # Errors
+    /// No component; more than 4096 products; as [`new`](Self::new).
+    pub fn product(parts: &[(f64, f64, f64)], dim: usize) -> Result<Self, ModelError> {
+        let refuse =
+            |expected: String, got: String| Err(parameter(Self::NAME, "dim", expected, got));
+        if dim == 0 {
+            return refuse("at least one component".to_owned(), "0".to_owned());
+        }
+        let power = u32::try_from(dim).unwrap_or(u32::MAX);
+        let Some(count) = parts.len().checked_pow(power).filter(|n| *n <= MOST) else {
+            let expected = format!("at most {MOST} products of components");
+            return refuse(expected, format!("{} to the power {dim}", parts.len()));
+        };
+        let product = |index: usize| {
+            let mut rest = index;
+            let (mut weight, mut mean) = (1.0, vec![0.0; dim]);
+            let mut covariance = vec![0.0; dim * dim];
+            for i in 0..dim {
+                let (w, m, v) = parts[rest % parts.len()];
+                rest /= parts.len();
+                weight *= w;
+                (mean[i], covariance[i * dim + i]) = (m, v);
+            }
+            (weight, mean, covariance)
+        };
+        let components: Vec<_> = (0..count).map(product).collect();
+        Self::new(&components)
     }
 
     /// A Gaussian row with a mean and a covariance (row by row).
@@ -133,6 +203,9 @@ impl RowLaw for MixtureRow {
 
     fn tilted(&self, a: &[f64], b: &[f64], mean: &mut [f64], covariance: &mut [f64]) -> f64 {
         let r = self.dim;
+        if self.points {
+            return self.tilted_points(a, b, mean, covariance);
+        }
         let (a, b) = (square(a, r), column(b));
         let mut parts = Vec::with_capacity(self.components.len());
         for c in self.components.iter().filter(|c| c.weight > 0.0) {

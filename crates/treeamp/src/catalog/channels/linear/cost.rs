@@ -6,13 +6,13 @@
 //! | beliefs and operator | set-up | sweep |
 //! |---|---|---|
 //! | independent entries | | two products |
-//! | isotropic, a matrix | $2s^2l + 4s^3$ | four products of $s \times (m + n)$ |
+//! | isotropic or blocks, a matrix | $2s^2l + 4s^3$ | four products of $s \times (m + n)$ |
 //! | isotropic, a fast transform | | four transforms |
 //! | isotropic, all others | a hundred products | two solutions of a hundred products |
 //! | diagonal, few entries | | two messages of twenty times the products of the sparse factor |
 //! | diagonal or full | | two messages of $4s^2l + 3s^3$ |
 
-use super::{Linear, Z, choice};
+use super::{Linear, Z, by_modes, choice};
 use crate::belief::{SignalSpec, Structure};
 use crate::factor::{Cost, Route};
 
@@ -46,7 +46,7 @@ impl Linear {
             };
         }
         let has = |structure| ports.iter().any(|p| p.structure == structure);
-        let isotropic = ports.iter().all(|p| p.structure == Structure::Isotropic);
+        let isotropic = ports.iter().all(|p| by_modes(p.structure));
         // the pattern is found only where it is used
         let sparse = if isotropic || has(Structure::Full) {
             None

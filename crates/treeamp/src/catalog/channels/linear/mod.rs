@@ -18,12 +18,15 @@
 //! None of them subtracts numbers that are nearly equal, so they hold for precisions of 1e12, and
 //! have limits when $x$ is pinned (a noiseless observation).
 //!
+//! Block beliefs, one matrix per row of an $N \times K$ signal, are averaged over rows (file `blocks.rs`).
+//!
 //! A matrix whose entries are independent needs none of this: on that [`Route`] the channel is
 //! approximate message passing (file `iid.rs`), if expectation propagation runs and the tests of `choice.rs` and
 //! `certificate.rs` allow it.
 
 mod average;
 mod bidiagonal;
+mod blocks;
 mod certificate;
 mod choice;
 mod cost;
@@ -47,6 +50,7 @@ use faer::{Mat, MatRef};
 use rand::Rng;
 
 use self::bidiagonal::Bidiagonal;
+use self::blocks::BlockWork;
 pub use self::ensemble::LinearEnsemble;
 use self::iid::IidWork;
 use self::iterative::Solve;
@@ -55,7 +59,7 @@ pub use self::ladder::IterativeOptions;
 use self::sparse::{Sparse, SparseSide};
 use self::structured::{Structured, has_column_rank};
 use self::work::{IterativeWork, ModesWork};
-use crate::belief::{Gaussian, SignalSpec, Structure};
+use crate::belief::{Element, Gaussian, SignalSpec, Structure};
 use crate::catalog::arguments::MatrixArgument;
 use crate::catalog::module::{Module, Parameter, ParameterKind, Preset, Signals};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
@@ -408,18 +412,39 @@ impl Factor for Linear {
         }
     }
 
-    /// No blocks: noise, biases, sums, duplicates and reshapes pass them on.
     fn structures(&self) -> &'static [Structure] {
         if self.inner.route == Route::IidOnly {
             return &[Structure::Isotropic, Structure::Diagonal];
         }
-        &[Structure::Isotropic, Structure::Diagonal, Structure::Full]
+        &[
+            Structure::Isotropic,
+            Structure::Diagonal,
+            Structure::Block { dim: 0 },
+            Structure::Full,
+        ]
     }
 
-    /// Any of them on either side of a single column; several columns share one isotropic belief.
+    /// Any of them on either side of a single column; several columns share one isotropic belief, or have blocks that are as
+    /// large as there are columns, on both sides.
     fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
         each_supported(self.structures(), ports)?;
         let columns = self.columns(ports[Z].len());
+        if ports
+            .iter()
+            .any(|p| p.structure.same_kind(Structure::Block { dim: 0 }))
+        {
+            let own = Structure::Block { dim: columns };
+            let fits = |p: &SignalSpec| p.structure == own && p.element == Element::Real;
+            return match ports.iter().position(|p| !fits(p)) {
+                None => Ok(()),
+                Some(port) => Err(BeliefError {
+                    port,
+                    supported: format!(
+                        "{own} on both sides, a block for every row of real numbers"
+                    ),
+                }),
+            };
+        }
         match ports
             .iter()
             .position(|p| p.structure != Structure::Isotropic)
@@ -457,6 +482,10 @@ impl Factor for Linear {
             let columns = self.columns(ports[Z].len());
             return Workspace::new(IidWork::new(self.operator(), columns));
         }
+        if matches!(ports[Z].structure, Structure::Block { .. }) {
+            let columns = self.columns(ports[Z].len());
+            return Workspace::new(BlockWork::new(self, columns));
+        }
         if ports.iter().any(|p| p.structure != Structure::Isotropic) {
             return Workspace::none();
         }
@@ -472,7 +501,7 @@ impl Factor for Linear {
     /// The factor of a sparse operator; of another the matrix, its product with a covariance, and a few square matrices.
     fn dense_len(&self, ports: &[SignalSpec]) -> usize {
         let iid = self.route(ports).is_some_and(|choice| choice.iid);
-        if iid || ports.iter().all(|p| p.structure == Structure::Isotropic) {
+        if iid || ports.iter().all(|p| by_modes(p.structure)) {
             return 0;
         }
         let (n, m) = (ports[Z].len(), ports[X].len());
@@ -554,6 +583,11 @@ impl Factor for Linear {
     fn generator(&self) -> Option<&dyn GenerativeRule> {
         Some(self)
     }
+}
+
+/// Beliefs that are solved mode by mode.
+fn by_modes(structure: Structure) -> bool {
+    matches!(structure, Structure::Isotropic | Structure::Block { .. })
 }
 
 /// A belief is not isotropic.

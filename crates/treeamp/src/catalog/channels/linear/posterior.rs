@@ -3,6 +3,7 @@
 
 use std::f64::consts::TAU;
 
+use super::blocks::{Blocks, has_blocks};
 use super::iid::Iid;
 use super::messages::{solve, to_input, to_output};
 use super::resolvent::Resolvent;
@@ -80,6 +81,9 @@ impl PosteriorRule for Linear {
         }
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if has_blocks(z) {
+            return Blocks::new(self, context)?.message(target, out);
+        }
         if let Some(sparse) = self.sparse(z, x) {
             return sparse.message(target, out);
         }
@@ -181,6 +185,10 @@ impl PosteriorRule for Linear {
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
         let direct = !matches!(self.operator().singular_system(), Ok(None));
+        if has_blocks(z) && !direct {
+            let error = Blocks::new(self, context).and_then(Blocks::error);
+            return error.unwrap_or(f64::NAN);
+        }
         if direct || z.is_pinned() || x.is_pinned() || has_structure(z, x) {
             return 0.0;
         }
@@ -207,6 +215,9 @@ impl PosteriorRule for Linear {
         }
         let incoming = context.incoming;
         let (z, x) = (incoming.get(Z), incoming.get(X));
+        if has_blocks(z) {
+            return Blocks::new(self, context)?.excess();
+        }
         if let Some(sparse) = self.sparse(z, x) {
             return sparse.excess();
         }
