@@ -72,3 +72,41 @@ fn complex_kernels_are_for_complex_signals() {
     let said = fails(2, &["run", text(&real)]);
     assert!(said.contains("complex"), "{said}");
 }
+
+/// Units of a committee that specialise: the run is at the branch that theory finds from knowledge, up to the order of units.
+#[test]
+fn units_specialise_in_theory_and_in_runs() {
+    let file = models().join("committee_block.toml");
+    let more = ["--set", "alpha=4", "--tolerance", "1e-5", "--json"];
+    let theory = json(&[&["predict", text(&file)][..], &more].concat());
+    let branch = |k: usize, name: &str| theory["branches"][k][name].as_f64().expect("a number");
+    // equal units, from nothing, from knowledge
+    assert!(branch(0, "mse") > branch(1, "mse") + 0.1, "{theory}");
+    assert!(
+        (branch(1, "mse") - branch(2, "mse")).abs() < 1e-3,
+        "{theory}"
+    );
+    assert!(
+        branch(1, "free_entropy") > branch(0, "free_entropy"),
+        "{theory}"
+    );
+    let answer = json(&[&["run", text(&file), "--set", "n=300"][..], &more].concat());
+    let error = answer["variables"]["w"]["permutation_mse"]
+        .as_f64()
+        .expect("a number");
+    assert_eq!(answer["converged"], true, "{answer}");
+    assert!((error - branch(1, "mse")).abs() < 0.06, "{error} {theory}");
+}
+
+/// Blocks that are not the columns of the matrix.
+#[test]
+fn blocks_of_another_size_are_refused() {
+    let folder = Folder::new("blocks");
+    let model = fs::read_to_string(models().join("committee_block.toml")).expect("the model");
+    let other = folder.file("other.toml", &model.replace("block(2)", "block(4)"));
+    let said = fails(2, &["run", text(&other), "--set", "n=40"]);
+    assert!(said.contains("block(2)"), "{said}");
+    let units = folder.file("units.toml", &model.replace("units = 2", "units = 3"));
+    let said = fails(2, &["run", text(&units), "--set", "n=40"]);
+    assert!(said.contains("rows of 3 fields"), "{said}");
+}
