@@ -149,7 +149,7 @@ fn as_text(
             .map(|(name, text)| (name.as_str(), text.clone())),
     );
     if is_symmetric_point(forecast, signal, phase) {
-        let note = "the table is at the symmetric fixed point; runs leave it, and end with the errors below the table";
+        let note = "the table is at the symmetric point, a fixed point that runs leave: they end with the errors below the table";
         lines.push(("note", note.to_owned()));
     }
     lines.extend(forecast.heuristics.iter().map(|h| ("heuristic", h.clone())));

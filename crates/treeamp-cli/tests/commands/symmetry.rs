@@ -103,9 +103,11 @@ fn units_specialise_in_theory_and_in_runs() {
 fn blocks_of_another_size_are_refused() {
     let folder = Folder::new("blocks");
     let model = fs::read_to_string(models().join("committee_block.toml")).expect("the model");
-    let other = folder.file("other.toml", &model.replace("block(2)", "block(4)"));
-    let said = fails(2, &["run", text(&other), "--set", "n=40"]);
-    assert!(said.contains("block(2)"), "{said}");
+    for (block, words) in [("block(4)", "a divisor of 2"), ("block(1)", "block(2)")] {
+        let other = folder.file("other.toml", &model.replace("block(2)", block));
+        let said = fails(2, &["run", text(&other), "--set", "n=40"]);
+        assert!(said.contains(words), "{said}");
+    }
     let units = folder.file("units.toml", &model.replace("units = 2", "units = 3"));
     let said = fails(2, &["run", text(&units), "--set", "n=40"]);
     assert!(said.contains("rows of 3 fields"), "{said}");

@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use treeamp::algorithms::state_evolution::{
-    BayesOptimal, BayesOptimalRows, EvolutionBuilder, OrderParameters, ReplicaSymmetric, Theory,
+    BayesOptimal, BayesOptimalRows, Evolution, EvolutionBuilder, OrderParameters, ReplicaSymmetric,
+    Theory,
 };
 use treeamp::belief::Structure;
 use treeamp::engine::{Initial, Marginal, Termination};
-use treeamp::error::RunError;
+use treeamp::error::{ModelError, RunError};
 use treeamp::model::{Tree, Variable};
 use treeamp::prelude::{MismatchedEvolution, RowEvolution, StateEvolution, SweepView};
 
@@ -175,7 +176,10 @@ fn forecast<A: Theory>(
     run: &EvolutionBuilder<'_, A>,
     tree: &Tree,
 ) -> Result<Forecast, ExperimentError> {
-    let evolution = run.run()?;
+    Ok(forecast_of(&run.run()?, tree)?)
+}
+
+fn forecast_of<A: Theory>(evolution: &Evolution<A>, tree: &Tree) -> Result<Forecast, ModelError> {
     let row = |v: &Variable| {
         Ok(ForecastRow {
             mse: evolution.mse(&v.name)?,
@@ -186,7 +190,7 @@ fn forecast<A: Theory>(
     };
     let variables = tree.variables().iter().map(row);
     Ok(Forecast {
-        variables: variables.collect::<Result<_, treeamp::ModelError>>()?,
+        variables: variables.collect::<Result<_, ModelError>>()?,
         entropy: evolution.entropy().map_err(|e| e.to_string()),
         heuristics: evolution.heuristics.clone(),
         branches: Vec::new(),
@@ -200,21 +204,22 @@ fn forecast<A: Theory>(
 fn of_rows(tree: &Tree, options: &RunOptions) -> Result<Forecast, ExperimentError> {
     let theory = || -> Result<_, RunError> { Ok(options.theory(RowEvolution::new(tree)?)) };
     let first = tree.variables()[0].name.as_str();
-    let starts = [
-        ("symmetric start", theory()?.initial(Initial::Flat)),
-        ("uninformed start", theory()?),
-        ("informed start", theory()?.informed(&[first])?),
+    let uninformed = theory()?.run()?;
+    let found = [
+        ("symmetric start", &theory()?.initial(Initial::Flat).run()?),
+        ("uninformed start", &uninformed),
+        ("informed start", &theory()?.informed(&[first])?.run()?),
     ];
-    let branch = |(start, run): (&'static str, EvolutionBuilder<'_, BayesOptimalRows>)| {
-        let run = run.run()?;
+    let branch = |(start, run): (&'static str, &Evolution<BayesOptimalRows>)| {
         Ok(Branch {
             start,
             mse: run.mse(first)?,
             free_entropy: run.free_entropy().ok().map(|o| o.total),
         })
     };
-    let branches = starts.into_iter().map(branch);
-    let branches = branches.collect::<Result<_, ExperimentError>>()?;
-    let found = forecast(&theory()?, tree)?;
-    Ok(Forecast { branches, ..found })
+    let branches = found.into_iter().map(branch);
+    Ok(Forecast {
+        branches: branches.collect::<Result<_, ModelError>>()?,
+        ..forecast_of(&uninformed, tree)?
+    })
 }

@@ -148,7 +148,9 @@ impl Place<'_> {
 /// columns of the input.
 fn columns_of(input: &SignalSpec) -> usize {
     match (input.structure, input.shape.last()) {
-        (Structure::Block { dim }, Some(last)) if dim == *last => input.count() / dim,
+        (Structure::Block { .. }, Some(last)) if input.shape.len() > 1 && *last > 0 => {
+            input.count() / last
+        }
         _ => input.count(),
     }
 }
