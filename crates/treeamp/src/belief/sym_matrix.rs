@@ -1,5 +1,7 @@
 //! A symmetric matrix on the components of a signal, stored by its structure.
 
+use std::ops::Range;
+
 use super::{SignalSpec, Structure};
 
 /// A symmetric matrix: one number (isotropic), a diagonal, diagonal blocks, or all of it.
@@ -15,6 +17,15 @@ pub struct SymMatrix {
 
 /// Components per partial sum: fixed, so that a sum does not depend on how the work is split.
 pub(crate) const CHUNK: usize = 1024;
+
+/// A sum in eight lanes, which are added at the end.
+fn lane_sum(values: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let whole = values.chunks_exact(8);
+    let rest = whole.remainder();
+    whole.for_each(|eight| lanes.iter_mut().zip(eight).for_each(|(sum, x)| *sum += x));
+    lanes.iter().chain(rest).sum()
+}
 
 impl SymMatrix {
     /// The zero matrix on a signal.
@@ -162,6 +173,31 @@ impl SymMatrix {
             Structure::Diagonal => {
                 let each = self.data.iter_mut().enumerate();
                 each.for_each(|(i, x)| *x = f(i));
+            }
+            Structure::Block { .. } | Structure::Full => {}
+        }
+    }
+
+    /// As [`set_by_component`](Self::set_by_component), of values that are written chunk by chunk.
+    pub(crate) fn set_by_chunks(
+        &mut self,
+        count: usize,
+        mut write: impl FnMut(Range<usize>, &mut [f64]),
+    ) {
+        let chunks = (0..count).step_by(CHUNK);
+        let chunks = chunks.map(|start| start..(start + CHUNK).min(count));
+        match self.structure {
+            Structure::Isotropic => {
+                let mut values = [0.0; CHUNK];
+                let sums = chunks.map(|chunk| {
+                    let values = &mut values[..chunk.len()];
+                    write(chunk, values);
+                    lane_sum(values)
+                });
+                self.data[0] = sums.sum::<f64>() / count as f64;
+            }
+            Structure::Diagonal => {
+                chunks.for_each(|chunk| write(chunk.clone(), &mut self.data[chunk]))
             }
             Structure::Block { .. } | Structure::Full => {}
         }

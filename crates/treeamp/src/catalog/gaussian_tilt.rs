@@ -28,8 +28,15 @@ pub(crate) fn gaussian_mode(mean: f64, variance: f64, a: f64, b: f64) -> (f64, f
 /// $\tfrac12 u\,[v b^2 + m(2b - a m)]$: the exponent at the tilted mean, prior included.
 #[inline]
 pub(crate) fn gain(mean: f64, variance: f64, a: f64, b: f64) -> f64 {
+    gain_of(mean, variance, a, b, a.mul_add(variance, 1.0))
+}
+
+/// The same where $1 + av$ is known.
+#[allow(clippy::inline_always)] // into loops that compile to vector instructions
+#[inline(always)]
+pub(crate) fn gain_of(mean: f64, variance: f64, a: f64, b: f64, denominator: f64) -> f64 {
     let bracket = (variance * b).mul_add(b, mean * (-a).mul_add(mean, 2.0 * b));
-    or_overflow(0.5 * bracket / a.mul_add(variance, 1.0))
+    or_overflow(0.5 * bracket / denominator)
 }
 
 /// $\ln(1 + a v)$, to full accuracy near both $a v = 0$ and $a v = -1$.

@@ -22,6 +22,7 @@ pub(crate) mod sparse_cholesky;
 pub mod special;
 pub mod spectrum;
 pub mod truncated_normal;
+pub mod vector;
 
 /// The relative rounding of sums over many numbers and of a few products after each other: some hundred times that of one.
 pub(crate) const ROUNDING: f64 = 1e-13;

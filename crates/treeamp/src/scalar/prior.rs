@@ -39,6 +39,14 @@ pub trait ScalarPrior<E: Elem = f64>: Debug + Clone + PartialEq + Send + Sync + 
         (t.mean, t.variance)
     }
 
+    /// [`moments`](Self::moments) of many fields at one precision. Override it where a loop over them compiles to vector instructions
+    /// ([`vector`](crate::math::vector)).
+    fn moments_over(&self, a: f64, b: &[E], mean: &mut [E], variance: &mut [f64]) {
+        for ((b, mean), variance) in b.iter().zip(mean).zip(variance) {
+            (*mean, *variance) = self.moments(a, *b);
+        }
+    }
+
     /// One draw.
     fn sample(&self, rng: &mut dyn Rng) -> E;
 

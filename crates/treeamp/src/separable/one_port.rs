@@ -14,6 +14,13 @@ pub(super) trait OnePort<E: Elem> {
     /// Mean and variance of component `i` under a tilt.
     fn moments_at(&self, i: usize, a: f64, b: E) -> (E, f64);
 
+    /// The same of components from `start` on, at one precision.
+    fn moments_over(&self, start: usize, a: f64, b: &[E], mean: &mut [E], variance: &mut [f64]) {
+        for (i, b) in b.iter().enumerate() {
+            (mean[i], variance[i]) = self.moments_at(start + i, a, *b);
+        }
+    }
+
     /// $A$ of component `i` under a tilt.
     fn log_z_at(&self, i: usize, a: f64, b: E) -> f64;
 
@@ -73,10 +80,9 @@ pub(super) trait OnePort<E: Elem> {
         let (b, mean) = (E::view(&x.linear), E::view_mut(mean));
         // what depends on the precision alone is computed once
         if let Some(a) = x.precision.shared().filter(|a| *a < f64::INFINITY) {
-            variance.set_by_component(b.len(), |i| {
-                let (r, v) = self.moments_at(i, a, b[i]);
-                mean[i] = r;
-                v
+            variance.set_by_chunks(b.len(), |chunk, variance| {
+                let (b, mean) = (&b[chunk.clone()], &mut mean[chunk.clone()]);
+                self.moments_over(chunk.start, a, b, mean, variance);
             });
             return true;
         }

@@ -169,6 +169,10 @@ impl<E: Elem, P: ScalarPrior<E>> OnePort<E> for SeparablePrior<P, E> {
         self.law.moments(a, b)
     }
 
+    fn moments_over(&self, _: usize, a: f64, b: &[E], mean: &mut [E], variance: &mut [f64]) {
+        self.law.moments_over(a, b, mean, variance);
+    }
+
     fn log_z_at(&self, _: usize, a: f64, b: E) -> f64 {
         self.law.tilted(a, b).log_z
     }

@@ -11,6 +11,7 @@
 //! # Reference
 //! Baker et al., JMLR 24 (2023), appendix E, deterministic channel.
 
+use std::f64::consts::{FRAC_PI_2, PI};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,10 +19,12 @@ use rand::Rng;
 
 use super::activation_integral::{ActivationIntegral, Function};
 use super::activation_table::ActivationTable;
+use super::activation_trapezoid::trapezoidal;
 use crate::catalog::likelihoods::ActivationLikelihood;
 use crate::catalog::module::Module;
 use crate::error::{ModelError, parameter};
 use crate::math::special::{sigmoid, softplus};
+use crate::math::vector::{exp, widest};
 use crate::scalar::{ScalarChannel, ScalarView, Tilt, TiltedPair};
 
 type Map = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
@@ -29,16 +32,27 @@ type Difference = Arc<dyn Fn(f64, f64) -> f64 + Send + Sync>;
 /// $y \mapsto (\varphi^{-1}(y), |d\varphi^{-1}/dy|)$.
 pub(crate) type Inverse = Arc<dyn Fn(f64) -> (f64, f64) + Send + Sync>;
 
+/// What is known of an activation that is analytic near the real axis.
+#[derive(Clone, Copy)]
+pub(super) struct Analytic {
+    /// The distance of its singularities from the real axis.
+    pub(super) strip: f64,
+    /// Takes points to their images, in place.
+    pub(super) images: fn(&mut [f64]),
+    /// Images are right to the rounding of this number, or of themselves if that is larger.
+    pub(super) unit: f64,
+}
+
 /// The channel $x = \varphi(z)$.
 #[derive(Clone)]
 pub struct Activation {
     name: String,
     map: Map,
-    difference: Difference,
-    range: (f64, f64),
-    inverse: Option<Inverse>,
-    /// Known to be analytic near the real axis.
-    analytic: bool,
+    pub(super) difference: Difference,
+    pub(super) range: (f64, f64),
+    pub(super) inverse: Option<Inverse>,
+    /// Where it is known to be analytic near the real axis.
+    pub(super) analytic: Option<Analytic>,
 }
 
 impl Activation {
@@ -52,7 +66,7 @@ impl Activation {
             difference: Arc::new(move |z, t| f(z + t) - f(z)),
             range: (f64::NEG_INFINITY, f64::INFINITY),
             inverse: None,
-            analytic: false,
+            analytic: None,
         }
     }
 
@@ -93,7 +107,11 @@ impl Activation {
         let inverse = |y: f64| (y.atanh(), 1.0 / ((1.0 - y) * (1.0 + y)));
         Self {
             range: (-1.0, 1.0),
-            analytic: true,
+            analytic: Some(Analytic {
+                strip: FRAC_PI_2,
+                images: tanh_images,
+                unit: 1.0,
+            }),
             ..Self::new("tanh", Arc::new(f64::tanh))
         }
         .with_difference(Arc::new(tanh_difference))
@@ -106,7 +124,11 @@ impl Activation {
         let inverse = |y: f64| (y.ln() - (-y).ln_1p(), 1.0 / (y * (1.0 - y)));
         Self {
             range: (0.0, 1.0),
-            analytic: true,
+            analytic: Some(Analytic {
+                strip: PI,
+                images: sigmoid_images,
+                unit: 0.0,
+            }),
             ..Self::new("sigmoid", Arc::new(sigmoid))
         }
         .with_difference(Arc::new(|z, t| 0.5 * tanh_difference(0.5 * z, 0.5 * t)))
@@ -119,7 +141,11 @@ impl Activation {
         let inverse = |y: f64| (y + (-(-y).exp_m1()).ln(), -1.0 / (-y).exp_m1());
         Self {
             range: (0.0, f64::INFINITY),
-            analytic: true,
+            analytic: Some(Analytic {
+                strip: PI,
+                images: |z| z.iter_mut().for_each(|z| *z = softplus(*z)),
+                unit: 0.0,
+            }),
             ..Self::new("softplus", Arc::new(softplus))
         }
         .with_difference(Arc::new(softplus_difference))
@@ -174,7 +200,7 @@ impl Activation {
 /// The same function: one of the library's own by name, another by its code.
 impl PartialEq for Activation {
     fn eq(&self, other: &Self) -> bool {
-        let own = self.analytic && other.analytic;
+        let own = self.analytic.is_some() && other.analytic.is_some();
         self.name == other.name
             && self.range == other.range
             && (own || Arc::ptr_eq(&self.map, &other.map))
@@ -197,6 +223,9 @@ impl ScalarChannel for Activation {
     }
 
     fn tilted(&self, z: Tilt, x: Tilt) -> TiltedPair {
+        if let Some(pair) = trapezoidal(self, z, x) {
+            return pair;
+        }
         let function = Function {
             value: &*self.map,
             difference: &*self.difference,
@@ -224,20 +253,46 @@ impl ScalarChannel for Activation {
     }
 
     fn tabulated(&self, a: [f64; 2], reach: f64) -> Option<Box<dyn ScalarView>> {
-        if !self.analytic {
+        if self.analytic.is_none() {
             return None;
         }
         Some(Box::new(ActivationTable::new(self, a, reach)?))
     }
 
     fn is_smooth(&self) -> bool {
-        self.analytic
+        self.analytic.is_some()
     }
 
     fn likelihood(&self) -> Option<ActivationLikelihood> {
         let inverse = Arc::clone(self.inverse.as_ref()?);
         Some(ActivationLikelihood::new(self.clone(), inverse))
     }
+}
+
+/// $\tanh z = (1 - e^{-2|z|})/(1 + e^{-2|z|})$ with the sign of $z$.
+fn tanh_images(z: &mut [f64]) {
+    widest(
+        #[inline(always)]
+        || {
+            for z in z {
+                let e = exp(-2.0 * z.abs());
+                *z = ((1.0 - e) / (1.0 + e)).copysign(*z);
+            }
+        },
+    );
+}
+
+/// $1/(1 + e^{-z})$, from the exponential that decays.
+fn sigmoid_images(z: &mut [f64]) {
+    widest(
+        #[inline(always)]
+        || {
+            for z in z {
+                let e = exp(-z.abs());
+                *z = (if *z < 0.0 { e } else { 1.0 }) / (1.0 + e);
+            }
+        },
+    );
 }
 
 /// $\tanh(z + t) - \tanh z = \sinh t / (\cosh(z + t) \cosh z)$, all exponentials decaying.

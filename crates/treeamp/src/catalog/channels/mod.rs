@@ -5,6 +5,7 @@ mod activation;
 mod activation_grid;
 mod activation_integral;
 mod activation_table;
+mod activation_trapezoid;
 mod bias;
 mod concatenate;
 mod dense_pieces;

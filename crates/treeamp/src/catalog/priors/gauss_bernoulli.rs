@@ -14,10 +14,13 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::catalog::gaussian_tilt::{gain, gaussian_mode, log_normal_density, log_one_plus};
+use crate::catalog::gaussian_tilt::{
+    gain, gain_of, gaussian_mode, log_normal_density, log_one_plus,
+};
 use crate::catalog::module::{Domain, Module, SIZE, mean, number, variance};
 use crate::error::{ModelError, parameter};
 use crate::math::special::{log_add_exp, sigmoid};
+use crate::math::vector::{exp, widest};
 use crate::scalar::{Landmark, ScalarPrior, Tilted};
 
 /// Zero with probability $1 - \rho$, else $\mathcal N(m, v)$.
@@ -91,6 +94,26 @@ impl GaussBernoulli {
         Ok(self)
     }
 
+    /// What depends on the precision alone; where the mean is 0 for every field, its variance.
+    #[inline]
+    fn at(&self, a: f64) -> Result<Slab, f64> {
+        if self.diverges(a) {
+            return Err(f64::INFINITY);
+        }
+        if self.log_odds == f64::NEG_INFINITY {
+            return Err(0.0);
+        }
+        let denominator = a.mul_add(self.variance, 1.0);
+        Ok(Slab {
+            a,
+            mean: self.mean,
+            variance: self.variance,
+            denominator,
+            gain: 1.0 / denominator,
+            log_odds: self.log_odds - 0.5 * log_one_plus(a, self.variance),
+        })
+    }
+
     /// $\xi$ without $\ln\frac{\rho}{1-\rho}$.
     #[inline]
     fn slab_gain(&self, a: f64, b: f64) -> f64 {
@@ -123,6 +146,34 @@ impl GaussBernoulli {
         },
         ..Module::PRIOR
     };
+}
+
+/// The slab at one precision.
+struct Slab {
+    a: f64,
+    mean: f64,
+    variance: f64,
+    /// $1 + av$ and its inverse $u$.
+    denominator: f64,
+    gain: f64,
+    /// $\ln\frac{\rho}{1-\rho} - \tfrac12\ln(1 + av)$.
+    log_odds: f64,
+}
+
+impl Slab {
+    /// Mean and variance at a field.
+    #[inline(always)]
+    fn moments(&self, b: f64) -> (f64, f64) {
+        let u = self.gain;
+        let (mean, variance) = (u * b.mul_add(self.variance, self.mean), u * self.variance);
+        let xi = self.log_odds + gain_of(self.mean, self.variance, self.a, b, self.denominator);
+        // e^{-|ξ|} is the smaller odds: p(1-p) keeps its digits and ξ may be infinite
+        let e = exp(-xi.abs());
+        let q = 1.0 / (1.0 + e);
+        let p = if xi < 0.0 { e * q } else { q };
+        let r = p * mean;
+        (r, p * variance + (e * q * q * mean) * mean)
+    }
 }
 
 impl ScalarPrior for GaussBernoulli {
@@ -161,21 +212,27 @@ impl ScalarPrior for GaussBernoulli {
 
     #[inline]
     fn moments(&self, a: f64, b: f64) -> (f64, f64) {
-        if self.diverges(a) {
-            return (0.0, f64::INFINITY);
+        match self.at(a) {
+            Ok(slab) => slab.moments(b),
+            Err(variance) => (0.0, variance),
         }
-        if self.log_odds == f64::NEG_INFINITY {
-            return (0.0, 0.0);
+    }
+
+    fn moments_over(&self, a: f64, b: &[f64], mean: &mut [f64], variance: &mut [f64]) {
+        match self.at(a) {
+            Ok(slab) => widest(
+                #[inline(always)]
+                || {
+                    for ((b, mean), variance) in b.iter().zip(mean).zip(variance) {
+                        (*mean, *variance) = slab.moments(*b);
+                    }
+                },
+            ),
+            Err(same) => {
+                mean.fill(0.0);
+                variance.fill(same);
+            }
         }
-        let u = 1.0 / a.mul_add(self.variance, 1.0);
-        let (mean, variance) = (u * b.mul_add(self.variance, self.mean), u * self.variance);
-        let xi = self.log_odds + self.slab_gain(a, b);
-        // e^{-|ξ|} is the smaller odds: p(1-p) keeps its digits and ξ may be infinite
-        let e = (-xi.abs()).exp();
-        let q = 1.0 / (1.0 + e);
-        let p = if xi < 0.0 { e * q } else { q };
-        let r = p * mean;
-        (r, p * variance + (e * q * q * mean) * mean)
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
