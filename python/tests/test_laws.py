@@ -136,7 +136,7 @@ def test_convex_special_cases_have_a_mode() -> None:
     ]
     for prior, output in same:
         assert modes(prior, output) == pytest.approx(ridge, rel=1e-6)
-    with pytest.raises(ta.RunError, match="with these parameters their energies are not known to be convex"):
+    with pytest.raises(ta.RunError, match="the energy is not convex, or not known to be with these parameters"):
         modes(ta.GaussBernoulliPrior(20, rho=0.5), noise)
 
 

@@ -607,7 +607,7 @@ fn list_missing(missing: &[(String, &'static str)]) -> String {
         .collect();
     let listed = parts.join("; ");
     if missing.iter().any(|(_, rule)| *rule == PROXIMAL) {
-        format!("{listed}: with these parameters their energies are not known to be convex")
+        format!("{listed}: the energy is not convex, or not known to be with these parameters")
     } else {
         listed
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use treeamp::belief::{Gaussian, SignalSpec};
-use treeamp::catalog::{Arguments, Module, Role};
+use treeamp::catalog::{Arguments, Module, Role, Signals};
 use treeamp::extend::Factor;
 use treeamp::factor::Site;
 use treeamp::scalar::{OutputMeasure, ScalarView, Tilt};
@@ -90,11 +90,33 @@ fn density(
     points
 }
 
+/// The points of a complex law that has only these: its own, or all pairs of those of its two parts.
+fn constellation(law: &dyn ScalarView, is_complex: bool) -> Vec<(f64, f64)> {
+    let values = law.constellation();
+    if !values.is_empty() {
+        return values.into_iter().map(|(x, _)| (x.re, x.im)).collect();
+    }
+    let masses = law.point_masses();
+    let mass: f64 = masses.iter().map(|(_, p)| p).sum();
+    if !is_complex || mass < 1.0 - 1e-9 {
+        return Vec::new();
+    }
+    let pairs = masses
+        .iter()
+        .flat_map(|(re, _)| masses.iter().map(|(im, _)| (*re, *im)));
+    pairs.collect()
+}
+
 /// A prior itself: its density, and its point masses as stems.
-fn law_itself(law: &dyn ScalarView, places: impl Iterator<Item = f64>, deviation: f64) -> Panel {
+fn law_itself(
+    law: &dyn ScalarView,
+    is_complex: bool,
+    places: impl Iterator<Item = f64>,
+    deviation: f64,
+) -> Panel {
     let curve = density(law, places, deviation);
-    if !law.constellation().is_empty() {
-        let values = law.constellation().into_iter().map(|(x, _)| (x.re, x.im));
+    let values = constellation(law, is_complex);
+    if !values.is_empty() {
         let axes = [Axis::linear("real part"), Axis::linear("imaginary part")];
         let [re, im] = axes.map(Axis::with_zero);
         return Panel::new("values", re, im).series(Series::marks("", values));
@@ -214,7 +236,7 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     if has_height {
         figure = figure.panel(itself);
     }
-    let estimates = estimates.series(unchanged("as observed", places()));
+    let estimates = estimates.series(unchanged("mean of the belief", places()));
     has_estimate.then(|| figure.panel(estimates))
 }
 
@@ -244,7 +266,7 @@ fn of_group(module: &Module) -> Option<Figure> {
 /// estimates of some outputs.
 pub fn picture(module: &Module) -> Result<Figure, Failure> {
     let refused = || {
-        let text = "there is no picture of it: --picture shows priors, penalties, likelihoods and losses of real components";
+        let text = "there is no picture of it: --picture shows priors, penalties, likelihoods and losses of components";
         Failure::Usage(format!("{} ({}): {text}", module.name, module.role))
     };
     let factor = module.example().map_err(|e| Failure::Run(e.to_string()))?;
@@ -264,7 +286,12 @@ pub fn picture(module: &Module) -> Result<Figure, Failure> {
     };
     let mut figure = Figure::new(title(module));
     if module.role == Role::Prior {
-        figure = figure.panel(law_itself(law, places(), deviation));
+        figure = figure.panel(law_itself(
+            law,
+            module.signals == Signals::Complex,
+            places(),
+            deviation,
+        ));
     }
     let mut panel = Panel::new(
         "shrinkage",

@@ -197,7 +197,7 @@ impl SymMatrix {
                 self.data[0] = sums.sum::<f64>() / count as f64;
             }
             Structure::Diagonal => {
-                chunks.for_each(|chunk| write(chunk.clone(), &mut self.data[chunk]))
+                chunks.for_each(|chunk| write(chunk.clone(), &mut self.data[chunk]));
             }
             Structure::Block { .. } | Structure::Full => {}
         }

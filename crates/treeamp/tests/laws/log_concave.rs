@@ -192,14 +192,14 @@ fn parameters_out_of_range_are_named() {
             .unwrap_err(),
     ];
     let expected = [
-        "laplace: parameter `scale` must be positive and finite, got 0",
+        "laplace: parameter `scale` must be positive, from 1e-100 to 1e100, got 0",
         "uniform: parameter `low` must be below high = 1, got 2",
         "uniform: parameter `high` must be finite, of size at most 1e150, got inf",
-        "finite_alphabet: parameter `values` must be distinct, got 1 twice",
+        "finite_alphabet: parameter `values` must be distinct, got 1 at indices 0 and 1",
         "finite_alphabet: parameter `weights` must be as many as values, or none, got 1 values, 2 weights",
         "spike_laplace: parameter `rho` must be in [0, 1], got 1.5",
         "spike_student_t: parameter `df` must be positive and at most 1e6 (beyond, the law is a Gaussian one), got 0",
-        "logistic_prior: parameter `scale` must be positive and finite, got -1",
+        "logistic_prior: parameter `scale` must be positive, from 1e-100 to 1e100, got -1",
         "gamma: parameter `rate` must be positive and finite, got 0",
         "circular_gaussian_mixture: parameter `variances` must be positive and finite, got -2 at index 0",
         "qam: parameter `order` must be a power of 4 from 4 to 65536, got 8",

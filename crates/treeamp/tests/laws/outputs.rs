@@ -220,9 +220,9 @@ fn parameters_out_of_range_are_named() {
     let expected = [
         "probit: parameter `noise_variance` must be non-negative and finite, got -1",
         "probit: parameter `flip_probability` must be in [0, 1], got 1.5",
-        "laplace_noise: parameter `scale` must be positive and finite, got 0",
+        "laplace_noise: parameter `scale` must be positive, from 1e-100 to 1e100, got 0",
         "student_t_noise: parameter `df` must be positive and at most 1e6 (beyond, the law is a Gaussian one), got -2",
-        "student_t_noise: parameter `scale` must be positive and finite, got inf",
+        "student_t_noise: parameter `scale` must be positive, from 1e-100 to 1e100, got inf",
         "outlier_noise: parameter `variance` must be positive and finite, got 0",
         "outlier_noise: parameter `outlier_probability` must be in [0, 1], got -0.1",
         "negative_binomial: parameter `dispersion` must be positive and finite, got 0",

@@ -34,7 +34,8 @@ impl Solution {
         index.map(|i| self.places[i].as_slice()).ok_or_else(unknown)
     }
 
-    /// $E(x) = \sum_k E_k(x_k)$.
+    /// $E(x) = \sum_k E_k(x_k)$, each $-\ln p$ up to a constant: Gaussian laws, losses and penalties leave their normalisation out, other laws
+    /// keep it. Compare energies of one model only.
     #[must_use]
     pub fn energy(&self) -> f64 {
         self.energies.iter().map(|(_, e)| e).sum()

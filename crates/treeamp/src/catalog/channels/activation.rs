@@ -253,9 +253,7 @@ impl ScalarChannel for Activation {
     }
 
     fn tabulated(&self, a: [f64; 2], reach: f64) -> Option<Box<dyn ScalarView>> {
-        if self.analytic.is_none() {
-            return None;
-        }
+        self.analytic?;
         Some(Box::new(ActivationTable::new(self, a, reach)?))
     }
 

@@ -13,7 +13,8 @@ use super::AdditiveNoise;
 use super::additive_noise::NoiseLaw;
 use crate::catalog::module::{Domain, Module, number};
 use crate::catalog::priors::Laplace;
-use crate::error::{ModelError, parameter};
+use crate::catalog::priors::weights::check_scale;
+use crate::error::ModelError;
 
 /// $y = z + s\,\xi$ with a Laplace variable $\xi$.
 pub type LaplaceNoise = AdditiveNoise<Laplace>;
@@ -36,10 +37,10 @@ impl LaplaceNoise {
     /// Noise of this scale; its variance is twice the square.
     ///
     /// # Errors
-    /// Unless the scale is positive and finite.
+    /// Unless the scale is between $10^{-100}$ and $10^{100}$.
     pub fn new(scale: f64) -> Result<Self, ModelError> {
-        let refused = |_| parameter(Laplace::NOISE, "scale", "positive and finite", scale);
-        let noise = Laplace::new(0.0, scale).map_err(refused)?;
+        check_scale(Laplace::NOISE, "scale", scale)?;
+        let noise = Laplace::new(0.0, scale)?;
         Ok(Self { noise })
     }
 

@@ -47,7 +47,13 @@ impl FiniteAlphabet {
         let mut letters: Vec<(f64, f64)> = values.iter().copied().zip(scaled).collect();
         letters.sort_by(|x, y| x.0.total_cmp(&y.0));
         if let Some(pair) = letters.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
-            let got = format!("{} twice", pair[0].0);
+            let same = (0..n).filter(|k| {
+                values[*k]
+                    .partial_cmp(&pair[0].0)
+                    .is_some_and(std::cmp::Ordering::is_eq)
+            });
+            let same: Vec<String> = same.map(|k| k.to_string()).collect();
+            let got = format!("{} at indices {}", pair[0].0, same.join(" and "));
             return Err(parameter(Self::NAME, "values", "distinct", got));
         }
         Ok(Self { letters })

@@ -162,6 +162,7 @@ struct Slab {
 
 impl Slab {
     /// Mean and variance at a field.
+    #[allow(clippy::inline_always)] // into a loop that compiles to vector instructions
     #[inline(always)]
     fn moments(&self, b: f64) -> (f64, f64) {
         let u = self.gain;

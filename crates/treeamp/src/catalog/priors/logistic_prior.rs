@@ -11,6 +11,7 @@
 
 use rand::{Rng, RngExt};
 
+use super::weights::check_scale;
 use crate::catalog::module::{Domain, Module, SIZE, mean, number};
 use crate::error::{ModelError, parameter};
 use crate::math::log_concave::{self, Concave};
@@ -28,14 +29,12 @@ impl LogisticPrior {
     /// The logistic law of this mean and scale.
     ///
     /// # Errors
-    /// Unless the mean is finite and the scale positive and finite.
+    /// Unless the mean is finite and the scale between $10^{-100}$ and $10^{100}$.
     pub fn new(mean: f64, scale: f64) -> Result<Self, ModelError> {
         if !mean.is_finite() {
             return Err(parameter(Self::NAME, "mean", "finite", mean));
         }
-        if !(scale > 0.0 && scale.is_finite()) {
-            return Err(parameter(Self::NAME, "scale", "positive and finite", scale));
-        }
+        check_scale(Self::NAME, "scale", scale)?;
         Ok(Self { mean, scale })
     }
 

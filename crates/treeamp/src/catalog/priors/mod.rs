@@ -26,7 +26,7 @@ mod spike_laplace;
 mod spike_student_t;
 mod student_t;
 mod uniform;
-mod weights;
+pub(in crate::catalog) mod weights;
 
 pub use binary::Binary;
 pub use circular_gauss_bernoulli::CircularGaussBernoulli;

@@ -16,8 +16,9 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
+use super::weights::check_scale;
 use crate::catalog::module::{Domain, Module, SIZE, number};
-use crate::error::{ModelError, parameter};
+use crate::error::ModelError;
 use crate::math::mixture::Bump;
 use crate::math::scale_mixture::{Extent, Weighed, integrate};
 use crate::math::special::HALF_LN_2PI;
@@ -45,13 +46,10 @@ impl RegularisedHorseshoe {
     /// The horseshoe of this scale, with a slab of this standard deviation.
     ///
     /// # Errors
-    /// Unless both are positive and finite.
+    /// Unless both are between $10^{-100}$ and $10^{100}$.
     pub fn new(scale: f64, slab: f64) -> Result<Self, ModelError> {
-        for (name, x) in [("scale", scale), ("slab", slab)] {
-            if !(x > 0.0 && x.is_finite()) {
-                return Err(parameter(Self::NAME, name, "positive and finite", x));
-            }
-        }
+        check_scale(Self::NAME, "scale", scale)?;
+        check_scale(Self::NAME, "slab", slab)?;
         // E V in closed form: c² τ / (c + τ)
         let second_moment = slab * (slab / (slab + scale)) * scale;
         Ok(Self {

@@ -14,6 +14,7 @@ use rand::{Rng, RngExt};
 
 use super::Laplace;
 use super::spike::beside_spike;
+use super::weights::check_scale;
 use crate::catalog::module::{Domain, Module, SIZE, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::log_normal;
@@ -34,13 +35,13 @@ impl SpikeLaplace {
     /// A fraction `rho` of Laplace components of this scale among zeros.
     ///
     /// # Errors
-    /// Unless $0 \le \rho \le 1$ and the scale is positive and finite.
+    /// Unless $0 \le \rho \le 1$ and the scale is between $10^{-100}$ and $10^{100}$.
     pub fn new(rho: f64, scale: f64) -> Result<Self, ModelError> {
         if !(0.0..=1.0).contains(&rho) {
             return Err(parameter(Self::NAME, "rho", "in [0, 1]", rho));
         }
-        let refused = |_| parameter(Self::NAME, "scale", "positive and finite", scale);
-        let slab = Laplace::new(0.0, scale).map_err(refused)?;
+        check_scale(Self::NAME, "scale", scale)?;
+        let slab = Laplace::new(0.0, scale)?;
         let (log_slab, log_spike) = (rho.ln(), (-rho).ln_1p());
         Ok(Self {
             rho,

@@ -35,7 +35,7 @@ impl SpikeStudentT {
     /// A fraction `rho` of components of Student's law among zeros.
     ///
     /// # Errors
-    /// Unless $0 \le \rho \le 1$, the degrees of freedom are positive and at most $10^6$, and the scale is positive and finite.
+    /// Unless $0 \le \rho \le 1$, the degrees of freedom are positive and at most $10^6$, and the scale is between $10^{-100}$ and $10^{100}$.
     pub fn new(rho: f64, df: f64, scale: f64) -> Result<Self, ModelError> {
         if !(0.0..=1.0).contains(&rho) {
             return Err(parameter(Self::NAME, "rho", "in [0, 1]", rho));

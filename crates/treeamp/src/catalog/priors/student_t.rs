@@ -15,6 +15,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, StudentT as Draw};
 
+use super::weights::check_scale;
 use crate::catalog::module::{Domain, Module, SIZE, mean, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{Bump, or_overflow};
@@ -41,7 +42,7 @@ impl StudentT {
     /// Student's law of `df` degrees of freedom, with this centre and scale.
     ///
     /// # Errors
-    /// Unless the degrees of freedom are positive and at most $10^6$ (beyond, the law is a Gaussian one), the scale positive and finite, and the
+    /// Unless the degrees of freedom are positive and at most $10^6$ (beyond, the law is a Gaussian one), the scale between $10^{-100}$ and $10^{100}$, and the
     /// mean finite.
     pub fn new(df: f64, mean: f64, scale: f64) -> Result<Self, ModelError> {
         Self::named(Self::NAME, df, mean, scale)
@@ -56,9 +57,7 @@ impl StudentT {
         if !mean.is_finite() {
             return Err(parameter(module, "mean", "finite", mean));
         }
-        if !(scale > 0.0 && scale.is_finite()) {
-            return Err(parameter(module, "scale", "positive and finite", scale));
-        }
+        check_scale(module, "scale", scale)?;
         Ok(Self { df, mean, scale })
     }
 

@@ -45,3 +45,19 @@ pub(super) fn check_each(
         }
     }
 }
+
+/// Checks a scale whose square and whose inverse square are numbers, with room.
+///
+/// # Errors
+/// Outside of $10^{-100}$ to $10^{100}$.
+pub(in crate::catalog) fn check_scale(
+    module: &str,
+    name: &'static str,
+    scale: f64,
+) -> Result<(), ModelError> {
+    if (1e-100..=1e100).contains(&scale) {
+        return Ok(());
+    }
+    let expected = "positive, from 1e-100 to 1e100";
+    Err(parameter(module, name, expected, scale))
+}
