@@ -183,6 +183,7 @@ mod tests {
 
     /// Means and variances of the tail of a normal law at both depths of the fraction, by $q_1 = 1/I_0 - s$ at 60 digits.
     #[test]
+    #[allow(clippy::unreadable_literal)] // reference values
     fn tails() {
         let exact = [
             (5.0, 0.1865039671258421, 0.03269643461711223),
