@@ -1,10 +1,12 @@
 //! Data files: what is written reads back the same, and nothing that is read is trusted.
 
+use std::fs;
+
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use treeamp_lab::data::{
-    Array, decode_csv, decode_npy, decode_npz, encode_csv, encode_npy, encode_npz, read,
-    read_at_most, write_whole,
+    Array, column_names, decode_csv, decode_npy, decode_npz, encode_csv, encode_npy, encode_npz,
+    read, read_at_most, write_whole,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -329,5 +331,59 @@ fn files_are_written_whole_or_not_at_all() -> Outcome {
     assert!(write_whole(folder.join("nowhere/a.csv"), b"3\n").is_err());
     assert_eq!(std::fs::read_dir(&folder)?.count(), 2);
     std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+/// Fields in quotes, as spreadsheets and R write them.
+#[test]
+fn quoted_fields_are_read() -> Outcome {
+    let folder = std::env::temp_dir().join(format!("treeamp-quotes-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    let file = folder.join("t.csv");
+    let at = |columns: &str| format!("{}:{columns}", file.display());
+    let text = "\u{feff}\"Price, in EUR\",\"say \"\"age\"\"\",size, two\r\n\
+                \"1.5\",2,\"note\nof two lines, and \"\"more\"\"\",4\r\n\r\n\
+                \"-3\",\"4e1\",\"\",6\r\n";
+    fs::write(&file, text)?;
+    let values = |columns: &str| read(&at(columns)).map(|a| (a.shape, a.values));
+    assert_eq!(values("Price, in EUR")?, (vec![2], vec![1.5, -3.0]));
+    let both = (vec![2, 2], vec![2.0, 1.5, 40.0, -3.0]);
+    assert_eq!(values("say \"age\",\"Price, in EUR\"")?, both);
+    let names = column_names(&at("-size")).expect("names");
+    assert_eq!(names, ["Price, in EUR", "say \"age\"", "two"]);
+    assert_eq!(
+        values("-size,two")?,
+        (vec![2, 2], vec![1.5, 2.0, -3.0, 40.0])
+    );
+    let said = read(&at("size")).expect_err("text").to_string();
+    // the field in quotes began on line 2
+    assert!(said.contains("line 2, column `size`"), "{said}");
+    for (text, columns, complaint) in [
+        ("", None, "got an empty file"),
+        ("\n \n", Some("a"), "got an empty file"),
+        ("a,b\n", Some("a"), "got only a header"),
+        ("a,b,a\n1,2,3\n", Some("a"), "2 columns are called `a`"),
+        ("a,b,a\n1,2,3\n", Some("-a"), "2 columns are called `a`"),
+        ("a,b\n1,\"2\n3,4\n", None, "line 2: a quote is never closed"),
+        (
+            "a,b\n1,\"2\"3\n",
+            None,
+            "line 2: expected a separator behind",
+        ),
+        (
+            "a\n\"x\n y\"\n\"1\"\"\"\n",
+            None,
+            "line 2: expected a number",
+        ),
+    ] {
+        fs::write(&file, text)?;
+        let path = columns.map_or_else(|| file.display().to_string(), at);
+        let said = read(&path).expect_err(complaint).to_string();
+        assert!(said.contains(complaint), "{text:?}: {said}");
+    }
+    // a column that nobody names may have the name of another one
+    fs::write(&file, "a,b,a\n1,2,3\n")?;
+    assert_eq!(values("b")?.1, [2.0]);
+    fs::remove_dir_all(&folder)?;
     Ok(())
 }

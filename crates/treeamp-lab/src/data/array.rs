@@ -71,6 +71,15 @@ impl Array {
         Ok(self)
     }
 
+    /// A vector as a matrix of one column; anything else as it is.
+    #[must_use]
+    pub fn as_columns(mut self) -> Self {
+        if let [rows] = self.shape[..] {
+            self.shape = vec![rows, 1];
+        }
+        self
+    }
+
     /// A matrix with a column of ones behind the others.
     ///
     /// # Errors

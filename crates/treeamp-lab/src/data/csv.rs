@@ -1,118 +1,237 @@
-//! Comma-separated numbers: one line per row.
+//! Comma-separated numbers: one line per row, fields in quotes where they need them (RFC 4180).
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::Array;
 
-/// One column is a vector, several are a matrix. Separators are commas, semicolons or tabs.
+const EMPTY: &str = "expected numbers, got an empty file";
+const ONLY_HEADER: &str = "expected numbers, got only a header";
+
+/// The fields of a line, and its number. A field in quotes may hold separators, line ends and doubled quotes.
+type Record<'t> = (usize, Vec<Cow<'t, str>>);
+
+/// The lines of a table that are not blank.
+struct Records<'t> {
+    rest: &'t str,
+    line: usize,
+}
+
+/// Separators are commas, semicolons or tabs.
+fn separates(c: char) -> bool {
+    matches!(c, ',' | ';' | '\t')
+}
+
+impl<'t> Records<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            rest: text.trim_start_matches('\u{feff}'),
+            line: 1,
+        }
+    }
+
+    /// The next field, and whether it is the last of its line.
+    fn field(&mut self) -> Result<(Cow<'t, str>, bool), String> {
+        let inner = self.rest.trim_start_matches(' ');
+        let (field, rest) = match inner.strip_prefix('"') {
+            Some(quoted) => self.quoted(quoted)?,
+            None => {
+                let end = inner.find(|c| separates(c) || c == '\n');
+                let (field, rest) = inner.split_at(end.unwrap_or(inner.len()));
+                (Cow::Borrowed(field.trim()), rest)
+            }
+        };
+        let mut behind = rest.chars();
+        let last = !behind.next().is_some_and(separates);
+        self.rest = behind.as_str();
+        self.line += usize::from(last);
+        Ok((field, last))
+    }
+
+    /// What stands up to the closing quote, and the text from the separator or line end behind it.
+    fn quoted(&mut self, text: &'t str) -> Result<(Cow<'t, str>, &'t str), String> {
+        let mut from = 0;
+        let end = loop {
+            let Some(quote) = text[from..].find('"').map(|k| from + k) else {
+                return Err(format!("line {}: a quote is never closed", self.line));
+            };
+            if !text[quote + 1..].starts_with('"') {
+                break quote;
+            }
+            from = quote + 2;
+        };
+        let rest = text[end + 1..].trim_start_matches([' ', '\r']);
+        if !(rest.is_empty() || rest.starts_with(|c| separates(c) || c == '\n')) {
+            let line = self.line;
+            return Err(format!(
+                "line {line}: expected a separator behind a closing quote, got `{}`",
+                short(rest.lines().next().unwrap_or_default())
+            ));
+        }
+        let field = &text[..end];
+        self.line += field.matches('\n').count();
+        let plain = if field.contains('"') {
+            Cow::Owned(field.replace("\"\"", "\""))
+        } else {
+            Cow::Borrowed(field)
+        };
+        Ok((plain, rest))
+    }
+}
+
+impl<'t> Iterator for Records<'t> {
+    type Item = Result<Record<'t>, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.rest.is_empty() {
+            let line = self.line;
+            let mut fields = Vec::new();
+            loop {
+                match self.field() {
+                    Ok((field, last)) => {
+                        fields.push(field);
+                        if last {
+                            break;
+                        }
+                    }
+                    Err(reason) => {
+                        self.rest = "";
+                        return Some(Err(reason));
+                    }
+                }
+            }
+            if fields.len() > 1 || !fields[0].is_empty() {
+                return Some(Ok((line, fields)));
+            }
+        }
+        None
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|e| format!("expected text, got bytes: {e}"))
+}
+
+fn number(field: &str) -> Option<f64> {
+    field.trim().parse().ok()
+}
+
+/// One column is a vector, several are a matrix.
 pub fn decode(bytes: &[u8]) -> Result<Array, String> {
-    let text = std::str::from_utf8(bytes).map_err(|e| format!("expected text, got bytes: {e}"))?;
-    let text = text.trim_start_matches('\u{feff}');
     let mut values = Vec::new();
     let mut columns = None;
     let mut rows = 0;
-    let lines = text.lines().enumerate();
-    for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        let fields = || line.split([',', ';', '\t']).map(str::trim);
-        let numbers: Vec<Option<f64>> = fields().map(|f| f.parse().ok()).collect();
-        let header = rows == 0 && columns.is_none() && numbers.iter().all(Option::is_none);
-        match columns {
-            None => columns = Some(numbers.len()),
-            Some(n) if n != numbers.len() => {
-                let got = numbers.len();
-                return Err(format!("line {}: expected {n} numbers, got {got}", at + 1));
-            }
-            Some(_) => {}
+    for record in Records::new(text_of(bytes)?) {
+        let (line, fields) = record?;
+        let first = columns.is_none();
+        let n = *columns.get_or_insert(fields.len());
+        if n != fields.len() {
+            let got = fields.len();
+            return Err(format!("line {line}: expected {n} numbers, got {got}"));
         }
-        if header {
+        if first && is_header(&fields) {
             continue;
         }
-        for (number, field) in numbers.into_iter().zip(fields()) {
-            let bad = || format!("line {}: expected a number, got `{}`", at + 1, short(field));
-            values.push(number.ok_or_else(bad)?);
+        for field in &fields {
+            let bad = || format!("line {line}: expected a number, got `{}`", short(field));
+            values.push(number(field).ok_or_else(bad)?);
         }
         rows += 1;
     }
     let shape = match (rows, columns) {
-        (_, None) => return Err("expected numbers, got an empty file".to_owned()),
-        (0, _) => return Err("expected numbers, got only a header".to_owned()),
+        (_, None) => return Err(EMPTY.to_owned()),
+        (0, _) => return Err(ONLY_HEADER.to_owned()),
         (_, Some(1)) => vec![rows],
         (_, Some(n)) => vec![rows, n],
     };
     Array::real(shape, values)
 }
 
-/// The names of the columns, if the first line is a header.
-fn header(text: &str) -> Option<Vec<&str>> {
-    let first = text.lines().find(|line| !line.trim().is_empty())?;
-    let names = first.split([',', ';', '\t']);
-    let names: Vec<&str> = names.map(|f| f.trim().trim_matches('"')).collect();
-    let numbers = names.iter().any(|name| name.parse::<f64>().is_ok());
-    (!numbers).then_some(names)
+/// No field is a number.
+fn is_header(fields: &[Cow<'_, str>]) -> bool {
+    fields.iter().all(|f| number(f).is_none())
 }
 
-/// The places of wanted columns: `y`, `a,b`, or `-y` for all others.
-fn chosen(header: &[&str], wanted: &str) -> Result<Vec<usize>, String> {
+/// The names of the columns in the first line.
+fn header<'t>(records: &mut Records<'t>) -> Result<Vec<Cow<'t, str>>, String> {
+    let (_, fields) = records.next().ok_or(EMPTY)??;
+    if is_header(&fields) {
+        return Ok(fields);
+    }
+    Err("expected a header with the names of the columns, got numbers".to_owned())
+}
+
+/// The places of wanted columns: `y`, `a,b`, or `-y` for all others. A name with a comma stands in quotes, unless it is all that is wanted.
+fn chosen(header: &[Cow<'_, str>], wanted: &str) -> Result<Vec<usize>, String> {
     let place = |name: &str| {
-        let found = header.iter().position(|h| *h == name.trim());
-        let missing = || {
-            format!(
+        let mut found = (0..header.len()).filter(|k| header[*k].trim() == name.trim());
+        let first = found.next();
+        match (first, found.count()) {
+            (Some(k), 0) => Ok(k),
+            (None, _) => Err(format!(
                 "there is no column `{}`: the file has {}",
                 name.trim(),
                 header.join(", ")
-            )
+            )),
+            (_, more) => Err(format!(
+                "{} columns are called `{}`: expected names that differ",
+                more + 1,
+                name.trim()
+            )),
+        }
+    };
+    if header.iter().any(|h| h.trim() == wanted.trim()) {
+        return Ok(vec![place(wanted)?]);
+    }
+    let places = |list: &str| -> Result<Vec<usize>, String> {
+        let Some(names) = Records::new(list).next() else {
+            return Ok(vec![place(list)?]);
         };
-        found.ok_or_else(missing)
+        names?.1.iter().map(|name| place(name)).collect()
     };
     if let Some(others) = wanted.strip_prefix('-') {
-        let left_out = others.split(',').map(place);
-        let left_out = left_out.collect::<Result<Vec<_>, _>>()?;
+        let left_out = places(others)?;
         let kept = (0..header.len()).filter(|k| !left_out.contains(k));
         return Ok(kept.collect());
     }
-    wanted.split(',').map(place).collect()
+    places(wanted)
 }
 
 /// The names of the wanted columns, or of all; `None` where there is no header, or not these columns.
 pub fn names(bytes: &[u8], wanted: Option<&str>) -> Option<Vec<String>> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let header = header(text.trim_start_matches('\u{feff}'))?;
+    let header = header(&mut Records::new(text_of(bytes).ok()?)).ok()?;
     let all = || Some((0..header.len()).collect());
     let places: Vec<usize> = wanted.map_or_else(all, |w| chosen(&header, w).ok())?;
-    Some(places.into_iter().map(|k| header[k].to_owned()).collect())
+    let names = places.into_iter().map(|k| header[k].trim().to_owned());
+    Some(names.collect())
 }
 
 /// Columns of a table with a header: `y`, `a,b`, or `-y` for all others. One column is a vector, several are a matrix.
 pub fn columns(bytes: &[u8], wanted: &str) -> Result<Array, String> {
-    let text = std::str::from_utf8(bytes).map_err(|e| format!("expected text, got bytes: {e}"))?;
-    let text = text.trim_start_matches('\u{feff}');
-    let no_header = "expected a header with the names of the columns, got numbers";
-    let header = header(text).ok_or(no_header)?;
+    let mut records = Records::new(text_of(bytes)?);
+    let header = header(&mut records)?;
     let chosen = chosen(&header, wanted)?;
     let mut values = Vec::new();
-    let lines = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
     let mut rows = 0;
-    for (at, line) in lines.skip(1) {
-        let fields: Vec<&str> = line.split([',', ';', '\t']).map(str::trim).collect();
+    for record in records {
+        let (line, fields) = record?;
         if fields.len() != header.len() {
             let (n, got) = (header.len(), fields.len());
-            return Err(format!("line {}: expected {n} values, got {got}", at + 1));
+            return Err(format!("line {line}: expected {n} values, got {got}"));
         }
         for k in &chosen {
             let bad = || {
-                let (line, name, field) = (at + 1, header[*k], short(fields[*k]));
+                let (name, field) = (&header[*k], short(&fields[*k]));
                 format!("line {line}, column `{name}`: expected a number, got `{field}`")
             };
-            values.push(fields[*k].parse().map_err(|_| bad())?);
+            values.push(number(&fields[*k]).ok_or_else(bad)?);
         }
         rows += 1;
     }
-    let shape = match chosen.len() {
-        1 => vec![rows],
-        n => vec![rows, n],
+    let shape = match (rows, chosen.len()) {
+        (0, _) => return Err(ONLY_HEADER.to_owned()),
+        (_, 1) => vec![rows],
+        (_, n) => vec![rows, n],
     };
     Array::real(shape, values)
 }

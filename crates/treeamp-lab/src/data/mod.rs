@@ -22,7 +22,7 @@ const LARGEST: u64 = 1 << 34;
 
 /// Reads an array from a file by its extension. An array of an `.npz` file is named after a colon,
 /// `data.npz:y`, unless the file holds only one; so are columns of a `.csv` with a header: `table.csv:y`, `table.csv:a,b`, or
-/// `table.csv:-y` for all but `y`.
+/// `table.csv:-y` for all but `y`; a name with a comma stands in quotes.
 ///
 /// # Errors
 /// [`DataError`], naming the file and the place in it.
@@ -69,16 +69,20 @@ pub fn column_names(path: &str) -> Option<Vec<String>> {
 
 /// The file of a path, and the array behind its colon.
 fn split(path: &str) -> (&str, Option<&str>) {
-    match path.rsplit_once(':') {
-        Some((file, member))
-            if ["npz", "csv"]
-                .iter()
-                .any(|e| has_extension(Path::new(file), e)) =>
-        {
-            (file, Some(member))
-        }
-        _ => (path, None),
+    let holds = |file: &str| {
+        let mut endings = ["npz", "csv"].iter();
+        endings.any(|e| has_extension(Path::new(file), e))
+    };
+    let mut colons = path.match_indices(':').map(|(k, _)| k);
+    match colons.find(|k| holds(&path[..*k])) {
+        Some(k) => (&path[..k], Some(&path[k + 1..])),
+        None => (path, None),
     }
+}
+
+/// It is a table of columns: one of them alone is still a column.
+pub(crate) fn is_table(path: &str) -> bool {
+    has_extension(Path::new(split(path).0), "csv")
 }
 
 /// A number that changes with the content of a data file: FNV-1a of 64 bits, as 16 hexadecimal digits. It tells

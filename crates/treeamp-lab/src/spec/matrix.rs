@@ -10,7 +10,7 @@ use treeamp::prelude::{LinearEnsemble, Spectrum};
 use super::argument::read_finite;
 use super::error::MakeError;
 use super::resolve::LARGEST_ARRAY;
-use crate::data::{Array, DataError};
+use crate::data::{self, Array, DataError};
 use crate::ensemble;
 
 /// The ensembles by name.
@@ -172,6 +172,11 @@ fn from_file(folder: &Path, table: &Table, inputs: Option<usize>) -> Result<Matr
         key: "matrix",
         source,
     })?;
+    let array = if data::is_table(path) {
+        array.as_columns()
+    } else {
+        array
+    };
     let array = table.prepare(array).map_err(content)?;
     let [rows, columns] = array.shape[..] else {
         let got = array.shape.len();
