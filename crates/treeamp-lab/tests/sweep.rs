@@ -388,3 +388,28 @@ fn a_device_is_no_journal() {
         );
     }
 }
+
+/// Values of a range are those that somebody types: the same number, and so the same cell and stream.
+#[test]
+fn values_of_a_range_are_the_typed_ones() -> Outcome {
+    for (range, list) in [
+        ("alpha=0.2:0.8:4", "alpha=0.2,0.4,0.6,0.8"),
+        (
+            "alpha=0.1:1.0:10",
+            "alpha=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
+        ),
+        ("alpha=-0.3:0.3:7", "alpha=-0.3,-0.2,-0.1,0,0.1,0.2,0.3"),
+        ("alpha=1e-9:4e-9:4", "alpha=1e-9,2e-9,3e-9,4e-9"),
+        ("alpha=100:100000:4", "alpha=100,33400,66700,100000"),
+        ("alpha=0:1:4", "alpha=0,0.333333333333,0.666666666667,1"),
+        ("alpha=1e300:3e300:3", "alpha=1e300,2e300,3e300"),
+        ("alpha=0:0:1", "alpha=0"),
+    ] {
+        let keys = |axis: &str| -> Result<Vec<String>, SweepError> {
+            let grid = Grid::new(vec![Axis::parse(axis)?], vec![3])?;
+            Ok(grid.cells().iter().map(|c| c.key.clone()).collect())
+        };
+        assert_eq!(keys(range)?, keys(list)?);
+    }
+    Ok(())
+}

@@ -60,11 +60,12 @@ impl Axis {
                     .ok_or_else(|| refuse(name, "a count from 1 to 100000000", count))?;
                 let (start, stop) = (number(start)?, number(stop)?);
                 let steps = n.max(2) - 1;
+                let scale = start.abs().max(stop.abs());
                 // the last value is `stop` itself, not a sum of steps
                 let at = |i: usize| match i {
                     0 => start,
                     i if i == steps => stop,
-                    i => start + (stop - start) * (i as f64 / steps as f64),
+                    i => meant(start + (stop - start) * (i as f64 / steps as f64), scale),
                 };
                 (0..n).map(|i| Value::Number(at(i))).collect()
             }
@@ -79,6 +80,21 @@ impl Axis {
             values,
         })
     }
+}
+
+/// A number to twelve digits behind the leading one of the larger end of its axis, so that 0.6 of a range is the 0.6 that somebody types.
+fn meant(x: f64, scale: f64) -> f64 {
+    const DIGITS: f64 = 12.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped"
+    )]
+    let decimals = (DIGITS - scale.log10().floor()).clamp(0.0, 340.0) as usize;
+    // a zero of its own sign would be another cell
+    format!("{x:.decimals$}")
+        .parse()
+        .map_or(x, |x: f64| x + 0.0)
 }
 
 /// One point of a grid with one seed.
