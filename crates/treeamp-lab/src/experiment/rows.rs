@@ -57,9 +57,11 @@ fn setting_of(cell: &Cell, others: &Setting) -> Setting {
 }
 
 /// The seed of everything random in a cell of a sweep: from its seed and all parameters of the model, whether an axis
-/// of the grid, the command line or the file gives them. So a cell is the same in every grid, and can be run alone.
+/// of the grid, the command line or the file gives them. So a cell is the same in every grid, and can be run alone. A number that
+/// has two names, a parameter and that of the only factor which refers to it, counts under the parameter's.
 #[must_use]
 pub fn cell_seed(file: &ModelFile, setting: &Setting, seed: u64) -> u64 {
+    let setting = &file.with_one_name_each(setting);
     let own = file.parameters.iter();
     let own = own.filter(|(name, _)| setting.get(name).is_none());
     let own = own.map(|(name, x)| (name.clone(), Value::Number(*x)));
@@ -149,7 +151,7 @@ pub fn row(
 
 /// The prediction rests where nothing is known of the first variable, and the slightest knowledge leads away from there, as
 /// even outputs have it.
-fn is_symmetric_point(
+pub(super) fn is_symmetric_point(
     file: &ModelFile,
     setting: &Setting,
     forecast: &Forecast,
@@ -169,7 +171,7 @@ fn is_symmetric_point(
 }
 
 /// An error that differs by less than this from the second moment of the signal carries no information on it.
-const NOTICEABLE: f64 = 1e-3;
+pub(super) const NOTICEABLE: f64 = 1e-3;
 
 /// A run ends with a smaller error than the prediction of a variable.
 #[must_use]

@@ -26,6 +26,7 @@
 //! # Ok::<(), treeamp_lab::spec::SpecError>(())
 //! ```
 
+mod aliases;
 mod argument;
 mod build;
 mod columns;

@@ -32,7 +32,7 @@ impl ModelFile {
     fn uses(&self, name: &str) -> bool {
         let factors = self.factors.iter().chain(&self.student_factors);
         let mut arguments = factors.flat_map(|f| &f.arguments);
-        arguments.any(|e| mentions(&e.node, name))
+        arguments.any(|e| mentions(&e.node, name) > 0)
     }
 }
 
@@ -52,11 +52,12 @@ impl FactorEntry {
     }
 }
 
-fn mentions(node: &Node, name: &str) -> bool {
+/// How often a text of this name stands in a value.
+pub(super) fn mentions(node: &Node, name: &str) -> usize {
     match &node.content {
-        Content::Text(text) => text == name,
-        Content::List(list) => list.iter().any(|n| mentions(n, name)),
-        Content::Table(entries) => entries.iter().any(|e| mentions(&e.node, name)),
-        _ => false,
+        Content::Text(text) => usize::from(text == name),
+        Content::List(list) => list.iter().map(|n| mentions(n, name)).sum(),
+        Content::Table(entries) => entries.iter().map(|e| mentions(&e.node, name)).sum(),
+        _ => 0,
     }
 }
