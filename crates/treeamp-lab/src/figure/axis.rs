@@ -1,6 +1,7 @@
 //! Axes: a label, and the way from the data to a range that has a width.
 
-use super::scale::Scale;
+use super::scale::{Label, Scale, Tick};
+use super::svg::text_width;
 
 /// Numbers beyond this are treated as not finite: their differences would overflow.
 const LARGEST: f64 = 1e300;
@@ -17,6 +18,7 @@ pub struct Axis {
     integer: bool,
     zero: bool,
     range: Option<(f64, f64)>,
+    names: Vec<String>,
 }
 
 impl Axis {
@@ -28,6 +30,7 @@ impl Axis {
             integer: false,
             zero: false,
             range: None,
+            names: Vec::new(),
         }
     }
 
@@ -52,6 +55,47 @@ impl Axis {
     pub fn integer(mut self) -> Self {
         self.integer = true;
         self
+    }
+
+    /// Names in place of the integers from zero; long ones are cut.
+    #[must_use]
+    pub fn named<T: AsRef<str>>(mut self, names: &[T]) -> Self {
+        /// A longer name would take the room of the picture.
+        const LONGEST: usize = 20;
+        let cut = |name: &T| {
+            let name = name.as_ref();
+            match name.char_indices().nth(LONGEST) {
+                None => name.to_owned(),
+                Some((end, _)) => format!("{}…", &name[..end]),
+            }
+        };
+        self.names = names.iter().map(cut).collect();
+        self.integer()
+    }
+
+    /// About `count` ticks of a scale of this axis, or one for every name.
+    pub(super) fn ticks(&self, scale: &Scale, count: usize) -> Vec<Tick> {
+        if self.names.is_empty() {
+            return scale.ticks(count);
+        }
+        let named = self.names.iter().enumerate();
+        let ticks = named.filter_map(|(k, name)| {
+            let label = Label::Plain(name.clone());
+            scale.place(k as f64).map(|at| Tick { at, label })
+        });
+        ticks.collect()
+    }
+
+    /// The room that upright names take beyond that of numbers.
+    pub(super) fn longest_name(&self, size: f64) -> f64 {
+        let widths = self.names.iter().map(|name| text_width(name, size));
+        let longest = widths.fold(0.0, f64::max);
+        (longest - size).max(0.0)
+    }
+
+    /// Its ticks have names.
+    pub(super) fn is_named(&self) -> bool {
+        !self.names.is_empty()
     }
 
     /// Fixes the range, which must be finite, and positive on a logarithmic axis; otherwise the

@@ -79,6 +79,22 @@ impl Figure {
         self
     }
 
+    /// Some panel is a photograph or the like.
+    #[must_use]
+    pub fn has_pictures(&self) -> bool {
+        self.panels.iter().any(Panel::is_picture)
+    }
+
+    /// What it shows, in words: its title, or else those of its panels.
+    #[must_use]
+    pub fn described(&self) -> String {
+        if !self.title.is_empty() {
+            return self.title.clone();
+        }
+        let panels: Vec<&str> = self.panels.iter().map(Panel::described).collect();
+        panels.join(", ")
+    }
+
     /// The elements of the page.
     fn draw(&self) -> Svg {
         let (width, height) = self.panel_size;
@@ -89,7 +105,7 @@ impl Figure {
         } else {
             MARGIN + TITLE
         };
-        let mut svg = Svg::new(total, top + height + 4.0, &self.title);
+        let mut svg = Svg::new(total, top + height + 4.0, &self.described());
         // a title that is wider than the page is written smaller
         let fits = (total - 2.0 * MARGIN) / font::width(&self.title, TITLE_SIZE, true).max(1.0);
         let size = TITLE_SIZE * fits.min(1.0);

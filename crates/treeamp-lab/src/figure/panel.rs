@@ -107,6 +107,20 @@ impl Panel {
         }
     }
 
+    /// It is one of those.
+    pub(super) fn is_picture(&self) -> bool {
+        matches!(self.raster, Some((_, Extent::Alone)))
+    }
+
+    /// What it shows: its title, or what its vertical axis counts.
+    pub(super) fn described(&self) -> &str {
+        if self.title.is_empty() {
+            &self.y.label
+        } else {
+            &self.title
+        }
+    }
+
     /// Puts a raster behind the series, over a range of each axis; its first row lies at the upper end.
     #[must_use]
     pub fn background(mut self, raster: Raster, x: (f64, f64), y: (f64, f64)) -> Self {
@@ -150,7 +164,9 @@ impl Panel {
             .scale(points().map(|p| p.1).chain(others).chain(behind_y));
         let rows = self.legend_rows(size.0);
         let head = self.title_height() + LEGEND_ROW * rows.len() as f64 + GAP;
-        let height = (size.1 - head - 44.0).max(40.0);
+        // names stand upright, and need the room of the longest
+        let foot = 44.0 + self.x.longest_name(TICK_SIZE);
+        let height = (size.1 - head - foot).max(40.0);
         let y_ticks = y.ticks(whole(height / 45.0));
         let widest = y_ticks.iter().map(label_width).fold(0.0, f64::max);
         let left = 22.0 + widest + GAP;
@@ -161,7 +177,7 @@ impl Panel {
             width,
             height,
         };
-        let x_ticks = x.ticks(whole(width / 75.0));
+        let x_ticks = self.x.ticks(&x, whole(width / 75.0));
 
         let title = Text::new(TITLE_SIZE).bold();
         svg.text(area.left, origin.1 + 10.0, &title, &self.title);
@@ -182,11 +198,11 @@ impl Panel {
             }
         }
         svg.frame(area.left, area.top, area.width, area.height, FRAME);
-        draw_tick_labels(svg, &area, &x_ticks, &y_ticks);
+        draw_tick_labels(svg, &area, &x_ticks, &y_ticks, self.x.is_named());
         let label = Text::new(LABEL_SIZE).anchor(Anchor::Middle);
         svg.text(
             area.across(0.5),
-            area.bottom() + 36.0,
+            area.bottom() + foot - 8.0,
             &label,
             &self.x.label,
         );
@@ -358,13 +374,18 @@ fn draw_grid(svg: &mut Svg, area: &Area, x_ticks: &[Tick], y_ticks: &[Tick]) {
     svg.path(&minor, Stroke::thin(FRAME), "none");
 }
 
-fn draw_tick_labels(svg: &mut Svg, area: &Area, x_ticks: &[Tick], y_ticks: &[Tick]) {
-    let below = Text::new(TICK_SIZE).anchor(Anchor::Middle);
+fn draw_tick_labels(svg: &mut Svg, area: &Area, x_ticks: &[Tick], y_ticks: &[Tick], upright: bool) {
+    let (below, right, down) = if upright {
+        let below = Text::new(TICK_SIZE).anchor(Anchor::End);
+        (below.vertical(), 0.36 * TICK_SIZE, GAP)
+    } else {
+        (Text::new(TICK_SIZE).anchor(Anchor::Middle), 0.0, 16.0)
+    };
     for tick in x_ticks {
         draw_label(
             svg,
-            area.across(tick.at),
-            area.bottom() + 16.0,
+            area.across(tick.at) + right,
+            area.bottom() + down,
             &below,
             &tick.label,
         );

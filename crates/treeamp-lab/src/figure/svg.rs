@@ -119,7 +119,7 @@ impl Svg {
     }
 
     pub fn text(&mut self, x: f64, y: f64, style: &Text, text: &str) {
-        self.runs(x, y, style, &[(text, style.size, 0.0)], text.to_owned());
+        self.runs(x, y, style, &lowered(text, style.size), text.to_owned());
     }
 
     /// $10^k$, or $c \times 10^k$.
@@ -272,6 +272,21 @@ fn write_image(f: &mut std::fmt::Formatter<'_>, image: &Image) -> std::fmt::Resu
     f.write_str("</g>")
 }
 
+/// A text in runs, each with its size and how far it is raised: signs below the line, which the font lacks, are small ones of the line.
+fn lowered(text: &str, size: f64) -> Vec<(&str, f64, f64)> {
+    let mut runs = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['₊', '₋']) {
+        let (before, sign) = rest.split_at(at);
+        let small = if sign.starts_with('₊') { "+" } else { "−" };
+        runs.push((before, size, 0.0));
+        runs.push((small, 0.7 * size, -0.2 * size));
+        rest = &sign['₊'.len_utf8()..];
+    }
+    runs.push((rest, size, 0.0));
+    runs
+}
+
 /// A length with at most two decimals.
 pub(super) struct Px(pub f64);
 
@@ -317,6 +332,18 @@ mod tests {
     fn text_is_escaped() {
         let text = Escaped("a < b & \"c\" > 'd'\u{0}\n").to_string();
         assert_eq!(text, "a &lt; b &amp; &quot;c&quot; &gt; &apos;d&apos;");
+    }
+
+    #[test]
+    fn signs_below_the_line_are_small() {
+        let runs = lowered("p₊ + q₋", 10.0);
+        let texts: Vec<&str> = runs.iter().map(|r| r.0).collect();
+        assert_eq!(texts, ["p", "+", " + q", "−", ""]);
+        assert!(runs[1].1 < 10.0 && runs[1].2 < 0.0);
+        // no empty box is left
+        for (text, _, _) in runs {
+            assert_eq!(font::missing_letter(text), None);
+        }
     }
 
     #[test]
