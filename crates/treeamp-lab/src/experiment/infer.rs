@@ -3,7 +3,9 @@
 use serde_json::json;
 use treeamp::algorithms::Restarts;
 use treeamp::belief::Structure;
-use treeamp::engine::{Algorithm, Damping, Engine, Fallback, Initial, Observer, Options};
+use treeamp::engine::{
+    Algorithm, Damping, Engine, EvidenceLimit, Fallback, Initial, Observer, Options,
+};
 use treeamp::extend::PosteriorRule;
 use treeamp::model::Sample;
 use treeamp::prelude::{ExpectationPropagation, Posterior};
@@ -184,8 +186,18 @@ impl Inference {
             Ok(x) if x.is_finite() => Ok(x),
             // a noiseless output whose signal is known exactly
             Ok(x) => Err(format!("it diverges ({x}): a density without bound")),
+            Err(_) if self.diverges() => Err(
+                "none: the data determine the signal exactly, and the density of outputs without noise is without bound there"
+                    .to_owned(),
+            ),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// The evidence grows with every sweep of an exact recovery.
+    fn diverges(&self) -> bool {
+        let limit = &self.report.evidence_limit;
+        matches!(limit, Some(EvidenceLimit::Diverging { .. }))
     }
 
     /// The probabilities that components of a variable are not zero, where its prior has a point mass there.

@@ -7,7 +7,7 @@ use treeamp::model::{Direction, Sample, Tree};
 
 use super::ExperimentError;
 use crate::data::Array;
-use crate::spec::{ModelFile, Scale, Setting};
+use crate::spec::{FactorEntry, ModelFile, Scale, Setting};
 
 /// A model with its observations.
 #[derive(Debug, Clone)]
@@ -185,14 +185,17 @@ fn at_scale(
 }
 
 /// The model of the theory, with its observations expected: in the limit of large sizes, or at its own size when it
-/// has an operator that exists at a size only.
+/// has an operator that exists at a size only, or a product of low rank, whose entries and their number have no limit of their own.
 ///
 /// # Errors
-/// A file that is wrong, a module without a limit.
+/// A file that is wrong, a module without a limit, beliefs without a theory.
 pub fn theory(file: &ModelFile, setting: &Setting) -> Result<Tree, ExperimentError> {
+    if let Some(error) = file.without_theory() {
+        return Err(error.into());
+    }
     // a structured operator has a size, and then everything has
-    let limit = file.factors.iter().all(|f| f.module.limit);
-    let scale = if limit {
+    let limit = |f: &FactorEntry| f.module.limit && !f.module.name.starts_with("low_rank");
+    let scale = if file.factors.iter().all(limit) {
         Scale::Limit
     } else {
         Scale::Finite { seed: 0 }

@@ -12,6 +12,7 @@ use treeamp::error::{ModelError, RunError};
 use treeamp::model::{Tree, Variable};
 use treeamp::prelude::{MismatchedEvolution, RowEvolution, StateEvolution, SweepView};
 
+use super::rows::{NOTICEABLE, is_symmetric_point};
 use super::{ExperimentError, RunOptions, theory, theory_student};
 use crate::spec::{ModelFile, Setting};
 
@@ -67,6 +68,8 @@ pub struct BySweep {
     /// The theory of a student with a penalty is that of its minimiser, and does not describe the sweeps before it: the error is that of
     /// the fixed point, once for every sweep.
     pub fixed_point: bool,
+    /// The error is that of the symmetric point, which runs leave.
+    pub symmetric_point: bool,
 }
 
 /// The error of one variable after every sweep, as state evolution predicts it; of a student with a penalty, that of its fixed point.
@@ -120,9 +123,17 @@ pub fn predict_by_sweep(
     if let Some(last) = errors.last().copied().filter(|_| fixed_point) {
         errors.fill(last);
     }
+    // from that point nothing moves
+    let rests = match (errors.first(), errors.last()) {
+        (Some(first), Some(last)) => first - last <= NOTICEABLE * first,
+        _ => false,
+    };
+    let symmetric_point =
+        rests && is_symmetric_point(file, setting, &predict(file, setting, options)?)?;
     Ok(BySweep {
         errors,
         fixed_point,
+        symmetric_point,
     })
 }
 

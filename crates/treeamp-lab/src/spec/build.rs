@@ -131,6 +131,18 @@ impl ModelFile {
         Ok(())
     }
 
+    /// Why the model has no state evolution, which is about beliefs that are isotropic, or one matrix for all rows; `None` where it may have one.
+    #[must_use]
+    pub fn without_theory(&self) -> Option<SpecError> {
+        let own = |s: Structure| matches!(s, Structure::Diagonal | Structure::Full);
+        let (name, structure, line) = self.beliefs.iter().find(|(_, s, _)| own(*s))?;
+        let reason = format!(
+            "there is no theory of {structure} beliefs: state evolution has one number for all components, in the limit of large sizes"
+        );
+        let key = path(&path("variables", name), "belief");
+        Some(self.error(*line, &key, reason))
+    }
+
     /// A full belief is a square matrix of its own.
     fn check_beliefs(&self, tree: &Tree) -> Result<(), SpecError> {
         for (name, structure, line) in &self.beliefs {

@@ -8,6 +8,15 @@ use super::{FactorEntry, ModelFile};
 use crate::data;
 
 impl ModelFile {
+    /// Which components are neighbours has no meaning: every module has a limit of large sizes, which those of images and series have not, and no
+    /// matrix comes from a file.
+    #[must_use]
+    pub fn is_exchangeable(&self) -> bool {
+        self.factors
+            .iter()
+            .all(|f| f.module.limit && !f.takes_data())
+    }
+
     /// The columns of the data file that multiplies a variable: the names of its components, with `intercept` at the end where one is added.
     /// `None` where no matrix with a header does.
     #[must_use]
@@ -39,6 +48,21 @@ impl ModelFile {
                 names.push("intercept".to_owned());
             }
             Some(names)
+        })
+    }
+}
+
+impl FactorEntry {
+    /// Its matrix is a data file.
+    fn takes_data(&self) -> bool {
+        self.arguments.iter().any(|e| {
+            let parameter = self.module.parameter(&e.key);
+            let file = match &e.node.content {
+                Content::Text(_) => true,
+                Content::Table(own) => own.iter().any(|e| e.key == "file"),
+                _ => false,
+            };
+            file && parameter.is_some_and(|p| p.kind == ParameterKind::Matrix)
         })
     }
 }
