@@ -3,7 +3,7 @@
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Series};
 use treeamp_lab::sweep::{Table, Value};
 
-use super::symbol;
+use super::{AT_SYMMETRIC_POINT, symbol};
 
 /// What is drawn.
 #[derive(Debug, Clone)]
@@ -16,6 +16,53 @@ pub struct Curve {
     pub log: bool,
     /// The title.
     pub title: String,
+}
+
+/// What stands before the name of an error that is up to a symmetry of the model.
+const SYMMETRIES: [&str; 3] = ["phase_", "permutation_", "sign_"];
+
+/// The parameter that varies: `alpha` if that does, else the first that does.
+pub fn varied(table: &Table) -> Option<&str> {
+    let varies = |k: &usize| {
+        let value = |row: &Vec<Value>| row[*k].as_number().map(f64::to_bits);
+        let mut values = table.rows.iter().filter_map(value);
+        let first = values.next();
+        values.any(|x| Some(x) != first)
+    };
+    // the parameters stand before where a row comes from
+    let sources = ["source", "seed"].iter().filter_map(|n| table.column(n));
+    let parameters = 0..sources.min().unwrap_or(table.columns.len());
+    let alpha = table.column("alpha");
+    let all = alpha.into_iter().chain(parameters.clone());
+    let found = all.filter(|k| parameters.contains(k)).find(varies);
+    let found = found.or(alpha).or(Some(parameters.start));
+    found.and_then(|k| table.columns.get(k)).map(String::as_str)
+}
+
+/// The error of the first variable: up to a symmetry, where runs lost the sign, the phase or the order of its components.
+pub fn error(table: &Table) -> Option<&str> {
+    let columns = || table.columns.iter().map(String::as_str);
+    let plain = columns().find(|c| *c == "mse_x");
+    let plain = plain.or_else(|| columns().find(|c| c.starts_with("mse_")))?;
+    Some(aligned(table, plain).unwrap_or(plain))
+}
+
+/// The column of an error up to a symmetry, where that explains at least half of the error of some run: by chance it does so only for an
+/// estimate that is next to independent of the truth.
+pub fn aligned<'t>(table: &'t Table, error: &str) -> Option<&'t str> {
+    let plain = table.column(error)?;
+    let explains = |k: &usize| {
+        let number = |row: &[Value], k: usize| row[k].as_number();
+        let mut rows = table.rows.iter();
+        rows.any(|row| match (number(row, *k), number(row, plain)) {
+            (Some(up_to), Some(all)) => up_to < 0.5 * all,
+            _ => false,
+        })
+    };
+    let columns = SYMMETRIES.iter();
+    let columns = columns.filter_map(|s| table.column(&format!("{s}{error}")));
+    let found = columns.into_iter().find(explains)?;
+    Some(&table.columns[found])
 }
 
 /// What several runs have at one place: a mean and its standard error, or on a logarithmic axis a median and quartiles.
@@ -77,9 +124,8 @@ impl Curve {
         let mut panel = Panel::new(title, Axis::linear(symbol(&self.x)), vertical);
         let source = table.column("source");
         // the error of the theory is already up to a symmetry
-        let theory = table.columns[y]
-            .strip_prefix("sign_")
-            .or(table.columns[y].strip_prefix("phase_"));
+        let name = &table.columns[y];
+        let theory = SYMMETRIES.iter().find_map(|s| name.strip_prefix(s));
         let theory = theory.and_then(|name| table.column(name)).unwrap_or(y);
         let symmetric = table.column("symmetric_point");
         let at_symmetric_point =
@@ -103,7 +149,7 @@ impl Curve {
                     false,
                 ),
                 (
-                    "state evolution at the symmetric point, which runs leave",
+                    AT_SYMMETRIC_POINT,
                     of("SE", theory, &at_symmetric_point),
                     Ink::Grey,
                     false,

@@ -10,32 +10,41 @@ pub fn figure(title: &str, signal: &str, places: &[Place], report: &PhaseReport)
     let phase = phase_name(report.phase);
     let mut panel = Panel::new(
         format!("{phase} phase: higher is likelier, and runs climb from the right"),
-        Axis::log(format!("mean squared error of {signal}")),
+        Axis::log(format!("mean squared error of {signal}")).with_zero(),
         Axis::linear("free entropy"),
     );
     for series in curves(places) {
         panel = panel.series(series);
     }
-    let smallest = places.iter().map(|p| p.mse).fold(f64::INFINITY, f64::min);
-    // an error of zero is drawn at the end of the curve
-    let place = |point: &FixedPoint| {
-        let height = -point.entropy?;
-        Some((point.mse.max(smallest), height))
-    };
-    if let Some(point) = place(&report.uninformed) {
-        let series = Series::marks("uninformed start", [point]);
-        panel = panel.series(series.ink(Ink::Orange).mark(Mark::Circle).size(9.0));
-    }
-    let between: Vec<_> = report.between.iter().filter_map(place).collect();
-    if !between.is_empty() {
-        let series = Series::marks("partly informed start", between);
-        panel = panel.series(series.ink(Ink::Orange).mark(Mark::Dot).size(6.0));
-    }
-    if let Some(point) = place(&report.informed) {
-        let series = Series::marks("informed start", [point]);
-        panel = panel.series(series.ink(Ink::Black).mark(Mark::Dot).size(6.0));
+    let one = std::slice::from_ref;
+    let starts = [
+        ("uninformed start", one(&report.uninformed)),
+        ("partly informed start", &report.between),
+        ("informed start", one(&report.informed)),
+    ];
+    for (k, (name, points)) in starts.into_iter().enumerate() {
+        // the curve rises without bound to an exact recovery: a word is all that there is to show
+        let (shown, beyond): (Vec<&FixedPoint>, Vec<&FixedPoint>) =
+            points.iter().partition(|p| p.entropy.is_some());
+        if !shown.is_empty() {
+            let heights = shown.iter().filter_map(|p| Some((p.mse, -p.entropy?)));
+            panel = panel.series(mark(k, Series::marks(name, heights)));
+        }
+        if !beyond.is_empty() {
+            let name = format!("{name}: exact recovery, of free entropy without bound");
+            panel = panel.series(mark(k, Series::marks(name, [])));
+        }
     }
     Figure::new(title).panel(panel).panel_size(620.0, 420.0)
+}
+
+/// The marks of the starts, in the order of what they know.
+fn mark(start: usize, series: Series) -> Series {
+    match start {
+        0 => series.ink(Ink::Orange).mark(Mark::Circle).size(9.0),
+        1 => series.ink(Ink::Orange).mark(Mark::Dot).size(6.0),
+        _ => series.ink(Ink::Black).mark(Mark::Dot).size(6.0),
+    }
 }
 
 /// The free entropy. Where the rest of the tree has two states, from an uninformed start and from an informed one, there is a curve of

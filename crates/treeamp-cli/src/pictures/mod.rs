@@ -5,6 +5,9 @@ pub mod landscape;
 pub mod phases;
 pub mod run;
 
+/// What theory is drawn where it rests at a point that runs leave.
+pub const AT_SYMMETRIC_POINT: &str = "state evolution at the symmetric point, which runs leave";
+
 /// A parameter or a column of a table as papers write it.
 pub fn symbol(name: &str) -> String {
     let greek = [
@@ -23,6 +26,11 @@ pub fn symbol(name: &str) -> String {
     let columns = [
         ("sign_mse_", "mean squared error of ", ", up to its sign"),
         ("phase_mse_", "mean squared error of ", ", up to its phase"),
+        (
+            "permutation_mse_",
+            "mean squared error of ",
+            ", up to the order of its units",
+        ),
         ("mse_", "mean squared error of ", ""),
         ("variance_", "posterior variance of ", ""),
         ("nonzero_", "components of ", " that are not zero"),
@@ -33,6 +41,7 @@ pub fn symbol(name: &str) -> String {
         }
     }
     match name {
+        "p_plus" => "p₊".to_owned(),
         "log_evidence" => "log-evidence".to_owned(),
         "entropy" => "entropy per component".to_owned(),
         other => other.to_owned(),

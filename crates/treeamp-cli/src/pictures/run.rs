@@ -3,6 +3,42 @@
 use treeamp::belief::{Element, SignalSpec, Structure};
 use treeamp_lab::experiment::{Alignment, BySweep, Inference};
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Raster, Series};
+use treeamp_lab::spec::ModelFile;
+
+use super::AT_SYMMETRIC_POINT;
+
+/// A variable of a run, with what the model file knows of its components.
+#[derive(Debug)]
+pub struct Shown<'r> {
+    run: &'r Inference,
+    variable: &'r str,
+    /// Their names, where they are few enough to be read.
+    names: Vec<String>,
+    /// Neighbours have nothing to do with each other.
+    exchangeable: bool,
+}
+
+impl<'r> Shown<'r> {
+    /// A variable of a run of this file.
+    pub fn new(file: &ModelFile, run: &'r Inference, variable: &'r str) -> Self {
+        /// More names than this cannot stand side by side.
+        const READABLE: usize = 40;
+        let count = spec(run, variable).map_or(0, |s| s.count());
+        let names = file.component_names(variable).unwrap_or_default();
+        let fits = names.len() == count && count <= READABLE;
+        Self {
+            run,
+            variable,
+            names: if fits { names } else { Vec::new() },
+            exchangeable: file.is_exchangeable(),
+        }
+    }
+
+    /// The axis of the components.
+    fn axis(&self) -> Axis {
+        Axis::linear("component").integer().named(&self.names)
+    }
+}
 
 /// A picture shows this many components at most.
 const SHOWN: usize = 1000;
@@ -12,7 +48,8 @@ const STEMS: usize = 150;
 const SCATTERED: usize = 5000;
 
 /// True and recovered values of a variable: side by side where few are not zero, else against each other.
-pub fn signal(run: &Inference, variable: &str) -> Option<Panel> {
+pub fn signal(shown: &Shown<'_>) -> Option<Panel> {
+    let (run, variable) = (shown.run, shown.variable);
     let spec = spec(run, variable).ok()?;
     let (mean, note) = aligned(run, variable, spec.element)?;
     let truth = truth(run, variable);
@@ -30,11 +67,7 @@ pub fn signal(run: &Inference, variable: &str) -> Option<Panel> {
     } else {
         variable.to_owned()
     };
-    let mut panel = Panel::new(
-        title,
-        Axis::linear("component").integer(),
-        Axis::linear("value"),
-    );
+    let mut panel = Panel::new(title, shown.axis(), Axis::linear("value"));
     if let Some(truth) = truth {
         let mut points = place(truth);
         let all = points.len();
@@ -141,7 +174,8 @@ fn heading(run: &Inference, title: &str) -> String {
 }
 
 /// The probability that a component is not zero, where the prior has a point mass there.
-fn inclusion(run: &Inference, variable: &str) -> Option<Panel> {
+fn inclusion(shown: &Shown<'_>) -> Option<Panel> {
+    let (run, variable) = (shown.run, shown.variable);
     let all = run.inclusion(variable).ok()??;
     let title = match all.len() {
         n if n > SHOWN => format!("{variable}, the first {SHOWN} components"),
@@ -150,7 +184,7 @@ fn inclusion(run: &Inference, variable: &str) -> Option<Panel> {
     let points = all.into_iter().take(SHOWN).enumerate();
     let points: Vec<(f64, f64)> = points.map(|(i, p)| (i as f64, p)).collect();
     let vertical = Axis::linear("probability that it is not zero").range(-0.03, 1.03);
-    let panel = Panel::new(title, Axis::linear("component").integer(), vertical);
+    let panel = Panel::new(title, shown.axis(), vertical);
     let few = points.len() <= STEMS;
     let series = if few {
         Series::stems("inclusion probability", points).size(6.0)
@@ -161,29 +195,31 @@ fn inclusion(run: &Inference, variable: &str) -> Option<Panel> {
 }
 
 /// The figures of a report: images where there are some, else the signals, inclusion probabilities and convergence of the first variable.
-pub fn of_report(run: &Inference) -> Vec<Figure> {
+pub fn of_report(file: &ModelFile, run: &Inference) -> Vec<Figure> {
     let name = run.posterior.variables()[0].name.as_str();
     match images(run, name, "") {
         Ok(pictures) => vec![pictures, Figure::new("").panel(convergence(run))],
-        Err(_) => vec![figure(run, name, "")],
+        Err(_) => vec![figure(&Shown::new(file, run, name), "")],
     }
 }
 
 /// The signals of one variable, its inclusion probabilities and the convergence. Other variables are not shown, and the figure says so.
-pub fn figure(run: &Inference, variable: &str, title: &str) -> Figure {
+pub fn figure(shown: &Shown<'_>, title: &str) -> Figure {
+    let run = shown.run;
     let mut figure = Figure::new(heading(run, title));
-    if let Some(panel) = signal(run, variable) {
+    if let Some(panel) = signal(shown) {
         figure = figure.panel(panel);
     }
-    if let Some(panel) = inclusion(run, variable) {
+    if let Some(panel) = inclusion(shown) {
         figure = figure.panel(panel);
     }
     figure.panel(convergence(run))
 }
 
 /// True, observed and recovered values of a variable: observations in the same panel where they are values of its own
-/// components, or else in one of their own.
-pub fn signals(run: &Inference, variable: &str, title: &str) -> Result<Figure, String> {
+/// components, or else in one of their own. Only neighbours that have to do with each other are joined by lines.
+pub fn signals(shown: &Shown<'_>, title: &str) -> Result<Figure, String> {
+    let (run, variable) = (shown.run, shown.variable);
     let spec = spec(run, variable)?;
     let points = |x: &[f64], element: Element| -> Vec<(f64, f64)> {
         let step = if element == Element::Complex { 2 } else { 1 };
@@ -196,7 +232,12 @@ pub fn signals(run: &Inference, variable: &str, title: &str) -> Result<Figure, S
         Element::Real => "",
         Element::Complex => ", real part",
     };
-    let mut main = panel(format!("{variable}{}", part(spec.element)));
+    let first = |spec: &SignalSpec| match spec.count() {
+        n if n > SHOWN => format!(", the first {SHOWN} of {n} components"),
+        _ => String::new(),
+    };
+    let of_main = format!("{variable}{}{}", part(spec.element), first(&spec));
+    let mut main = Panel::new(of_main, shown.axis(), axes().1);
     let mut figure = Figure::new(heading(run, title));
     for observed in &run.observed {
         let element = observed.spec.element;
@@ -207,25 +248,37 @@ pub fn signals(run: &Inference, variable: &str, title: &str) -> Result<Figure, S
                 .mark(Mark::Cross)
                 .size(4.0)
         };
-        let shares = observed.seen_through.as_deref() == Some(variable);
+        let shares = observed.seen_through.as_deref() == Some(variable) && !shown.exchangeable;
         if shares && observed.spec.same_signal(&spec) {
             main = main.series(marks(&name));
         } else {
-            figure =
-                figure.panel(panel(format!("{name}{}", part(element))).series(marks("observed")));
+            let title = format!("{name}{}{}", part(element), first(&observed.spec));
+            figure = figure.panel(panel(title).series(marks("observed")));
         }
     }
+    if shown.exchangeable && spec.element == Element::Real {
+        let panel = signal(shown).ok_or_else(|| format!("there is no variable `{variable}`"))?;
+        return Ok(figure.panel(panel));
+    }
+    let joined = shown.names.is_empty() && !shown.exchangeable;
+    let curve = |name: String, points: Vec<(f64, f64)>| {
+        if joined {
+            Series::line(name, points)
+        } else {
+            Series::marks(name, points).size(4.0)
+        }
+    };
     if let Some(truth) = truth(run, variable) {
         main = main.series(
-            Series::line("true", points(truth, spec.element))
+            curve("true".to_owned(), points(truth, spec.element))
                 .ink(Ink::Orange)
                 .size(4.0),
         );
     }
     let (mean, note) = aligned(run, variable, spec.element)
         .ok_or_else(|| format!("there is no variable `{variable}`"))?;
-    let mut line =
-        Series::line(format!("recovered{note}"), points(&mean, spec.element)).ink(Ink::Blue);
+    let name = format!("recovered{note}");
+    let mut line = curve(name, points(&mean, spec.element)).ink(Ink::Blue);
     if let Some(bars) = deviations(run, variable, &mean).filter(|_| spec.element == Element::Real) {
         line = line.bars(bars.into_iter().take(SHOWN));
     }
@@ -267,12 +320,7 @@ pub fn images(run: &Inference, variable: &str, title: &str) -> Result<Figure, St
             && mask.len() == spec.count()
         {
             // what a mask hides has no value, and is drawn in a colour of its own
-            let mut seen = values.iter();
-            let whole = mask.iter().map(|kept| match (kept, seen.next()) {
-                _ if !kept => f64::NAN,
-                (_, value) => value.copied().unwrap_or(f64::NAN),
-            });
-            let whole: Vec<f64> = whole.collect();
+            let whole = spread(mask, &values);
             let own = range(&values);
             figure = figure.panel(picture(
                 format!("{name}, hidden in red"),
@@ -286,6 +334,13 @@ pub fn images(run: &Inference, variable: &str, title: &str) -> Result<Figure, St
     let name = format!("recovered {variable}{note}");
     figure = figure.panel(picture(name, columns, &values, Some(shared)));
     Ok(figure.panel_size(340.0, 320.0))
+}
+
+/// The values of the components that a mask shows, in their places; the others have none.
+fn spread(mask: &[bool], shown: &[f64]) -> Vec<f64> {
+    let mut shown = shown.iter();
+    let places = mask.iter().map(|seen| seen.then(|| shown.next()).flatten());
+    places.map(|x| x.copied().unwrap_or(f64::NAN)).collect()
 }
 
 /// The mean of a variable, turned to the truth where the model does not see its sign or phase, and a word on that.
@@ -314,13 +369,13 @@ pub fn errors(
         Axis::log(format!("mean squared error of {variable}{up_to}")).with_zero(),
     );
     if let Some(predicted) = predicted {
-        let name = if predicted.fixed_point {
-            "fixed point of state evolution"
-        } else {
-            "state evolution"
+        let (name, ink) = match (predicted.fixed_point, predicted.symmetric_point) {
+            (true, _) => ("fixed point of state evolution", Ink::Black),
+            (false, true) => (AT_SYMMETRIC_POINT, Ink::Grey),
+            (false, false) => ("state evolution", Ink::Black),
         };
         let line = Series::line(name, points(&predicted.errors));
-        let line = line.ink(Ink::Black).size(2.5);
+        let line = line.ink(ink).size(2.5);
         panel = panel.series(if predicted.fixed_point {
             line.dashed()
         } else {
@@ -362,5 +417,18 @@ fn range(values: &[f64]) -> (f64, f64) {
         (low, high)
     } else {
         (low - 0.5, low + 0.5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    #[test]
+    fn values_behind_a_mask_stand_at_their_places() {
+        let whole = spread(&[false, true, false, false, true, true], &[1.0, 2.0, 3.0]);
+        let shown: Vec<Option<f64>> = whole.iter().map(|x| (!x.is_nan()).then_some(*x)).collect();
+        let expected = [None, Some(1.0), None, None, Some(2.0), Some(3.0)];
+        assert_eq!(shown, expected);
     }
 }

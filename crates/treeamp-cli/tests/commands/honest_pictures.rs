@@ -209,3 +209,93 @@ fn sweeps_name_the_symmetric_point() {
             .contains("symmetric_point")
     );
 }
+
+/// Even outputs: the theory rests where nothing is known, and the picture says that runs leave that point.
+#[test]
+fn the_theory_of_sweeps_names_the_symmetric_point() {
+    let folder = Folder::new("symmetric_sweeps");
+    for (name, symmetric) in [
+        ("complex_phase_retrieval", true),
+        ("sparse_regression", false),
+    ] {
+        let file = model(name);
+        let arguments = ["plot", "convergence", &file, "--set", "n=60"];
+        let (svg, output) = drawn(&folder, &arguments);
+        let said = "state evolution at the symmetric point, which runs leave";
+        assert_eq!(svg.contains(said), symmetric, "{name}");
+        let said = stdout(&output);
+        assert_eq!(said.contains("at the symmetric point"), symmetric, "{said}");
+    }
+}
+
+/// Without being told, a curve is of the parameter that varies, and of the error up to a sign that runs lost; what is told is drawn.
+#[test]
+fn a_curve_finds_its_columns() {
+    let folder = Folder::new("columns");
+    let start = "rho,noise,source,seed,mse_x,sign_mse_x,status,reason\n";
+    let kept = "0.1,1,EP,0,0.2,0.2,ok,\n0.2,1,EP,0,0.3,0.3,ok,\n";
+    let lost = "0.3,1,EP,0,2.45,0.1,ok,\n";
+    let plain = folder.file("plain.csv", &format!("{start}{kept}"));
+    let signs = folder.file("signs.csv", &format!("{start}{kept}{lost}"));
+    let curve = |table: &Path, more: &[&str]| {
+        let (svg, output) = drawn(
+            &folder,
+            &[&["plot", "curve", text(table)][..], more].concat(),
+        );
+        assert!(output.status.success(), "{}", stderr(&output));
+        (svg, stderr(&output))
+    };
+    let (svg, said) = curve(&plain, &[]);
+    assert!(svg.contains("aria-label=\"ρ\"") && !svg.contains("up to its sign"));
+    assert_eq!(said, "");
+    let (svg, said) = curve(&signs, &[]);
+    assert!(svg.contains("mean squared error of x, up to its sign"));
+    assert_eq!(said, "");
+    let (svg, said) = curve(&signs, &["--y", "mse_x"]);
+    assert!(!svg.contains("up to its sign"));
+    assert!(said.contains("--y sign_mse_x"), "{said}");
+}
+
+/// An exact recovery stands at an error of zero, or is named where its free entropy has no bound.
+#[test]
+fn exact_recoveries_of_a_landscape_are_there() {
+    let folder = Folder::new("landscape_ends");
+    let places = ["--places", "12"];
+    let landscape = |name: &str, more: &[&str]| {
+        let file = model(name);
+        let arguments = [&["plot", "landscape", &file][..], &places, more].concat();
+        let (svg, output) = drawn(&folder, &arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        svg
+    };
+    let finite = landscape("perceptron", &["--set", "alpha=1.35"]);
+    assert!(finite.contains("aria-label=\"0\""), "a place for zero");
+    assert!(!finite.contains("without bound"));
+    let diverging = landscape("phase_retrieval", &[]);
+    assert!(diverging.contains("informed start: exact recovery, of free entropy without bound"));
+}
+
+/// Lines join neighbours that have to do with each other; other components are scattered, and named where they have names.
+#[test]
+fn components_are_joined_only_where_they_are_neighbours() {
+    let folder = Folder::new("joined");
+    let signals = |name: &str, set: &[&str]| {
+        let file = model(name);
+        drawn(&folder, &[&["plot", "signals", &file][..], set].concat()).0
+    };
+    let dense = signals("perceptron", &["--set", "n=400"]);
+    assert!(dense.contains("aria-label=\"equal\""), "a scatter");
+    let many = signals("perceptron", &["--set", "n=1200"]);
+    assert!(many.contains("the first 1000 of"), "of the observations");
+    let order = signals("sparse_gradient", &[]);
+    assert!(!order.contains("aria-label=\"equal\""));
+    for what in ["signals", "run"] {
+        let (svg, _) = drawn(&folder, &["plot", what, &model("real_data")]);
+        for name in ["age", "bmi", "glu"] {
+            assert!(
+                svg.contains(&format!("aria-label=\"{name}\"")),
+                "{what}: {name}"
+            );
+        }
+    }
+}

@@ -9,7 +9,8 @@ use treeamp_lab::sweep::Table;
 use super::Target;
 use crate::common::Common;
 use crate::exit::Failure;
-use crate::pictures::curve::Curve;
+use crate::output::note;
+use crate::pictures::curve::{Curve, aligned, error, varied};
 
 /// What is drawn of a table.
 #[derive(Debug, Args)]
@@ -17,12 +18,12 @@ pub struct CurveArgs {
     /// The table of a sweep (.csv)
     #[arg(value_name = "FILE")]
     table: PathBuf,
-    /// The column of the horizontal axis
-    #[arg(long, default_value = "alpha")]
-    x: String,
-    /// The column of the vertical axis
-    #[arg(long, default_value = "mse_x")]
-    y: String,
+    /// The column of the horizontal axis; by default the parameter that varies
+    #[arg(long)]
+    x: Option<String>,
+    /// The column of the vertical axis; by default the error of the first variable, up to its sign, phase or order where runs lost that
+    #[arg(long)]
+    y: Option<String>,
     /// One panel for every value of this column; may be given several times
     #[arg(long, value_name = "COLUMN")]
     by: Vec<String>,
@@ -41,9 +42,20 @@ impl CurveArgs {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         self.target.check()?;
         let table = read_table(&self.table)?;
+        let or = |given: &Option<String>, found: Option<&str>, usual: &str| {
+            let found = || found.unwrap_or(usual).to_owned();
+            given.clone().unwrap_or_else(found)
+        };
+        if let Some(y) = &self.y
+            && let Some(better) = aligned(&table, y)
+        {
+            note(&format!(
+                "`{y}` is not up to the symmetry of the model, which some runs lost: --y {better} is"
+            ));
+        }
         let curve = Curve {
-            x: self.x.clone(),
-            y: self.y.clone(),
+            x: or(&self.x, varied(&table), "alpha"),
+            y: or(&self.y, error(&table), "mse_x"),
             log: self.log,
             title: self.title.clone(),
         };

@@ -56,7 +56,7 @@ impl PhaseArgs {
         }
         let (file, setting) = self.model.read()?;
         let (x, y) = (numbers(&self.x)?, numbers(&self.y)?);
-        self.model.warn_of_set(&[&x.0, &y.0], "--x and --y");
+        self.model.warn_of_set(&file, &[&x.0, &y.0], "--x and --y");
         if x.0 == y.0 {
             let text = format!("expected two parameters, got `{}` twice", x.0);
             return Err(Failure::Usage(text));

@@ -6,14 +6,15 @@ use clap::Args;
 use treeamp::prelude::*;
 use treeamp_lab::experiment::{Alignment, Inference, Metric, infer_on, instance, predict_by_sweep};
 use treeamp_lab::figure::Figure;
+use treeamp_lab::spec::ModelFile;
 
 use super::Target;
-use crate::commands::run::{How, file_seed, say_cost};
+use crate::commands::run::{How, file_seed, prepare};
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::pictures::run as pictures;
+use crate::pictures::run::{self as pictures, Shown};
 use crate::progress::{ProgressLine, Sweeps};
 
 /// A run.
@@ -76,16 +77,15 @@ impl RunArgs {
         }
     }
 
-    fn infer(&self, common: &Common) -> Result<(Inference, String), Failure> {
+    fn infer(&self, common: &Common) -> Result<(Inference, ModelFile), Failure> {
         self.target.check()?;
         let (file, setting) = self.model.read()?;
         let seed = self.seed.unwrap_or_else(|| file_seed(&file));
         let options = self.how.options();
-        let instance = options.with_beliefs(instance(&file, &setting, seed)?)?;
-        say_cost(&instance.posterior, &options.or_of(&file).planning());
         let mut watch = Sweeps::new(common, options.or_of(&file).max_sweeps);
+        let instance = prepare(&file, &setting, seed, &options, &mut watch)?;
         let run = infer_on(&file, instance, seed, &options, &mut watch)?;
-        Ok((run, file.title))
+        Ok((run, file))
     }
 }
 
@@ -99,25 +99,26 @@ impl SignalArgs {
 
     /// Draws the signal and the convergence.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let (run, title) = self.run.infer(common)?;
+        let (run, file) = self.run.infer(common)?;
         let name = self.name(&run.posterior)?;
-        let figure = pictures::figure(&run, &name, &title);
+        let figure = pictures::figure(&Shown::new(&file, &run, &name), &file.title);
         self.run.finish(&run, &figure, &name, common)
     }
 
     /// Draws lines.
     pub fn signals(&self, common: &Common) -> Result<(), Failure> {
-        let (run, title) = self.run.infer(common)?;
+        let (run, file) = self.run.infer(common)?;
         let name = self.name(&run.posterior)?;
-        let figure = pictures::signals(&run, &name, &title).map_err(Failure::Usage)?;
+        let figure = pictures::signals(&Shown::new(&file, &run, &name), &file.title)
+            .map_err(Failure::Usage)?;
         self.run.finish(&run, &figure, &name, common)
     }
 
     /// Draws pixels.
     pub fn images(&self, common: &Common) -> Result<(), Failure> {
-        let (run, title) = self.run.infer(common)?;
+        let (run, file) = self.run.infer(common)?;
         let name = self.name(&run.posterior)?;
-        let figure = pictures::images(&run, &name, &title).map_err(Failure::Usage)?;
+        let figure = pictures::images(&run, &name, &file.title).map_err(Failure::Usage)?;
         self.run.finish(&run, &figure, &name, common)
     }
 }
@@ -182,7 +183,7 @@ impl ConvergenceArgs {
             .map(|[plain, symmetric]| [plain, symmetric][kind].clone());
         let errors: Vec<Vec<f64>> = errors.collect();
         options.max_sweeps = errors.iter().map(Vec::len).max();
-        let predicted = predict_by_sweep(&file, &setting, &options, &name);
+        let predicted = predict_by_sweep(&file, &setting, &options, &name).ok();
         let ended = match failed {
             0 => "converged".to_owned(),
             n => format!("{n} of {} runs did not converge", self.seeds),
@@ -192,9 +193,15 @@ impl ConvergenceArgs {
             _ => format!("{} ({ended})", file.title),
         };
         let variable = (name.as_str(), up_to);
-        let figure = pictures::errors(&title, variable, &errors, predicted.ok().as_ref());
-        args.target
-            .draw_of(&figure, &[("ended", ended.as_str())], common)?;
+        let figure = pictures::errors(&title, variable, &errors, predicted.as_ref());
+        let mut said = vec![("ended", ended.as_str())];
+        if predicted.is_some_and(|p| p.symmetric_point) {
+            said.push((
+                "note",
+                "the theory is at the symmetric point, a fixed point that runs leave",
+            ));
+        }
+        args.target.draw_of(&figure, &said, common)?;
         if failed == 0 {
             Ok(())
         } else {
