@@ -27,13 +27,47 @@ impl ModelArgs {
             .collect()
     }
 
-    /// Says where a parameter is set that another option varies.
-    pub fn warn_of_set(&self, varied: &[&str], option: &str) {
-        let set = self.set.iter().map(|(name, _)| name);
-        for name in set.filter(|n| varied.contains(&n.as_str())) {
-            warn(&format!(
-                "`{name}` is set and varied: the values of {option} are taken, not that of --set"
-            ));
+    /// Says where a parameter is set that another option varies, under this name or another one.
+    pub fn warn_of_set(&self, file: &ModelFile, varied: &[&str], option: &str) {
+        for (name, _) in &self.set {
+            let behind = file.only_name(name);
+            for other in varied {
+                if name == other {
+                    warn(&format!(
+                        "`{name}` is set and varied: the values of {option} are taken, not that of --set"
+                    ));
+                } else if behind == Some(*other) {
+                    warn(&format!(
+                        "`{name}` is set, and `{other}`, which it stands for, is varied: its values have no effect"
+                    ));
+                } else if file.only_name(other) == Some(name) {
+                    warn(&format!(
+                        "`{name}` is set, and `{other}` is varied in its place: the values of {option} are taken, not that of --set"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Says where two values are set of one thing.
+    fn warn_of_repeated(&self, file: &ModelFile) {
+        for (k, (name, value)) in self.set.iter().enumerate() {
+            let (before, behind) = (&self.set[..k], &self.set[k + 1..]);
+            let again = before.iter().any(|(n, _)| n == name);
+            let last = !behind.iter().any(|(n, _)| n == name);
+            if again && last {
+                warn(&format!(
+                    "`{name}` is set more than once: the last value, {value}, is taken"
+                ));
+            }
+            let parameter = file.only_name(name).filter(|_| last);
+            if let Some(parameter) = parameter
+                && self.set.iter().any(|(n, _)| n == parameter)
+            {
+                warn(&format!(
+                    "`{parameter}` and `{name}` are set, and are the same thing: the value of `{name}`, {value}, is taken"
+                ));
+            }
         }
     }
 
@@ -43,6 +77,7 @@ impl ModelArgs {
         for warning in file.warnings() {
             warn(&format!("{}: {warning}", file.name));
         }
+        self.warn_of_repeated(&file);
         let set = self.set.iter();
         let setting = set.fold(Setting::new(), |s, (name, value)| s.with(name, *value));
         Ok((file, setting))

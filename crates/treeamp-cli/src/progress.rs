@@ -49,6 +49,8 @@ struct Line {
     start: Instant,
     last: Option<Instant>,
     part: Option<(usize, usize)>,
+    /// Something was counted on the line that was written last.
+    counted: bool,
     text: String,
     ended: bool,
 }
@@ -69,6 +71,7 @@ impl ProgressLine {
                     start,
                     last: None,
                     part: None,
+                    counted: false,
                     text: what.to_owned(),
                     ended: false,
                 }),
@@ -105,7 +108,11 @@ impl ProgressLine {
             let text = format!("fallback, step {done}, residual {residual:.1e}");
             return self.write(None, text);
         }
-        let before = *self.before.get_or_insert(0);
+        // the first sweep has the set-up before it: its time says nothing of the others
+        let before = *self.before.get_or_insert_with(|| {
+            self.start = Instant::now();
+            done
+        });
         let left = self.left(done - before, limit.saturating_sub(done));
         let left = left.replacen(", ", ", at most ", 1);
         let text = format!("sweep {done} of at most {limit}, residual {residual:.1e}{left}");
@@ -182,9 +189,12 @@ impl Line {
             Form::Drawn => Duration::from_millis(100),
             Form::Lines => PATIENCE,
         };
-        if self.last.is_some_and(|t| t.elapsed() < pause) && !whole {
+        // the first and the last of what is counted are written at once
+        let begins = self.part.is_some() && !self.counted;
+        if self.last.is_some_and(|t| t.elapsed() < pause) && !whole && !begins {
             return;
         }
+        self.counted = self.part.is_some();
         self.last = Some(Instant::now());
         let text = self.line();
         let mut out = std::io::stderr();
@@ -227,9 +237,14 @@ impl Sweeps {
     /// Of a run with at most so many sweeps.
     pub fn new(common: &Common, limit: Option<usize>) -> Self {
         Self {
-            line: ProgressLine::new(common, "running"),
+            line: ProgressLine::new(common, "drawing the instance and setting up"),
             limit: limit.unwrap_or(SWEEPS),
         }
+    }
+
+    /// What is being done before the first sweep.
+    pub fn say(&mut self, what: &str) {
+        self.line.say(what);
     }
 }
 

@@ -2,6 +2,10 @@
 
 use std::fmt::Write as _;
 
+use treeamp_lab::figure::Figure;
+
+use crate::exit::Failure;
+
 /// A page in the making. Everything that comes from files is escaped; nothing is fetched from anywhere.
 #[derive(Debug)]
 pub struct Page {
@@ -13,7 +17,7 @@ const STYLE: &str = "body{font:16px/1.5 Helvetica,Arial,sans-serif;color:#222;ma
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}\
 div.wide{overflow:auto;max-height:40rem}thead th{position:sticky;top:0;background:#fff}table{border-collapse:collapse}footer{margin-top:2rem;color:#666;font-size:.9rem}th,td{padding:.25rem .8rem;text-align:right;border-bottom:1px solid #ddd}\
 th:first-child,td:first-child{text-align:left}\
-pre{background:#f6f6f4;padding:1rem;overflow:auto}figure{margin:1rem 0}svg{max-width:100%;height:auto}";
+pre{background:#f6f6f4;padding:1rem;overflow:auto}figure{margin:1rem 0}svg,img{max-width:100%;height:auto}";
 
 impl Page {
     /// An empty page.
@@ -76,9 +80,29 @@ impl Page {
         self
     }
 
-    /// A picture that the library drew.
-    pub fn picture(&mut self, svg: &str) -> &mut Self {
-        let _ = writeln!(self.body, "<figure>{svg}</figure>");
+    /// A figure: photographs as a PNG, which has a byte per pixel and not a path, anything else as an SVG.
+    pub fn figure(&mut self, figure: &Figure) -> Result<&mut Self, Failure> {
+        /// Sharp on most screens.
+        const SCALE: f64 = 2.0;
+        if !figure.has_pictures() {
+            let _ = writeln!(self.body, "<figure>{}</figure>", figure.to_svg());
+            return Ok(self);
+        }
+        let png = figure.to_png(SCALE).map_err(Failure::Run)?;
+        let alt = escape(&figure.described());
+        let _ = writeln!(
+            self.body,
+            "<figure><img alt=\"{alt}\" src=\"data:image/png;base64,{}\"></figure>",
+            base64(&png)
+        );
+        Ok(self)
+    }
+
+    /// A factor graph that the library drew.
+    pub fn graph(&mut self, svg: &str) -> &mut Self {
+        // the title is what a screen reader says
+        let named = svg.replacen('>', "><title>Factor graph</title>", 1);
+        let _ = writeln!(self.body, "<figure>{named}</figure>");
         self
     }
 
@@ -94,6 +118,25 @@ impl Page {
             env!("CARGO_PKG_VERSION")
         )
     }
+}
+
+/// Three bytes as four letters (RFC 4648).
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |k: usize| u32::from(three.get(k).copied().unwrap_or(0));
+        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for k in 0..4 {
+            let letter = LETTERS[(word >> (18 - 6 * k) & 63) as usize];
+            out.push(if k <= three.len() {
+                char::from(letter)
+            } else {
+                '='
+            });
+        }
+    }
+    out
 }
 
 /// Text that cannot be taken for markup.
@@ -116,6 +159,21 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_letters() {
+        // the test vectors of RFC 4648
+        for (bytes, letters) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), letters);
+        }
+    }
 
     #[test]
     fn nothing_that_comes_from_a_file_is_markup() {

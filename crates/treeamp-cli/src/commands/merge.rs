@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use treeamp_lab::sweep::SweepError;
 
 use crate::common::Common;
 use crate::exit::Failure;
@@ -37,7 +38,13 @@ impl Merge {
     /// Joins them.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         refuse_existing(&self.output, self.force)?;
-        let merged = treeamp_lab::sweep::merge(&self.parts)?;
+        let merged = treeamp_lab::sweep::merge(&self.parts).map_err(|error| match error {
+            // no option of this command can help
+            SweepError::OtherConfiguration { .. } => {
+                Failure::Usage(format!("{error}; expected the journals of one sweep"))
+            }
+            other => other.into(),
+        })?;
         let grid = super::sweep::grid_of(&merged)?;
         let records = merged.records;
         let known = |r: &treeamp_lab::sweep::Record| grid.cells().iter().any(|c| c.key == r.key);

@@ -14,7 +14,7 @@ use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
 use crate::output::{check_report, note, print, refuse_existing, save};
-use crate::pictures::curve::Curve;
+use crate::pictures::curve::{self, Curve};
 use crate::progress::ProgressLine;
 use crate::report::Page;
 use crate::text::{pairs, short};
@@ -105,6 +105,7 @@ impl Sweep {
         } else {
             self.how.warn_of_unused(OF_MODES, "means: it is for --map");
         }
+        self.check_theory(&file)?;
         let shard = self.shard.unwrap_or(Shard::WHOLE);
         if let Some(path) = &self.report {
             // that of a sweep which goes on is replaced, as its table is
@@ -112,7 +113,7 @@ impl Sweep {
         }
         let axes = self.grid.iter().filter_map(|g| g.split_once('='));
         let axes: Vec<&str> = axes.map(|(name, _)| name.trim()).collect();
-        self.model.warn_of_set(&axes, "--grid");
+        self.model.warn_of_set(&file, &axes, "--grid");
         // what is wrong with the grid is said before a journal is made
         Plan::new(&file, &setting, self, &self.seeds_beside(Vec::new()))?;
         let journal_path = journal_path(&self.output, shard);
@@ -129,6 +130,12 @@ impl Sweep {
         let seeds = self.seeds_beside(seeds_of(journal.plan()));
         let plan = Plan::new(&file, &setting, self, &seeds)?;
         journal.set_plan(&plan.seeds)?;
+        if seeds.len() > self.seeds {
+            note(&format!(
+                "the journal has other seeds already: the table has all {} of them (--force starts afresh)",
+                seeds.len()
+            ));
+        }
         let cells = shard.of(plan.grid.cells(), |cell| source_of(cell).name().to_owned());
         say_how_to_go_on(&journal_path, &journal, &cells);
         let threads = common.threads();
@@ -149,7 +156,7 @@ impl Sweep {
             let table = Table::of(&plan.grid, &records);
             save(&self.output, table.to_csv().as_bytes())?;
             if let Some(path) = &self.report {
-                save(path, self.page(&file, &plan, &table).as_bytes())?;
+                save(path, self.page(&file, &plan, &table)?.as_bytes())?;
             }
         }
         let output = if shard.is_part() {
@@ -162,7 +169,7 @@ impl Sweep {
 
     /// What the results depend on besides the parameters and seeds of the cells.
     fn configuration(&self, file: &ModelFile) -> serde_json::Map<String, serde_json::Value> {
-        let sources: Vec<&str> = self.sources().iter().map(|s| s.name()).collect();
+        let sources: Vec<&str> = self.sources(file).iter().map(|s| s.name()).collect();
         let set: serde_json::Map<_, _> = self
             .model
             .set
@@ -195,9 +202,22 @@ impl Sweep {
         seeds
     }
 
-    fn sources(&self) -> Vec<Source> {
+    /// A model without a theory is swept without it, unless that is all that is asked for.
+    fn check_theory(&self, file: &ModelFile) -> Result<(), Failure> {
+        match (file.without_theory(), self.by) {
+            (Some(reason), By::Se) => return Err(reason.into()),
+            (Some(reason), By::Both | By::All) => {
+                note(&format!("theory is left out: {}", reason.reason));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn sources(&self, file: &ModelFile) -> Vec<Source> {
         let inference = if self.map { Source::Map } else { Source::Ep };
         match self.by {
+            _ if file.without_theory().is_some() => vec![inference],
             By::Ep => vec![inference],
             By::Se => vec![Source::Se],
             By::Both => vec![inference, Source::Se],
@@ -221,7 +241,7 @@ fn say_how_to_go_on(path: &Path, journal: &Journal, cells: &[Cell]) {
 
 impl Sweep {
     /// What was asked for on the command line.
-    fn given(&self) -> Vec<(String, String)> {
+    fn given(&self, file: &ModelFile) -> Vec<(String, String)> {
         let mut given = self.model.given();
         let grid = self.grid.iter().map(|g| ("grid".to_owned(), g.clone()));
         given.extend(grid);
@@ -229,28 +249,27 @@ impl Sweep {
             "seeds".to_owned(),
             format!("{}, from {}", self.seeds, self.seed),
         ));
-        let sources: Vec<&str> = self.sources().iter().map(|s| s.name()).collect();
+        let sources: Vec<&str> = self.sources(file).iter().map(|s| s.name()).collect();
         given.push(("by".to_owned(), sources.join(", ")));
         given.extend(self.how.given());
         given
     }
 
-    fn page(&self, file: &ModelFile, plan: &Plan, table: &Table) -> String {
+    fn page(&self, file: &ModelFile, plan: &Plan, table: &Table) -> Result<String, Failure> {
         let mut page = Page::new(&file.title);
-        page.paragraph(&file.description).options(&self.given());
+        page.paragraph(&file.description).options(&self.given(file));
         fill(page, file, plan, table)
     }
 }
 
 /// The rest of the page: a curve of the first variable's error along the first axis, and the table.
-fn fill(mut page: Page, file: &ModelFile, plan: &Plan, table: &Table) -> String {
+fn fill(mut page: Page, file: &ModelFile, plan: &Plan, table: &Table) -> Result<String, Failure> {
     let axes = plan.grid.axes();
     let names: Vec<String> = axes.iter().map(|a| a.name.clone()).collect();
-    let error = table.columns.iter().find(|c| c.starts_with("mse_"));
-    if let (Some(x), Some(y)) = (names.first(), error) {
+    if let (Some(x), Some(y)) = (names.first(), curve::error(table)) {
         let curve = Curve {
             x: x.clone(),
-            y: y.clone(),
+            y: y.to_owned(),
             log: false,
             title: String::new(),
         };
@@ -261,7 +280,7 @@ fn fill(mut page: Page, file: &ModelFile, plan: &Plan, table: &Table) -> String 
             .cloned()
             .collect();
         if let Ok(figure) = curve.figure(table, &others) {
-            page.section("Curves").picture(&figure.to_svg());
+            page.section("Curves").figure(&figure)?;
         }
     }
     let header: Vec<&str> = table.columns.iter().map(String::as_str).collect();
@@ -276,7 +295,7 @@ fn fill(mut page: Page, file: &ModelFile, plan: &Plan, table: &Table) -> String 
         .collect();
     page.section("Table").table(&header, &rows);
     page.section("Model file").text(&file.text);
-    page.finish()
+    Ok(page.finish())
 }
 
 /// What is to be done.
@@ -294,7 +313,7 @@ impl Plan {
         sweep: &Sweep,
         seeds: &[u64],
     ) -> Result<Self, Failure> {
-        let sources = sweep.sources();
+        let sources = sweep.sources(file);
         let sources = sources.iter().map(|s| s.name().to_owned()).collect();
         let grid = grid(&sweep.grid, sources, seeds.to_vec())?;
         let known = file.adjustable();

@@ -7,8 +7,11 @@ use serde_json::json;
 use treeamp::RunError;
 use treeamp::algorithms::state_evolution::heuristics;
 use treeamp::algorithms::state_evolution::phases::{
-    Search, algorithmic_threshold, information_threshold, informed_threshold, weak_recovery,
+    FixedPoints, Phase, Search, algorithmic_threshold, information_threshold, informed_threshold,
+    phase_report, weak_recovery,
 };
+use treeamp::engine::Marginal as _;
+use treeamp::prelude::{StateEvolution, Tree};
 use treeamp_lab::experiment::{ExperimentError, bayes_optimal_theory};
 
 use crate::common::Common;
@@ -17,7 +20,7 @@ use crate::model::ModelArgs;
 use crate::number as parse;
 use crate::output::print;
 use crate::progress::ProgressLine;
-use crate::text::number;
+use crate::text::{number, short};
 
 /// The transitions of a family.
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
@@ -88,7 +91,7 @@ impl Threshold {
     /// Searches, and prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
-        self.model.warn_of_set(&[&self.of], "--between");
+        self.model.warn_of_set(&file, &[&self.of], "--between");
         let progress = RefCell::new((ProgressLine::new(common, "setting up"), 0));
         let at = |value: f64| {
             let setting = setting.clone().with(&self.of, value);
@@ -127,14 +130,20 @@ impl Threshold {
             ],
             one => vec![one],
         };
-        let found: Vec<(Kind, Result<f64, RunError>)> =
-            kinds.into_iter().map(|k| (k, find(k))).collect();
+        let missed = |error: RunError| {
+            let gradual = self.gradual(&error, &signal, &|value| at(value).ok());
+            gradual.unwrap_or_else(|| error.to_string())
+        };
+        let found = kinds
+            .into_iter()
+            .map(|kind| (kind, find(kind).map_err(missed)));
+        let found: Vec<(Kind, Result<f64, String>)> = found.collect();
         drop(progress);
         if common.json {
             let entries = found.iter().map(|(kind, value)| {
                 let entry = match value {
                     Ok(x) => json!({ "value": number(*x) }),
-                    Err(e) => json!({ "value": null, "reason": e.to_string() }),
+                    Err(reason) => json!({ "value": null, "reason": reason }),
                 };
                 (kind.name().to_owned(), entry)
             });
@@ -150,7 +159,7 @@ impl Threshold {
             for (kind, value) in &found {
                 let value = value
                     .as_ref()
-                    .map_or_else(ToString::to_string, |x| self.rounded(*x));
+                    .map_or_else(Clone::clone, |x| self.rounded(*x));
                 print(&format!("  {:<13}{value}\n", kind.name()))?;
             }
             for reason in heuristics(&first) {
@@ -161,6 +170,32 @@ impl Threshold {
             return Ok(());
         }
         Err(Failure::NotConverged)
+    }
+
+    /// What to say where both starts lead to one fixed point at both ends of the range, and neither recovers the signal exactly: with noise, recovery
+    /// is gradual, and has no place where it begins.
+    fn gradual(
+        &self,
+        error: &RunError,
+        signal: &str,
+        at: &dyn Fn(f64) -> Option<Tree>,
+    ) -> Option<String> {
+        let RunError::NoTransition { holds: true, .. } = error else {
+            return None;
+        };
+        let (low, high) = self.between;
+        let end = |value: f64| -> Option<f64> {
+            let tree = at(value)?;
+            let report = phase_report(&tree, signal).ok()?;
+            let prior = StateEvolution::new(&tree).ok()?.max_sweeps(1).run().ok()?;
+            let scale = prior.report.marginal(signal).ok()?.second_moment();
+            let exact = report.mmse <= FixedPoints::default().recovered * scale;
+            (report.phase == Phase::Easy && !exact).then_some(report.mmse)
+        };
+        let (first, last) = (short(end(low)?), short(end(high)?));
+        Some(format!(
+            "no such transition between {low} and {high}: the error of `{signal}` changes continuously, from {first} to {last}"
+        ))
     }
 
     /// The models looked at so far, of about as many as bisections to the tolerance take.

@@ -1,5 +1,6 @@
 //! What runs cost, and how far they are.
 
+use std::io::{BufRead as _, BufReader};
 use std::time::Instant;
 
 use treeamp::engine::Estimate;
@@ -195,4 +196,21 @@ fn progress_is_shown_where_it_is_asked_for() {
         // what the command prints is the same
         assert!(!stdout(&shown).contains(line));
     }
+}
+
+/// What a run costs is said before a large matrix is drawn, and then what is being done.
+#[test]
+fn the_estimate_comes_before_the_matrix() {
+    let model = models().join("sparse_regression.toml");
+    let mut child = command(&["--progress", "run", text(&model), "--set", "n=12000"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let said: Vec<String> = said.map_while(Result::ok).take(2).collect();
+    child.kill().expect("it runs");
+    child.wait().expect("it has ended");
+    assert!(said[0].starts_with("estimated cost: "), "{said:?}");
+    assert!(said[1].starts_with("drawing the instance"), "{said:?}");
 }

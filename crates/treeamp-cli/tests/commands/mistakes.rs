@@ -309,3 +309,77 @@ fn options_without_an_effect_are_warned_of() {
     let used = ["run", lasso, "--set", "n=50", "--map", "--gap", "1e-3"];
     assert!(!stderr(&treeamp(&used)).contains("no effect"));
 }
+
+/// Options that have no effect, or of which one wins, are named.
+#[test]
+fn options_that_lose_are_named() {
+    let folder = Folder::new("losing_options");
+    let model = small(&folder);
+    let table = folder.path("t.csv");
+    let sweep = [
+        "sweep",
+        text(&model),
+        "--by",
+        "ep",
+        "--force",
+        "--output",
+        text(&table),
+    ];
+    let run = ["run", text(&model)];
+    let grid = |axis: &'static str, set: &'static str| {
+        [&sweep[..], &["--grid", axis, "--set", set]].concat()
+    };
+    let twice = "`rho` is set more than once: the last value, 0.2, is taken";
+    for (command, warning) in [
+        (
+            [&run[..], &["--set", "rho=0.1", "--set", "rho=0.2"]].concat(),
+            twice,
+        ),
+        (
+            [
+                &run[..],
+                &["--set", "alpha=0.8", "--set", "linear.alpha=0.9"],
+            ]
+            .concat(),
+            "the value of `linear.alpha`, 0.9, is taken",
+        ),
+        (
+            grid("linear.alpha=0.8,0.9", "alpha=0.5"),
+            "`alpha` is set, and `linear.alpha` is varied in its place",
+        ),
+        (
+            grid("alpha=0.8,0.9", "linear.alpha=0.5"),
+            "which it stands for, is varied: its values have no effect",
+        ),
+        (
+            [&run[..], &["--memory-limit", "1e9"]].concat(),
+            "--memory-limit has no effect on isotropic beliefs",
+        ),
+    ] {
+        let said = stderr(&treeamp(&command));
+        assert!(said.contains(warning), "{command:?}: {said}");
+    }
+    let quiet = [&run[..], &["--set", "rho=0.1", "--set", "linear.alpha=0.9"]].concat();
+    assert_eq!(stderr(&treeamp(&quiet)), "");
+}
+
+/// With noise, recovery is gradual: there is no transition, and no smaller range has one.
+#[test]
+fn gradual_recovery_has_no_transition() {
+    let file = models().join("sparse_regression.toml");
+    let start = ["threshold", text(&file), "--between", "0.5:1.5"];
+    let output = treeamp(&start);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stdout(&output);
+    assert!(
+        said.contains(
+            "no such transition between 0.5 and 1.5: the error of `x` changes continuously"
+        ),
+        "{said}"
+    );
+    // an exact recovery at the lower end has begun below it
+    let file = models().join("perceptron.toml");
+    let output = treeamp(&["threshold", text(&file), "--between", "1.8:2"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("already recovered at the lower end"));
+}

@@ -162,3 +162,99 @@ fn columns_are_taken_by_their_names() {
     );
     assert!(said.contains("column 1 is constant"), "{said}");
 }
+
+/// One column of a table is a matrix of one column.
+#[test]
+fn one_column_is_a_matrix() {
+    let folder = Folder::new("one_column");
+    folder.file("t.csv", "\"age, in years\",price\n1,2.5\n2,4.5\n3,7\n");
+    let model = |matrix: &str| {
+        folder.file(
+            "m.toml",
+            &format!(
+                "[[factor]]\nkind = \"gaussian\"\nsize = 1\noutput = \"x\"\n\n\
+                 [[factor]]\nkind = \"linear\"\nmatrix = {matrix}\ninput = \"x\"\noutput = \"z\"\n\n\
+                 [[factor]]\nkind = \"gaussian_noise\"\nvariance = 0.5\ninput = \"z\"\noutput = \"y\"\n\n\
+                 [observe]\ny = \"t.csv:price\"\n"
+            ),
+        )
+    };
+    // the posterior mean of a slope with prior variance one: sum(ax) / (sum(aa) + 0.5)
+    let slope = (2.5 + 9.0 + 21.0) / (14.0 + 0.5);
+    for matrix in [
+        "\"t.csv:age, in years\"",
+        "{ file = 't.csv:\"age, in years\"' }",
+    ] {
+        let answer = works(&["run", text(&model(matrix)), "--json"]);
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        let mean = answer["variables"]["x"]["mean"][0]
+            .as_f64()
+            .expect("a number");
+        assert!((mean - slope).abs() < 1e-9, "{mean} against {slope}");
+    }
+    let said = fails(2, &["run", text(&model("\"t.csv\""))]);
+    assert!(said.contains("expected 1 columns"), "{said}");
+}
+
+/// A model without a theory is swept without it; what is about theory alone says why there is none.
+#[test]
+fn diagonal_beliefs_have_no_theory_and_say_so() {
+    let folder = Folder::new("no_theory");
+    let model = models().join("real_data.toml");
+    let table = folder.path("t.csv");
+    let start = ["sweep", text(&model), "--output", text(&table)];
+    let sweep = |more: &[&str]| treeamp(&[&start[..], &["--grid", "rho=0.2,0.5"], more].concat());
+    let output = sweep(&[]);
+    assert!(output.status.success());
+    let why = "there is no theory of diagonal beliefs";
+    assert!(stderr(&output).contains(&format!("theory is left out: {why}")));
+    let lines = fs::read_to_string(&table).expect("a table");
+    assert!(
+        !lines.contains("failed") && lines.lines().count() == 3,
+        "{lines}"
+    );
+    let picture = folder.path("p.svg");
+    let threshold = [
+        "threshold",
+        text(&model),
+        "--of",
+        "rho",
+        "--between",
+        "0.1:0.9",
+    ];
+    for command in [
+        &["predict", text(&model)][..],
+        &threshold,
+        &[
+            "plot",
+            "landscape",
+            text(&model),
+            "--output",
+            text(&picture),
+        ],
+        &[
+            &start[..],
+            &["--grid", "rho=0.2,0.5", "--by", "se", "--force"],
+        ]
+        .concat(),
+    ] {
+        let said = fails(2, command);
+        assert!(said.contains(why), "{command:?}: {said}");
+    }
+}
+
+/// Results carry the names of the columns they belong to.
+#[test]
+fn coefficients_keep_their_names() {
+    let folder = Folder::new("named_coefficients");
+    let model = models().join("real_data.toml");
+    let csv = folder.path("c.csv");
+    works(&["run", text(&model), "--output", text(&csv)]);
+    let lines = fs::read_to_string(&csv).expect("the table");
+    let lines: Vec<Vec<&str>> = lines.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(lines[0].last(), Some(&"component"));
+    assert_eq!((lines[3][1], lines[3].last()), ("2", Some(&"bmi")));
+    // the products have no names
+    let product = lines.iter().find(|l| l[0] == "z").expect("a line");
+    assert_eq!(product.last(), Some(&""));
+}

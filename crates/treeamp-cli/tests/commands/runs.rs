@@ -377,7 +377,7 @@ y = "y.csv"
         (
             "w.csv",
             "y.csv",
-            "m.toml:8: `factor.linear.matrix`: y.csv: expected a matrix of two axes, got 1",
+            "m.toml:8: `factor.linear.matrix`: y.csv: expected 2 columns, one per component of the input, got 3 x 1",
         ),
         (
             "w.csv",
@@ -585,5 +585,18 @@ fn restarts_are_told_apart() {
     assert!(
         table.contains("starts") && table.contains("push, seed"),
         "{table}"
+    );
+}
+
+/// Why there is no evidence is one plain sentence.
+#[test]
+fn exact_recovery_without_noise_has_no_evidence() {
+    let file = models().join("compressed_sensing.toml");
+    let said = works(&["run", text(&file), "--set", "n=100", "--set", "alpha=0.9"]);
+    let line = said.lines().find(|l| l.contains("log-evidence"));
+    let line = line.expect("a line");
+    assert!(
+        line.contains("none: the data determine the signal exactly"),
+        "{line}"
     );
 }

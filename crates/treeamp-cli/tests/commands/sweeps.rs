@@ -252,7 +252,9 @@ fn seeds_are_added_and_titles_do_not_matter() {
         ["0", "1", "2", "0", "0", "1", "2", "0"]
     );
     // fewer seeds take nothing away
-    assert!(sweep(&table, &["--seeds", "1"]).status.success());
+    let fewer = sweep(&table, &["--seeds", "1"]);
+    assert!(fewer.status.success());
+    assert!(stderr(&fewer).contains("the table has all 3 of them"));
     sweep(&whole, &["--seeds", "3"]);
     assert_eq!(
         fs::read(&table).expect("a table"),
@@ -390,4 +392,41 @@ fn a_killed_sweep_goes_on() {
         fs::read(table).expect("a table"),
         fs::read(expected).expect("a table")
     );
+}
+
+/// A cell has one stream however its numbers are written: as part of a range, typed, or under the factor's name of a parameter. What is
+/// written down of it is the seed that was given.
+#[test]
+fn a_cell_has_one_stream_under_all_its_names() {
+    let folder = Folder::new("names_of_cells");
+    let model = small(&folder);
+    let run = |more: &[&str]| -> serde_json::Value {
+        let start = ["run", text(&model), "--seed", "4", "--cell", "--json"];
+        serde_json::from_str(&works(&[&start[..], more].concat())).expect("JSON")
+    };
+    let error = |answer: &serde_json::Value| answer["variables"]["x"]["mse"].as_f64();
+    let typed = run(&["--set", "alpha=0.6"]);
+    assert_eq!((&typed["seed"], &typed["cell"]), (&4.into(), &true.into()));
+    assert_eq!(error(&run(&["--set", "linear.alpha=0.6"])), error(&typed));
+    let both = ["--set", "alpha=0.3", "--set", "linear.alpha=0.6"];
+    assert_eq!(error(&run(&both)), error(&typed));
+    let table = folder.path("t.csv");
+    let grid = ["--grid", "alpha=0.2:0.8:4", "--by", "ep", "--seed", "4"];
+    let start = ["sweep", text(&model), "--output", text(&table)];
+    works(&[&start[..], &grid].concat());
+    let in_range = column(&table, "mse_x")[2].parse().ok();
+    assert_eq!(in_range, error(&typed));
+    let page = folder.path("r.html");
+    run(&["--report", text(&page)]);
+    let page = fs::read_to_string(page).expect("the report");
+    for (name, value) in [("seed", "4"), ("cell", "yes")] {
+        let row = format!("<tr><td>{name}</td><td>{value}</td></tr>");
+        assert!(page.contains(&row), "{row}");
+    }
+    // a parameter that something else refers to as well is another thing than the number of one factor
+    let own = fs::read_to_string(&model).expect("the model");
+    let own = own.replace("variance = \"noise\"", "variance = \"alpha\"");
+    fs::write(&model, own).expect("a file");
+    let one = run(&["--set", "linear.alpha=0.6"]);
+    assert_ne!(error(&one), error(&run(&["--set", "alpha=0.6"])));
 }

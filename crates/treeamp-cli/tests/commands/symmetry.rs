@@ -112,3 +112,37 @@ fn blocks_of_another_size_are_refused() {
     let said = fails(2, &["run", text(&units), "--set", "n=40"]);
     assert!(said.contains("rows of 3 fields"), "{said}");
 }
+
+/// Products of low rank have entries whose size and number go with the model's: theory and runs of one table are on one scale.
+#[test]
+fn products_of_low_rank_have_the_sizes_of_the_model() {
+    let folder = Folder::new("low_rank_scales");
+    let table = folder.path("t.csv");
+    let file = models().join("spiked_matrix.toml");
+    let start = [
+        "sweep",
+        text(&file),
+        "--set",
+        "n=200",
+        "--output",
+        text(&table),
+    ];
+    works(&[&start[..], &["--grid", "noise=0.2"]].concat());
+    let lines = fs::read_to_string(&table).expect("a table");
+    let lines: Vec<Vec<&str>> = lines.lines().map(|l| l.split(',').collect()).collect();
+    let of = |name: &str| {
+        let k = lines[0].iter().position(|h| *h == name).expect("a column");
+        let number = |row: usize| lines[row][k].parse::<f64>().expect("a number");
+        (number(1), number(2))
+    };
+    assert_eq!((lines[1][1], lines[2][1]), ("EP", "SE"));
+    // what theory calls nothing known is the second moment of an entry, 1 / n
+    let (run, theory) = of("mse_z");
+    assert!(
+        (theory * 200.0 - 1.0).abs() < 1e-6 && run < theory,
+        "{run} {theory}"
+    );
+    // at least the entropy of the noise, (n - 1) / 2 entries of it; the evidence of a run differs by the information, at most ln 2
+    let (run, theory) = of("entropy");
+    assert!((run - theory).abs() < 2f64.ln() + 1.0, "{run} {theory}");
+}

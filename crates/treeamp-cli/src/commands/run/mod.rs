@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
+use treeamp::belief::Structure;
 use treeamp::engine::{Estimate, EvidenceLimit};
 use treeamp::prelude::*;
-use treeamp_lab::experiment::{End, Inference, Metric, cell_seed, infer_on, instance};
+use treeamp_lab::experiment::{
+    End, Inference, Instance, Metric, RunOptions, cell_seed, infer_on, instance, outline,
+};
 use treeamp_lab::spec::{ModelFile, Setting};
 
 pub use how::{How, OF_MEANS, OF_MODES};
@@ -46,7 +49,7 @@ Examples:
   treeamp run models/sparse_regression.toml --json | jq .variables.x.mse
 
 The .npz holds x_mean, x_variance and x_std for every variable x, and x_covariance where its belief is full or in blocks; a
-.csv has the columns variable, index, mean, variance, std, belief, inclusion. An isotropic belief (the default) has one variance
+.csv has the columns variable, index, mean, variance, std, belief, inclusion, and component where components are columns of data. An isotropic belief (the default) has one variance
 for all components, their average: x_variance is then a single number. `belief = \"diagonal\"` under [variables.x] of the
 model file has one for each. With --map there is x_minimiser, and the column minimiser.
 
@@ -98,9 +101,8 @@ impl Run {
         let seed = self.stream(&file, &setting);
         let clock = Instant::now();
         let options = self.how.options();
-        let instance = options.with_beliefs(instance(&file, &setting, seed)?)?;
-        say_cost(&instance.posterior, &options.or_of(&file).planning());
         let mut watch = Sweeps::new(common, options.or_of(&file).max_sweeps);
+        let instance = prepare(&file, &setting, seed, &options, &mut watch)?;
         let outcome = infer_on(&file, instance, seed, &options, &mut watch);
         drop(watch);
         let run = outcome?;
@@ -109,13 +111,13 @@ impl Run {
             warn("nothing is observed: the result is the law of the model itself");
         }
         if let Some(path) = &self.output {
-            save(path, &results(path, &run)?)?;
+            save(path, &results(path, &file, &run)?)?;
         }
         if let Some(path) = &self.report {
-            save(path, self.page(&file, seed, &run, time)?.as_bytes())?;
+            save(path, self.page(&file, &run, time)?.as_bytes())?;
         }
         if common.json {
-            print(&format!("{:#}\n", self.as_json(&file, seed, &run, time)?))?;
+            print(&format!("{:#}\n", self.as_json(&file, &run, time)?))?;
         } else {
             print(&self.as_text(&file, &run, time)?)?;
         }
@@ -127,17 +129,22 @@ impl Run {
     }
 
     /// What was asked for: values that were set, the seed, options of the iteration.
-    fn given(&self, seed: u64) -> Vec<(String, String)> {
+    fn given(&self, file: &ModelFile) -> Vec<(String, String)> {
         let mut given = self.model.given();
-        given.push(("seed".to_owned(), seed.to_string()));
+        given.push(("seed".to_owned(), self.own_seed(file).to_string()));
         given.extend(self.cell.then(|| ("cell".to_owned(), "yes".to_owned())));
         given.extend(self.how.given());
         given
     }
 
-    /// The seed of everything random.
+    /// The seed as it is given.
+    fn own_seed(&self, file: &ModelFile) -> u64 {
+        self.seed.unwrap_or_else(|| file_seed(file))
+    }
+
+    /// The seed of everything random: that of the cell, where it is a cell.
     fn stream(&self, file: &ModelFile, setting: &Setting) -> u64 {
-        let seed = self.seed.unwrap_or_else(|| file_seed(file));
+        let seed = self.own_seed(file);
         if self.cell {
             return cell_seed(file, setting, seed);
         }
@@ -150,10 +157,7 @@ impl Run {
         run: &Inference,
         time: Duration,
     ) -> Result<String, Failure> {
-        let (rows, mut lines) = (variables(run)?, summary(run, time));
-        if let Some(text) = components::expected(run)? {
-            lines.insert(1, ("expected not zero", text));
-        }
+        let (rows, mut lines) = (variables(run)?, summary(run, time)?);
         if let Some(path) = &self.output {
             lines.push(("results", path.display().to_string()));
         }
@@ -172,15 +176,9 @@ impl Run {
         Ok(text)
     }
 
-    fn page(
-        &self,
-        file: &ModelFile,
-        seed: u64,
-        run: &Inference,
-        time: Duration,
-    ) -> Result<String, Failure> {
+    fn page(&self, file: &ModelFile, run: &Inference, time: Duration) -> Result<String, Failure> {
         let mut page = Page::new(&file.title);
-        let lines = summary(run, time).into_iter();
+        let lines = summary(run, time)?.into_iter();
         let lines: Vec<Vec<String>> = lines.map(|(n, v)| vec![n.to_owned(), v]).collect();
         page.paragraph(&file.description)
             .section("Result")
@@ -195,12 +193,12 @@ impl Run {
             page.table(&header, &own.rows);
         }
         page.section("Pictures");
-        for figure in crate::pictures::run::of_report(run) {
-            page.picture(&figure.to_svg());
+        for figure in crate::pictures::run::of_report(file, run) {
+            page.figure(&figure)?;
         }
         page.section("Factor graph")
-            .picture(&run.posterior.to_svg())
-            .options(&self.given(seed))
+            .graph(&run.posterior.to_svg())
+            .options(&self.given(file))
             .section("Model file")
             .text(&file.text);
         Ok(page.finish())
@@ -209,7 +207,6 @@ impl Run {
     fn as_json(
         &self,
         file: &ModelFile,
-        seed: u64,
         run: &Inference,
         time: Duration,
     ) -> Result<serde_json::Value, Failure> {
@@ -237,7 +234,8 @@ impl Run {
             .map(|r| json!({ "sweep": r.sweep, "residual": number(r.residual) }));
         Ok(json!({
             "title": file.title,
-            "seed": seed,
+            "seed": self.own_seed(file),
+            "cell": self.cell,
             "variables": variables,
             "log_evidence": evidence.as_ref().ok().copied().map(number),
             "log_evidence_reason": evidence.err(),
@@ -332,7 +330,7 @@ fn variables(run: &Inference) -> Result<Vec<Vec<String>>, Failure> {
 }
 
 /// How the run went.
-fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
+fn summary(run: &Inference, time: Duration) -> Result<Vec<(&'static str, String)>, Failure> {
     let report = &run.report;
     let evidence = run.log_evidence();
     let mut lines = vec![
@@ -344,6 +342,9 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
         ("time", format!("{:.1} ms", 1e3 * time.as_secs_f64())),
         ("ended", report.termination.to_string()),
     ];
+    if let Some(text) = components::expected(run)? {
+        lines.insert(1, ("expected not zero", text));
+    }
     if let Some(before) = &report.restarted {
         let text = format!("with adaptive damping; the given one ended: {before}");
         lines.push(("started again", text));
@@ -396,20 +397,53 @@ fn summary(run: &Inference, time: Duration) -> Vec<(&'static str, String)> {
             lines.push(("tried", text));
         }
     }
-    lines
+    Ok(lines)
 }
 
-/// Says what a run costs before it starts, where set-up and ten sweeps take more than a few seconds.
-pub fn say_cost(tree: &Tree, options: &Options) {
+/// The instance of a seed with the beliefs that are asked for. What the run costs is said before a matrix is drawn, of data once they are read.
+pub fn prepare(
+    file: &ModelFile,
+    setting: &Setting,
+    seed: u64,
+    options: &RunOptions,
+    watch: &mut Sweeps,
+) -> Result<Instance, Failure> {
+    let planning = options.or_of(file).planning();
+    let data = file.observations.iter().any(|o| o.data.is_some());
+    let mut seconds = None;
+    if !data {
+        let planned = outline(file, setting).and_then(|o| options.with_beliefs(o));
+        // what is wrong is said of the instance itself
+        seconds = planned.ok().map(|o| say_cost(&o.posterior, &planning));
+        watch.say("drawing the instance");
+    }
+    let instance = options.with_beliefs(instance(file, setting, seed)?)?;
+    let mut variables = instance.posterior.variables().iter();
+    if options.memory_limit.is_some() && variables.all(|v| v.spec.structure == Structure::Isotropic)
+    {
+        warn("--memory-limit has no effect on isotropic beliefs");
+    }
+    let seconds = seconds.unwrap_or_else(|| say_cost(&instance.posterior, &planning));
+    watch.say(&match seconds {
+        s if s < 1.0 => "setting up".to_owned(),
+        s => format!("setting up, about {s:.0} s"),
+    });
+    Ok(instance)
+}
+
+/// Says what a run costs where set-up and ten sweeps take more than a few seconds; the seconds of its set-up.
+fn say_cost(tree: &Tree, options: &Options) -> f64 {
     const PATIENCE: f64 = 5.0;
     // what is refused costs nothing
     if ExpectationPropagation.check(tree, options).is_err() {
-        return;
+        return 0.0;
     }
     let estimate = Estimate::of(tree);
-    if estimate.set_up_seconds() + 10.0 * estimate.sweep_seconds() > PATIENCE {
+    let set_up = estimate.set_up_seconds();
+    if set_up + 10.0 * estimate.sweep_seconds() > PATIENCE {
         note(&format!("estimated cost: {estimate}"));
     }
+    set_up
 }
 
 /// The seed that the file gives, or zero.

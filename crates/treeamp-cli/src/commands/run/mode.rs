@@ -8,8 +8,10 @@ use serde_json::json;
 use treeamp::belief::Element;
 use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::{Metric, Minimisation, minimise};
+use treeamp_lab::spec::ModelFile;
+use treeamp_lab::sweep::Value;
 
-use super::results::{Form, form};
+use super::results::{Form, form, names_of};
 use super::{OF_MEANS, Run};
 use crate::common::Common;
 use crate::exit::Failure;
@@ -35,7 +37,7 @@ impl Run {
         let run = outcome?;
         let time = clock.elapsed();
         if let Some(path) = &self.output {
-            save(path, &results(path, &run)?)?;
+            save(path, &results(path, &file, &run)?)?;
         }
         if let Some(path) = &self.report {
             let mut page = Page::new(&file.title);
@@ -46,14 +48,17 @@ impl Run {
                 .table(&HEADER, &variables(&run)?)
                 .table(&["", ""], &lines)
                 .section("Factor graph")
-                .picture(&run.posterior.to_svg())
-                .options(&self.given(seed))
+                .graph(&run.posterior.to_svg())
+                .options(&self.given(&file))
                 .section("Model file")
                 .text(&file.text);
             save(path, page.finish().as_bytes())?;
         }
         if common.json {
-            print(&format!("{:#}\n", as_json(&file.title, seed, &run, time)?))?;
+            print(&format!(
+                "{:#}\n",
+                as_json(&file.title, (self.own_seed(&file), self.cell), &run, time)?
+            ))?;
         } else {
             let rows = table(&HEADER, &variables(&run)?);
             print(&(heading(&file.title) + &rows + "\n" + &pairs(&summary(&run, time))))?;
@@ -99,7 +104,7 @@ fn summary(run: &Minimisation, time: Duration) -> Vec<(&'static str, String)> {
 
 fn as_json(
     title: &str,
-    seed: u64,
+    (seed, cell): (u64, bool),
     run: &Minimisation,
     time: Duration,
 ) -> Result<serde_json::Value, Failure> {
@@ -118,6 +123,7 @@ fn as_json(
     Ok(json!({
         "title": title,
         "seed": seed,
+        "cell": cell,
         "variables": variables,
         "energy": number(run.solution.energy()),
         "energies": energies,
@@ -129,7 +135,7 @@ fn as_json(
 }
 
 /// The minimiser of every variable.
-fn results(path: &Path, run: &Minimisation) -> Result<Vec<u8>, Failure> {
+fn results(path: &Path, file: &ModelFile, run: &Minimisation) -> Result<Vec<u8>, Failure> {
     match form(path)? {
         Form::Npz => {
             let mut arrays = Vec::new();
@@ -144,12 +150,24 @@ fn results(path: &Path, run: &Minimisation) -> Result<Vec<u8>, Failure> {
             data::encode_npz(&arrays).map_err(Failure::Run)
         }
         Form::Csv => {
-            let mut text = String::from("variable,index,minimiser\n");
+            let named = names_of(file, &run.posterior);
+            let mut text = String::from("variable,index,minimiser");
+            text += if named.is_empty() {
+                "\n"
+            } else {
+                ",component\n"
+            };
             for variable in run.posterior.variables() {
-                let name = treeamp_lab::sweep::Value::from(variable.name.as_str()).to_csv();
+                let name = Value::from(variable.name.as_str()).to_csv();
+                let names = named.iter().find(|(v, _)| *v == variable.name);
                 for (i, x) in run.solution.point(&variable.name)?.iter().enumerate() {
+                    let component = match names {
+                        Some((_, names)) => format!(",{}", Value::from(names[i].as_str()).to_csv()),
+                        None if named.is_empty() => String::new(),
+                        None => ",".to_owned(),
+                    };
                     // writing to a string cannot fail
-                    let _ = writeln!(text, "{name},{i},{x}");
+                    let _ = writeln!(text, "{name},{i},{x}{component}");
                 }
             }
             Ok(text.into_bytes())

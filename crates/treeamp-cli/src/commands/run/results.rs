@@ -4,8 +4,10 @@ use std::path::Path;
 
 use treeamp::belief::{Element, SignalSpec, Structure};
 use treeamp::extend::Moments;
+use treeamp::model::Tree;
 use treeamp_lab::data::{self, Array};
 use treeamp_lab::experiment::Inference;
+use treeamp_lab::spec::ModelFile;
 use treeamp_lab::sweep::{Row, Value};
 
 use crate::exit::Failure;
@@ -33,10 +35,10 @@ pub fn form(path: &Path) -> Result<Form, Failure> {
 }
 
 /// Means and variances of every variable.
-pub fn results(path: &Path, run: &Inference) -> Result<Vec<u8>, Failure> {
+pub fn results(path: &Path, file: &ModelFile, run: &Inference) -> Result<Vec<u8>, Failure> {
     match form(path)? {
         Form::Npz => npz(run),
-        Form::Csv => csv(run),
+        Form::Csv => csv(file, run),
     }
 }
 
@@ -94,8 +96,24 @@ fn covariance(moments: &Moments) -> Option<Result<Array, String>> {
     Some(Array::real(shape, v.data().to_vec()))
 }
 
-fn csv(run: &Inference) -> Result<Vec<u8>, Failure> {
-    let mut text = String::from("variable,index,mean,variance,std,belief,inclusion\n");
+/// The variables whose components have names, which are columns of data, with these names.
+pub fn names_of(file: &ModelFile, tree: &Tree) -> Vec<(String, Vec<String>)> {
+    let variables = tree.variables().iter();
+    let named = variables.filter_map(|v| {
+        let names = file.component_names(&v.name)?;
+        (names.len() == v.spec.len()).then(|| (v.name.clone(), names))
+    });
+    named.collect()
+}
+
+fn csv(file: &ModelFile, run: &Inference) -> Result<Vec<u8>, Failure> {
+    let named = names_of(file, &run.posterior);
+    let mut text = String::from("variable,index,mean,variance,std,belief,inclusion");
+    text += if named.is_empty() {
+        "\n"
+    } else {
+        ",component\n"
+    };
     for variable in run.posterior.variables() {
         let moments = run.report.marginal(&variable.name)?;
         let v = &moments.variance;
@@ -103,6 +121,7 @@ fn csv(run: &Inference) -> Result<Vec<u8>, Failure> {
         let average = v.mean_diagonal();
         let inclusion = run.inclusion(&variable.name)?;
         let parts = (moments.mean.len() / variable.spec.count().max(1)).max(1);
+        let names = named.iter().find(|(v, _)| *v == variable.name);
         let mut own = (v.structure() != Structure::Isotropic).then(|| v.diagonal());
         for (i, mean) in moments.mean.iter().enumerate() {
             let variance = own.as_mut().and_then(Iterator::next).unwrap_or(average);
@@ -116,6 +135,11 @@ fn csv(run: &Inference) -> Result<Vec<u8>, Failure> {
             let row = match &inclusion {
                 Some(p) => row.with("inclusion", p[i / parts]),
                 None => row.with("inclusion", Value::Missing),
+            };
+            let row = match names {
+                Some((_, names)) => row.with("component", names[i].as_str()),
+                None if named.is_empty() => row,
+                None => row.with("component", Value::Missing),
             };
             let cells: Vec<String> = row.iter().map(|(_, value)| value.to_csv()).collect();
             text += &(cells.join(",") + "\n");
