@@ -55,9 +55,6 @@ fn pictures_have_titles() {
                 .and_then(|(_, t)| t.split_once('<'));
             assert!(title.is_some_and(|(t, _)| !t.is_empty()), "{name}");
         }
-        assert_eq!(
-            page.contains("<td>expected not zero</td>"),
-            name == "real_data"
-        );
+        assert!(page.contains("<td>expected not zero</td>"), "{name}");
     }
 }
