@@ -33,13 +33,12 @@ impl<'t> Records<'t> {
     /// The next field, and whether it is the last of its line.
     fn field(&mut self) -> Result<(Cow<'t, str>, bool), String> {
         let inner = self.rest.trim_start_matches(' ');
-        let (field, rest) = match inner.strip_prefix('"') {
-            Some(quoted) => self.quoted(quoted)?,
-            None => {
-                let end = inner.find(|c| separates(c) || c == '\n');
-                let (field, rest) = inner.split_at(end.unwrap_or(inner.len()));
-                (Cow::Borrowed(field.trim()), rest)
-            }
+        let (field, rest) = if let Some(quoted) = inner.strip_prefix('"') {
+            self.quoted(quoted)?
+        } else {
+            let end = inner.find(|c| separates(c) || c == '\n');
+            let (field, rest) = inner.split_at(end.unwrap_or(inner.len()));
+            (Cow::Borrowed(field.trim()), rest)
         };
         let mut behind = rest.chars();
         let last = !behind.next().is_some_and(separates);
