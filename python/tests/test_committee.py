@@ -42,10 +42,27 @@ def test_messages_of_rows_start_again() -> None:
 
 
 def test_blocks_that_do_not_match() -> None:
-    with pytest.raises(ta.TreeampError, match="block"):
+    with pytest.raises(ta.TreeampError, match=r"block\(2\)"):
         model = committee(20, 1.5, belief="isotropic")
         ta.ExpectationPropagation(model.to_observed({"y": model.sample(0)["y"]})).iterate()
     with pytest.raises(ta.ModelError, match="rows of 2 fields"):
         committee(20, 1.5, units=4, belief="block(4)")
     with pytest.raises(ta.ModelError, match="from 1 to 4"):
         ta.SignCommitteeChannel(5)
+
+
+def test_classes_are_learnt() -> None:
+    n, classes = 60, 4
+    W = np.random.default_rng(5).normal(size=(600, n)) / np.sqrt(n)
+    weights = ta.GaussianPrior(size=(n, classes), var=4.0) @ ta.V("w", belief="block(4)")
+    z = weights @ ta.LinearChannel(W) @ ta.V("z", belief="block(4)")
+    model = (z @ ta.SoftmaxChannel(classes) @ ta.O("y")).to_model()
+    sample = model.sample(2)
+    assert set(np.unique(sample["y"])) == set(range(classes))
+    report = ta.ExpectationPropagation(model.to_observed({"y": sample["y"]})).iterate(max_iter=500)
+    assert report.converged
+    error = np.mean((report.mean("w") - sample["w"]) ** 2)
+    # the common part of all classes is not seen, which diagonal blocks do not know: they claim too much
+    assert 1.0 < error < 0.5 * 4.0 and report.variance("w") < error
+    with pytest.raises(ta.ModelError, match="from 2 to 64"):
+        ta.SoftmaxChannel(1)

@@ -36,7 +36,7 @@ from .linear import (
     SumChannel,
 )
 from .products import LowRankFactorization, LowRankGramChannel
-from .rows import SignCommitteeChannel
+from .rows import SignCommitteeChannel, SoftmaxChannel
 from .operators import (
     Blur1DChannel,
     Blur2DChannel,
@@ -80,6 +80,7 @@ __all__ = [
     "ReshapeChannel",
     "RicianModulusChannel",
     "SignCommitteeChannel",
+    "SoftmaxChannel",
     "RotationChannel",
     "SplitChannel",
     "SumChannel",
@@ -150,6 +151,8 @@ CHANNEL_CLASSES: dict[str, Callable[..., Channel]] = {
     "low_rank_gram": LowRankGramChannel,
     "low_rank": LowRankFactorization,
     "sign_committee": SignCommitteeChannel,
+    "softmax": SoftmaxChannel,
+    "multinomial": SoftmaxChannel,
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from .._arrays import count
 from .base_channel import Channel
 
-__all__ = ["SignCommitteeChannel"]
+__all__ = ["SignCommitteeChannel", "SoftmaxChannel"]
 
 
 class SignCommitteeChannel(Channel):
@@ -49,3 +49,41 @@ class SignCommitteeChannel(Channel):
 
     def _values(self) -> Any:
         return [("units", [float(self.K)])]
+
+
+class SoftmaxChannel(Channel):
+    r"""Multinomial labels of a row, :math:`p(x_m = k \mid z_m) = e^{z_{mk}}/\sum_j e^{z_{mj}}` with :math:`k = 0, \dots, K - 1`. Its output must be observed.
+
+    Parameters
+    ----------
+    K : int
+        Classes, from 2 to 64: its input has shape ``(M, K)`` and beliefs ``block(K)``.
+
+    Notes
+    -----
+    Up to three classes blocks are whole. Of more they are diagonal: how the fields of a row covary is neglected, and state evolution says that it
+    is a heuristic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import treeamp as ta
+    >>> W = np.random.default_rng(0).normal(size=(400, 40)) / np.sqrt(40)
+    >>> weights = ta.GaussianPrior(size=(40, 3), var=4.0) @ ta.V("w", belief="block(3)")
+    >>> z = weights @ ta.LinearChannel(W) @ ta.V("z", belief="block(3)")
+    >>> model = (z @ ta.SoftmaxChannel(3) @ ta.O("y")).to_model()
+    >>> sample = model.sample(0)
+    >>> report = ta.ExpectationPropagation(model.to_observed({"y": sample["y"]})).iterate()
+    >>> report.converged, report.mean("w").shape
+    (True, (40, 3))
+    """
+
+    repr_parameters = ("K",)
+    _law = "softmax"
+
+    def __init__(self, K: int = 2) -> None:
+        self.K = count(K, "K")
+        self._start()
+
+    def _values(self) -> Any:
+        return [("classes", [float(self.K)])]

@@ -3,10 +3,9 @@
 /// A pivot below this fraction of its diagonal entry is rounding.
 const ROUNDING: f64 = 1e-14;
 
-/// The inverse of a positive definite $n \times n$ matrix into `out`, and its log-determinant; `None` of any other.
-pub(crate) fn invert(a: &[f64], n: usize, out: &mut [f64]) -> Option<f64> {
+/// The lower triangular $L$ with $LL^T = a$, and $\ln\det a$; `None` of a matrix that is not positive definite. Above the diagonal `out` stays.
+pub(crate) fn root(a: &[f64], n: usize, out: &mut [f64]) -> Option<f64> {
     let mut log_det = 0.0;
-    // a = L Lᵀ
     for i in 0..n {
         for j in 0..=i {
             let known: f64 = (0..j).map(|k| out[i * n + k] * out[j * n + k]).sum();
@@ -21,6 +20,12 @@ pub(crate) fn invert(a: &[f64], n: usize, out: &mut [f64]) -> Option<f64> {
             }
         }
     }
+    Some(log_det)
+}
+
+/// The inverse of a positive definite $n \times n$ matrix into `out`, and its log-determinant; `None` of any other.
+pub(crate) fn invert(a: &[f64], n: usize, out: &mut [f64]) -> Option<f64> {
+    let log_det = root(a, n, out)?;
     // L⁻¹ in its place, row by row
     for i in 0..n {
         let pivot = 1.0 / out[i * n + i];

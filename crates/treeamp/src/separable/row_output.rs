@@ -6,11 +6,12 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::row_average::propagated;
+use super::rows::check_rows;
 use crate::belief::{RowMatrix, SignalSpec, Structure};
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, BeliefError, Factor, GenerativeRule, PosteriorRule, RowAveraged, RowEnsembleRule,
-    RowEstimate, downcast, each_supported,
+    RowEstimate, downcast,
 };
 use crate::math::dense::{Congruence, inverse_of, log_det_of, square_root};
 use crate::math::quadrature::normal::{Line, average_at_random, average_line, average_plane};
@@ -105,9 +106,14 @@ pub trait RowLikelihood: Debug + Clone + PartialEq + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The entropy $H[y \mid z]$ of its noise; zero of a function.
-    fn noise_entropy(&self) -> f64 {
-        0.0
+    /// The entropy $H[y \mid z]$ of its noise: zero of a function, `None` where it depends on the fields.
+    fn noise_entropy(&self) -> Option<f64> {
+        Some(0.0)
+    }
+
+    /// It neglects how fields covary, on the way in and out: its blocks are diagonal.
+    fn is_diagonal(&self) -> bool {
+        false
     }
 
     /// A short text of its parameters.
@@ -147,19 +153,6 @@ impl<L> RowOutputs<L> {
 }
 
 const BLOCKS: &[Structure] = &[Structure::Block { dim: 0 }];
-
-/// Blocks of the size of a row.
-fn check_rows(dim: usize, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-    let own = Structure::Block { dim };
-    each_supported(BLOCKS, &ports[..1])?;
-    if ports[0].structure == own {
-        return Ok(());
-    }
-    Err(BeliefError {
-        port: 0,
-        supported: own.to_string(),
-    })
-}
 
 impl<L: RowLikelihood> RowChannel<L> {
     fn observed(&self, y: &[f64]) -> Arc<dyn Factor> {
@@ -285,8 +278,13 @@ impl<L: RowLikelihood> Factor for RowOutputs<L> {
         Some(self)
     }
 
+    fn heuristic(&self) -> Option<&'static str> {
+        let why = "it neglects how the fields of a row covary";
+        self.law.is_diagonal().then_some(why)
+    }
+
     fn noise_entropy(&self) -> Option<f64> {
-        Some(self.law.noise_entropy())
+        self.law.noise_entropy()
     }
 }
 

@@ -13,7 +13,6 @@ use crate::belief::{
 use crate::error::{FactorError, ShapeError};
 use crate::factor::{
     Arity, BeliefError, Context, Factor, GenerativeRule, PosteriorRule, RowEnsembleRule, downcast,
-    each_supported,
 };
 use crate::math::dense::{
     cholesky, cholesky_beyond, column, inverse, square, store, store_vector, symmetrised,
@@ -79,6 +78,18 @@ pub trait RowLaw: Debug + Clone + PartialEq + Send + Sync + 'static {
     }
 }
 
+/// The first port has blocks of the size of a row.
+pub(super) fn check_rows(dim: usize, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+    let own = Structure::Block { dim };
+    if ports[0].structure == own {
+        return Ok(());
+    }
+    Err(BeliefError {
+        port: 0,
+        supported: own.to_string(),
+    })
+}
+
 /// A law on every row of a matrix.
 #[derive(Debug, Clone)]
 pub struct RowsPrior<L> {
@@ -127,17 +138,7 @@ impl<L: RowLaw> Factor for RowsPrior<L> {
     }
 
     fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        let own = Structure::Block {
-            dim: self.law.dim(),
-        };
-        each_supported(self.structures(), ports)?;
-        if ports[0].structure == own {
-            return Ok(());
-        }
-        Err(BeliefError {
-            port: 0,
-            supported: own.to_string(),
-        })
+        check_rows(self.law.dim(), ports)
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {

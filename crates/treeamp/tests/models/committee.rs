@@ -235,3 +235,153 @@ fn blocks_that_do_not_match_are_refused() {
     println!("{error}");
     assert!(error.to_string().contains("rows of 3 fields"));
 }
+
+/// Two classes are logistic labels of the difference of both fields.
+#[test]
+fn two_classes_are_logistic() {
+    let (n, m) = (60, 150);
+    let w = gaussian_matrix(m, n, 8);
+    let normal = |v: f64| GaussianPrior::new(0.0, v).unwrap();
+    let model = source(normal(1.0).shaped([n, 2]))
+        >> var("w").block(2)
+        >> Linear::new(w.clone()).unwrap()
+        >> var("z").block(2)
+        >> Softmax::new(2).unwrap().channel()
+        >> var("y");
+    let model = model.build().unwrap();
+    let y = model.sample(2).unwrap().get("y").unwrap().to_vec();
+    let run = |tree: &Tree| {
+        let run = ExpectationPropagation.on(tree).unwrap().tolerance(1e-10);
+        let report = run.run(&mut ()).unwrap();
+        assert!(report.termination.is_converged(), "{}", report.termination);
+        report
+    };
+    let rows = run(&model.condition("y", &y).unwrap());
+    let plain = source(normal(2.0).iid(n))
+        >> var("w")
+        >> Linear::new(w).unwrap()
+        >> var("z")
+        >> OutputChannel::new("logistic", LogisticLikelihood::default())
+        >> var("y");
+    let labels: Vec<f64> = y.iter().map(|y| 1.0 - 2.0 * y).collect();
+    let plain = run(&plain.build().unwrap().condition("y", &labels).unwrap());
+    let means = rows.mean("w").unwrap().chunks(2).map(|r| r[0] - r[1]);
+    let gaps = means.zip(plain.mean("w").unwrap());
+    let gap = gaps.fold(0.0, |m: f64, (x, y)| m.max((x - y).abs()));
+    let evidences = (rows.log_evidence().unwrap(), plain.log_evidence().unwrap());
+    println!("means {gap:e}, evidences {evidences:?}");
+    assert!(gap < 1e-6);
+    assert!((evidences.0 - evidences.1).abs() < 1e-5);
+}
+
+/// Classes are learnt, with whole blocks to the error that is claimed, and with diagonal ones.
+#[test]
+fn classes_are_learnt() {
+    for classes in [3, 5] {
+        let (n, m) = (80, 800);
+        let law = GaussianPrior::new(0.0, 4.0).unwrap();
+        let model = source(law.shaped([n, classes]))
+            >> var("w").block(classes)
+            >> Linear::new(gaussian_matrix(m, n, 9)).unwrap()
+            >> var("z").block(classes)
+            >> Softmax::new(classes).unwrap().channel()
+            >> var("y");
+        let model = model.build().unwrap();
+        let truth = model.sample(3).unwrap();
+        let tree = model.condition("y", truth.get("y").unwrap()).unwrap();
+        let report = ExpectationPropagation
+            .on(&tree)
+            .unwrap()
+            .run(&mut ())
+            .unwrap();
+        assert!(report.termination.is_converged(), "{}", report.termination);
+        let pairs = report
+            .mean("w")
+            .unwrap()
+            .iter()
+            .zip(truth.get("w").unwrap());
+        let error = pairs.map(|(r, x)| (r - x).powi(2)).sum::<f64>() / (n * classes) as f64;
+        let claimed = report.marginal("w").unwrap().average_variance();
+        println!("{classes} classes: error {error:.4}, claimed {claimed:.4}");
+        // the common part of all classes is not seen: a share of one class stays
+        assert!(error < 0.5 * 4.0 && error > 4.0 / classes as f64);
+        if classes == 3 {
+            assert!(
+                (error - claimed).abs() < 0.15 * claimed,
+                "{error} {claimed}"
+            );
+        } else {
+            // diagonal blocks claim too much: they do not know that the common part is not seen
+            assert!(
+                claimed < error && claimed > 0.5 * error,
+                "{error} {claimed}"
+            );
+        }
+    }
+}
+
+/// Any function by quadrature: signs as the closed form has them, and classes.
+#[test]
+fn functions_of_rows_have_the_moments_of_closed_forms() {
+    let indicator = |units: usize| {
+        let law = SignCommittee::new(units).unwrap();
+        let labels = law.labels();
+        RowFunction::new(units, &labels, &[0.0], move |y, z| {
+            law.log_probability(y, z).exp()
+        })
+        .unwrap()
+    };
+    let classes = |k: usize| {
+        let law = Softmax::new(k).unwrap();
+        RowFunction::new(k, &law.labels(), &[], move |y, z| {
+            law.log_probability(y, z).exp()
+        })
+        .unwrap()
+    };
+    let close = |law: &dyn Fn(f64, &mut RowTilt),
+                 own: &RowFunction,
+                 y: f64,
+                 v: &[f64],
+                 omega: &[f64],
+                 tolerance: f64| {
+        let (mut exact, mut found) = (RowTilt::zeros(own.dim()), RowTilt::zeros(own.dim()));
+        law(y, &mut exact);
+        own.tilted(y, v, omega, &mut found).unwrap();
+        assert!(
+            (exact.log_z - found.log_z).abs() < tolerance,
+            "{exact:?} {found:?}"
+        );
+        let pairs = exact
+            .gradient
+            .iter()
+            .zip(&found.gradient)
+            .chain(exact.hessian.iter().zip(&found.hessian));
+        for (x, y) in pairs {
+            let near = (x - y).abs() < tolerance * (1.0 + x.abs());
+            assert!(near, "{exact:?} {found:?}");
+        }
+    };
+    let v = [0.8, 0.3, -0.1, 0.3, 1.1, 0.2, -0.1, 0.2, 0.6];
+    let omega = [0.4, -0.2, 0.5];
+    let small = [0.8, 0.3, 0.3, 1.1];
+    let (two, three) = (
+        SignCommittee::new(2).unwrap(),
+        SignCommittee::new(3).unwrap(),
+    );
+    for y in two.labels() {
+        let law = |y: f64, out: &mut RowTilt| two.tilted(y, &small, &omega[..2], out).unwrap();
+        close(&law, &indicator(2), y, &small, &omega[..2], 1e-6);
+    }
+    for y in three.labels() {
+        let law = |y: f64, out: &mut RowTilt| three.tilted(y, &v, &omega, out).unwrap();
+        close(&law, &indicator(3), y, &v, &omega, 1e-4);
+    }
+    let soft = Softmax::new(3).unwrap();
+    for y in soft.labels() {
+        let law = |y: f64, out: &mut RowTilt| soft.tilted(y, &v, &omega, out).unwrap();
+        close(&law, &classes(3), y, &v, &omega, 1e-7);
+    }
+    assert!(RowFunction::new(4, &[1.0], &[], |_, _| 1.0).is_err());
+    assert!(RowFunction::new(2, &[], &[], |_, _| 1.0).is_err());
+    assert!(Softmax::new(1).is_err());
+}

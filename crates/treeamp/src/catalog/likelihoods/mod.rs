@@ -18,7 +18,9 @@ mod poisson_softplus;
 mod probit;
 mod quantised;
 mod rician_modulus;
+mod row_function;
 mod sign_committee;
+mod softmax;
 mod student_t_noise;
 
 pub use activation::ActivationLikelihood;
@@ -38,7 +40,9 @@ pub use poisson_softplus::PoissonSoftplusLikelihood;
 pub use probit::ProbitLikelihood;
 pub use quantised::Quantised;
 pub use rician_modulus::RicianModulus;
+pub use row_function::RowFunction;
 pub use sign_committee::SignCommittee;
+pub use softmax::Softmax;
 pub use student_t_noise::StudentTNoise;
 
 /// $\ln \delta(d)$.
@@ -132,6 +136,7 @@ macro_rules! for_each_row_likelihood {
     ($callback:ident) => {
         $callback! {
             sign_committee($crate::catalog::likelihoods::SignCommittee::MODULE) => $crate::catalog::likelihoods::SignCommittee::new(2), [1.0, 0.0, -1.0];
+            softmax($crate::catalog::likelihoods::Softmax::MODULE) => $crate::catalog::likelihoods::Softmax::new(2), [0.0, 1.0];
         }
     };
 }

@@ -72,24 +72,7 @@ impl LowRankGram {
 }
 
 impl Factor for LowRankGram {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
-
-    fn summary(&self) -> String {
-        format!("rank {}", self.inner.rank)
-    }
-
-    fn arity(&self) -> Arity {
-        Arity {
-            inputs: 1,
-            outputs: 1,
-        }
-    }
-
-    fn same_law(&self, other: &dyn Factor) -> bool {
-        downcast::<Self>(other).is_some_and(|other| other.inner == self.inner)
-    }
+    super::factor_items!(1);
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let n = rows_of(&inputs[0], self.inner.rank, 0)?;
@@ -104,42 +87,6 @@ impl Factor for LowRankGram {
             });
         }
         Ok(vec![SignalSpec::pairs(n)])
-    }
-
-    fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
-        let sizes = Some(self.inner.sizes(inputs));
-        Ok(Some(Arc::new(Self {
-            sizes,
-            ..self.clone()
-        })))
-    }
-
-    fn structures(&self) -> &'static [Structure] {
-        STRUCTURES
-    }
-
-    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        check_ports(self.inner.rank, ports)
-    }
-
-    fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
-        Workspace::new(self.inner.work(ports))
-    }
-
-    fn vanishing_port(&self) -> Option<usize> {
-        Some(1)
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        Some(self)
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        Some(self)
     }
 }
 

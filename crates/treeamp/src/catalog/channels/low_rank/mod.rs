@@ -132,6 +132,67 @@ impl LowRank {
     }
 }
 
+/// What both are as factors, of `$inputs` inputs: all but the shape of the output.
+macro_rules! factor_items {
+    ($inputs:expr) => {
+        fn name(&self) -> &str {
+            Self::NAME
+        }
+
+        fn summary(&self) -> String {
+            format!("rank {}", self.inner.rank)
+        }
+
+        fn arity(&self) -> Arity {
+            Arity {
+                inputs: $inputs,
+                outputs: 1,
+            }
+        }
+
+        fn same_law(&self, other: &dyn Factor) -> bool {
+            downcast::<Self>(other).is_some_and(|other| other.inner == self.inner)
+        }
+
+        fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
+            let sizes = Some(self.inner.sizes(inputs));
+            Ok(Some(Arc::new(Self {
+                sizes,
+                ..self.clone()
+            })))
+        }
+
+        fn structures(&self) -> &'static [Structure] {
+            STRUCTURES
+        }
+
+        fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
+            check_ports(self.inner.rank, ports)
+        }
+
+        fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
+            Workspace::new(self.inner.work(ports))
+        }
+
+        fn vanishing_port(&self) -> Option<usize> {
+            Some($inputs)
+        }
+
+        fn posterior(&self) -> Option<&dyn PosteriorRule> {
+            Some(self)
+        }
+
+        fn ensemble(&self) -> Option<&dyn EnsembleRule> {
+            Some(self)
+        }
+
+        fn generator(&self) -> Option<&dyn GenerativeRule> {
+            Some(self)
+        }
+    };
+}
+use factor_items;
+
 /// Expectation propagation of either.
 macro_rules! posterior_rule {
     ($factor:ty) => {

@@ -72,24 +72,7 @@ impl LowRankFactorization {
 }
 
 impl Factor for LowRankFactorization {
-    fn name(&self) -> &str {
-        Self::NAME
-    }
-
-    fn summary(&self) -> String {
-        format!("rank {}", self.inner.rank)
-    }
-
-    fn arity(&self) -> Arity {
-        Arity {
-            inputs: 2,
-            outputs: 1,
-        }
-    }
-
-    fn same_law(&self, other: &dyn Factor) -> bool {
-        downcast::<Self>(other).is_some_and(|other| other.inner == self.inner)
-    }
+    super::factor_items!(2);
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let rank = self.inner.rank;
@@ -98,42 +81,6 @@ impl Factor for LowRankFactorization {
             return Ok(vec![SignalSpec::limit(self.inner.limit_entries(first))]);
         }
         Ok(vec![SignalSpec::real([m, n])])
-    }
-
-    fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Arc<dyn Factor>>, ShapeError> {
-        let sizes = Some(self.inner.sizes(inputs));
-        Ok(Some(Arc::new(Self {
-            sizes,
-            ..self.clone()
-        })))
-    }
-
-    fn structures(&self) -> &'static [Structure] {
-        STRUCTURES
-    }
-
-    fn check_beliefs(&self, ports: &[SignalSpec]) -> Result<(), BeliefError> {
-        check_ports(self.inner.rank, ports)
-    }
-
-    fn workspace(&self, ports: &[SignalSpec]) -> Workspace {
-        Workspace::new(self.inner.work(ports))
-    }
-
-    fn vanishing_port(&self) -> Option<usize> {
-        Some(2)
-    }
-
-    fn posterior(&self) -> Option<&dyn PosteriorRule> {
-        Some(self)
-    }
-
-    fn ensemble(&self) -> Option<&dyn EnsembleRule> {
-        Some(self)
-    }
-
-    fn generator(&self) -> Option<&dyn GenerativeRule> {
-        Some(self)
     }
 }
 
