@@ -1,4 +1,4 @@
-//! The trapezoidal rule over the line: sums with equal steps $h$, in a variable of its own where the function needs one.
+//! The trapezoidal rule over the line: sums with equal steps $h$.
 //!
 //! For an analytic function a pole at the distance $d$ from the axis makes an error $c\,\epsilon$, $\epsilon = e^{-2\pi d/h}$, and halving the step squares $\epsilon$.
 //! The first change is $c\,\epsilon$ and leaves $c\,\epsilon^2$; the second change gives $\epsilon$ itself.
@@ -10,62 +10,14 @@ const NOTHING: f64 = 1e-9;
 /// Points on either side at most.
 const POINTS: i32 = 60;
 
-/// The variable $y$ in which the rule has equal steps.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Axis {
-    /// $x_0$.
-    place: f64,
-    /// $s$ in $x = x_0 + s\sinh y$; `None` for $x = y$.
-    scale: Option<f64>,
-    /// The first step.
-    step: f64,
-    /// How near poles are to the axis.
-    pole: f64,
-    /// What the first change leaves at least, for corners may make poles that are nearer.
-    leaves: f64,
-    /// A change that is far from convergence.
-    hopeless: f64,
-    /// The rule does not end before it is this far from the middle.
-    least: f64,
-}
-
-impl Axis {
-    /// Functions of a standard normal variable: a step of one integrates its density to $10^{-8}$, and half of it exactly. Odds of rate $\rho$ have
-    /// poles at $\pi/\rho$; others are no nearer than at a rate of 2.5.
-    pub fn plain(fastest: f64) -> Self {
-        Self {
-            place: 0.0,
-            scale: None,
-            step: 1.0,
-            pole: PI / (fastest + 2.5),
-            leaves: 0.03,
-            hopeless: 1e-2,
-            least: 0.0,
-        }
-    }
-
-    /// The same around one logistic step at $x_0$ of rate $\rho$, $x = x_0 + \frac5\rho\sinh y$: its poles move away from the axis, and the normal density stays
-    /// bounded up to $|\mathrm{Im}\,y| = \pi/4$. Half of that is counted on, for there are the poles of other steps.
-    pub fn around(place: f64, rate: f64) -> Self {
-        Self {
-            place,
-            scale: Some(5.0 / rate),
-            step: 0.5,
-            pole: 0.38,
-            leaves: 0.0,
-            hopeless: 0.1,
-            least: 1.5,
-        }
-    }
-
-    /// $x$ at $y$, and $dx/dy$.
-    fn at(&self, y: f64) -> [f64; 2] {
-        match self.scale {
-            None => [y, 1.0],
-            Some(s) => [s.mul_add(y.sinh(), self.place), s * y.cosh()],
-        }
-    }
-}
+/// The first step: it integrates a normal density to $10^{-8}$, and half of it exactly.
+const STEP: f64 = 1.0;
+/// Odds of rate $\rho$ have poles at $\pi/\rho$ from the axis; others are no nearer than at this rate.
+const OTHERS: f64 = 2.5;
+/// What the first change leaves at least, for corners may make poles that are nearer.
+const LEAVES: f64 = 0.03;
+/// A change that is far from convergence.
+const HOPELESS: f64 = 1e-2;
 
 /// How far and how well.
 #[derive(Debug, Clone, Copy)]
@@ -85,39 +37,38 @@ struct Sums<const K: usize> {
 }
 
 impl<const K: usize> Sums<K> {
-    fn add(&mut self, axis: &Axis, end: f64, f: &mut impl FnMut(f64) -> [f64; K], y: f64) {
-        let [x, stretch] = axis.at(y);
+    fn add(&mut self, end: f64, f: &mut impl FnMut(f64) -> [f64; K], x: f64) {
         if x.abs() > end + 0.5 {
             return;
         }
         for (k, value) in f(x).iter().enumerate() {
-            self.values[k] += stretch * value;
-            self.sizes[k] += stretch * value.abs();
+            self.values[k] += value;
+            self.sizes[k] += value.abs();
         }
     }
 }
 
-/// $\int f$ for functions that fall like the normal density; `None` if the rule does not converge in three steps. A total below `floor`
-/// need not be known relative to itself; infinite for one that is not needed.
+/// $\int f$ for functions that fall like the normal density, with logistic steps of some rate at most; `None` if the rule does not converge in
+/// three steps. A total below `floor` need not be known relative to itself; infinite for one that is not needed.
 pub(crate) fn trapezoid<const K: usize>(
     f: &mut impl FnMut(f64) -> [f64; K],
     floor: &[f64; K],
-    axis: &Axis,
+    fastest: f64,
     reach: Reach,
 ) -> Option<[f64; K]> {
     let mut sums = Sums {
         values: [0.0; K],
         sizes: [0.0; K],
     };
-    let mut step = axis.step;
-    let points = first(&mut sums, f, floor, axis, reach);
+    let (mut step, pole) = (STEP, PI / (fastest + OTHERS));
+    let points = first(&mut sums, f, floor, reach);
     let needed = |k: &usize| floor[*k].is_finite();
     let mut before = f64::NAN;
     for level in 0..2 {
         let last = sums.values;
         let [low, high] = points.map(|i| i << level);
         for i in -low..high {
-            sums.add(axis, reach.end, f, step * (f64::from(i) + 0.5));
+            sums.add(reach.end, f, step * (f64::from(i) + 0.5));
         }
         let change = (0..K).filter(needed).map(|k| {
             let gap = step * (0.5 * sums.values[k] - last[k]).abs();
@@ -126,7 +77,7 @@ pub(crate) fn trapezoid<const K: usize>(
         });
         let change = change.fold(0.0, f64::max);
         let left = if level == 0 {
-            change * (-2.0 * PI * axis.pole / step).exp().max(axis.leaves)
+            change * (-2.0 * PI * pole / step).exp().max(LEAVES)
         } else {
             change * (change / before).powi(2)
         };
@@ -134,7 +85,7 @@ pub(crate) fn trapezoid<const K: usize>(
         if left <= reach.tolerance {
             return Some(sums.values.map(|x| step * x));
         }
-        if !(change < axis.hopeless) {
+        if !(change < HOPELESS) {
             return None;
         }
         before = change;
@@ -147,22 +98,20 @@ fn first<const K: usize>(
     sums: &mut Sums<K>,
     f: &mut impl FnMut(f64) -> [f64; K],
     floor: &[f64; K],
-    axis: &Axis,
     reach: Reach,
 ) -> [i32; 2] {
-    sums.add(axis, reach.end, f, 0.0);
+    sums.add(reach.end, f, 0.0);
     [-1, 1].map(|side| {
         for i in 1..=POINTS {
-            let y = axis.step * f64::from(side * i);
+            let x = STEP * f64::from(side * i);
             let earlier = sums.sizes;
-            sums.add(axis, reach.end, f, y);
+            sums.add(reach.end, f, x);
             let counts = |k: usize| {
-                let scale = sums.sizes[k].max(floor[k] / axis.step);
+                let scale = sums.sizes[k].max(floor[k] / STEP);
                 floor[k].is_finite() && sums.sizes[k] - earlier[k] > NOTHING * scale
             };
-            let x = axis.at(y)[0].abs();
-            let far = x > reach.quiet && y.abs() > axis.least;
-            if x >= reach.end || far && !(0..K).any(counts) {
+            let far = x.abs() > reach.quiet;
+            if x.abs() >= reach.end || far && !(0..K).any(counts) {
                 return i;
             }
         }
@@ -218,21 +167,18 @@ mod tests {
     fn smooth_functions_of_normal_noise() {
         for rate in [0.1, 1.0, 2.0] {
             let f = step(0.4, rate);
-            let found = trapezoid(&mut |x| f(x), &[0.0; 3], &Axis::plain(rate), REACH);
+            let found = trapezoid(&mut |x| f(x), &[0.0; 3], rate, REACH);
             check(found.expect("it converges"), &f, 0.4, &rate.to_string());
         }
     }
 
-    /// A sharp step fails with equal steps in the noise, and is not passed off as converged; around it the rule converges.
+    /// A sharp step fails, and is not passed off as converged.
     #[test]
-    fn sharp_steps_need_a_variable_of_their_own() {
+    fn sharp_steps_are_refused() {
         for rate in [30.0, 300.0] {
             let f = step(0.4, rate);
-            let plain = trapezoid(&mut |x| f(x), &[0.0; 3], &Axis::plain(rate), REACH);
+            let plain = trapezoid(&mut |x| f(x), &[0.0; 3], rate, REACH);
             assert!(plain.is_none(), "{plain:?}");
-            let around = Axis::around(0.4, rate);
-            let found = trapezoid(&mut |x| f(x), &[0.0; 3], &around, REACH);
-            check(found.expect("it converges"), &f, 0.4, &rate.to_string());
         }
     }
 
@@ -241,8 +187,7 @@ mod tests {
     fn only_what_is_needed_counts() {
         let f = step(0.4, 300.0);
         let floor = [0.0, 0.0, f64::INFINITY];
-        let found =
-            trapezoid(&mut |x| f(x), &floor, &Axis::plain(1.0), REACH).expect("it converges");
+        let found = trapezoid(&mut |x| f(x), &floor, 1.0, REACH).expect("it converges");
         assert!((found[0] - 1.0).abs() < 1e-8 && (found[1] - 1.0).abs() < 1e-8);
     }
 

@@ -8,12 +8,13 @@ use super::piece_odds::{Path, PieceOdds};
 use super::segments::{HERMITE, Kind, Segment, quadratic_rule, segments};
 use super::{COUNT, D2, Field, V};
 use crate::math::quadrature::panels::{Effort, Sample, integrate};
-use crate::math::quadrature::trapezoid::{Axis, Reach, trapezoid};
+use crate::math::quadrature::trapezoid::{Reach, trapezoid};
 use crate::math::special::normal_density;
 
-/// Averages across that are taken by panels once the trapezoidal rule has failed.
+/// Averages across that are taken by panels once the trapezoidal rule has failed: neighbours that take turns between the two differ by more than a
+/// fixed point is reached to, and `students_of_the_same_model_over_a_grid` fails.
 const WAIT: u32 = 12;
-/// Rates from which on a student's change is followed in a variable of its own.
+/// Rates from which on a student's change is for panels at once.
 const SHARP_CHANGE: f64 = 1.5;
 /// The logarithm of doubts that do not count.
 pub(super) const SURE: f64 = -23.0;
@@ -103,8 +104,8 @@ impl PieceLines<'_> {
         integrate(&mut |n| Sample::plain(sample(n)), &cuts, effort)
     }
 
-    /// The same by the trapezoidal rule, in the noise or around the one change that is sharp; where it failed for a neighbour it is not
-    /// tried at once again.
+    /// The same by the trapezoidal rule; where it failed for a neighbour it is not tried at once again. (Without it
+    /// `students_of_the_same_model_over_a_grid` fails: panels that are split or not make averages leap.)
     fn by_trapezoid(
         &self,
         f: &mut impl FnMut(f64) -> [f64; COUNT],
@@ -124,20 +125,17 @@ impl PieceLines<'_> {
             quiet,
             tolerance: TOLERANCE,
         };
-        let mut sharp = crossovers.iter().filter(|r| r.rate >= SHARP_CHANGE);
-        let one = if bayes { None } else { sharp.next() };
         let fastest = crossovers.iter().fold(0.0, |rate: f64, r| rate.max(r.rate));
         let near = if bayes { SUDDEN } else { SHARP_CHANGE };
         if self.wait.get() == 0 && !crossovers.iter().any(|r| r.is_near(near)) {
-            let sums = trapezoid(f, floor, &Axis::plain(fastest), reach);
+            let sums = trapezoid(f, floor, fastest, reach);
             if sums.is_some() {
                 return sums;
             }
             self.wait.set(WAIT);
         }
         self.wait.set(self.wait.get().saturating_sub(1));
-        let one = one.filter(|_| sharp.next().is_none())?;
-        trapezoid(f, floor, &Axis::around(one.place, one.rate), reach)
+        None
     }
 
     /// The same where all that is averaged is a polynomial of degree two in the noise.

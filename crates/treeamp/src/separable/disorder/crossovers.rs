@@ -1,4 +1,5 @@
-//! Where other pieces are as near as one: across it and along it.
+//! Where other pieces are as near as one: across it and along it. (Without the places across `mismatched_updates_against_references` fails,
+//! without those along `extreme_precisions` and `rare_confusions_of_two_inputs`.)
 
 use super::breaks::Breaks;
 use super::piece::PieceLine;

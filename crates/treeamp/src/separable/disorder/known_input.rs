@@ -7,6 +7,8 @@
 //!
 //! with the gradient $g$ of the exponent at $z_0$, $E\,g^2 = \hat m_z + \varphi'^2\hat m_x + (\hat\tau_zz_0 + \varphi'\hat\tau_xx_0)^2$. What is left out is of the relative size
 //! $\frac{a_x(\varphi''^2 + |\varphi'\varphi'''|)}{p^2} + \frac{(a_x\varphi'\varphi'')^2}{p^3}$, and is averaged along.
+//!
+//! Without this route no test of averages fails: averages of sigmoid at sharp fields are off by up to 3e-6, and take a hundred times as long.
 
 use super::breaks::Breaks;
 use super::channel::{Pair, X, Z};

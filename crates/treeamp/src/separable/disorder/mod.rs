@@ -29,7 +29,6 @@ mod crossovers;
 mod entropy;
 mod gaussian;
 mod known_input;
-mod lattice;
 mod likelihood;
 mod line;
 mod modulus;
@@ -41,7 +40,6 @@ mod piece_odds;
 mod prior;
 mod rules;
 mod segments;
-mod signal;
 mod tabulated;
 mod two_outputs;
 

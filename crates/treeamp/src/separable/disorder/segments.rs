@@ -3,6 +3,8 @@
 //!
 //! Where the student is sure of one hypothesis all that is averaged is a quadratic polynomial in the noise, and its average over a
 //! segment follows from three values and the moments $\int\mathcal N$, $\int n\,\mathcal N$, $\int n^2\mathcal N$ there.
+//!
+//! Without windows `mismatched_updates_against_references` fails.
 
 use super::crossovers::Crossover;
 use super::piece_lines::REACH;

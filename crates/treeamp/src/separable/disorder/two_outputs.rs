@@ -4,6 +4,8 @@
 //! two laws under either output. Given the teacher's $x_0$ the field $b_x \sim \mathcal N(\hat m_xx_0, \hat q_x)$ is normal, so that averages over it are those of a logistic step,
 //! functions of $c = \ell(b_z) + g\,\hat m_xx_0$ alone. What is left is the average over $b_z$, and over the signal $z_0$ given $b_z$: a truncated normal law on each piece of the
 //! teacher. Steps that are sharp in $b_x$ are smooth in $c$, and the law of the student is not asked at pairs of fields.
+//!
+//! Without this route `mismatched_updates_against_references` fails.
 
 use super::breaks::Breaks;
 use super::channel::{Pair, X, Z};
