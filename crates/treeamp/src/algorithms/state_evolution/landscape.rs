@@ -8,7 +8,7 @@
 //! The rest may have several states at one $\hat a$, when it holds signals of its own: it is asked from an uninformed start,
 //! and from an informed one of these signals. Each is a curve of its own, and where a state ends its curve does.
 
-use super::phases::{Chain, Noise};
+use super::phases::{Branch, Noise, Star};
 use super::theory::{INFORMED, StateEvolution, Theory};
 use super::{BayesOptimal, Conjugate, Prediction, Teacher};
 use crate::belief::SignalSpec;
@@ -193,40 +193,51 @@ impl<'t> Signal<'t> {
         Ok((0..places).map(at).collect())
     }
 
-    /// The output of a chain whose map has a closed form, the ratio, and $z$.
-    fn output(&self) -> Option<(usize, f64, &'t Variable)> {
-        let signal = self.tree.edges()[self.edge].variable;
-        let chain = Chain::of(self.tree, signal)?;
-        if chain.noise != Noise::None || chain.is_noiseless_linear() {
-            return None;
-        }
-        let nodes = self.tree.factors();
-        let node = nodes.iter().position(|f| std::ptr::eq(f, chain.output))?;
-        Some((
-            node,
-            chain.ratio,
-            self.tree.variable_at(chain.output.edges[0]),
-        ))
+    /// The star of the signal, if its map has a closed form and no noise of its own behind the outputs.
+    fn star(&self) -> Option<Star<'t>> {
+        let star = Star::of(self.tree, self.tree.edges()[self.edge].variable)?;
+        let plain = star.branches.iter().all(|b| b.noise == Noise::None);
+        (plain && !star.is_noiseless_linear()).then_some(star)
     }
 
-    /// A place of a chain: with the error $v$ of the signal that of $z$ before its output is $v$ too, and nothing is iterated.
-    /// $\varphi = E\ln Z_p(\hat s) - \frac12\hat s(\tau_0 - v) + \alpha E\ln Z_{out}(v)$, and an output that sends $e$ answers
-    /// $\hat s' = \alpha e/(1 + e v)$.
-    fn place_of_chain(
-        &self,
-        knowledge: f64,
-        (node, ratio, z): (usize, f64, &Variable),
-    ) -> Result<Place, RunError> {
+    /// A place of a star: with the error $v$ of the signal that of every $z_k$ before its output is $v$ too, and nothing is iterated.
+    /// $\varphi = E\ln Z_p(\hat s) - \frac12\hat s(\tau_0 - v) + \sum_k\alpha_k E\ln Z_k(v)$, and an output that sends $e_k$ adds
+    /// $\alpha_ke_k/(1 + e_kv)$ to the answer $\hat s'$.
+    fn place_of_star(&self, knowledge: f64, star: &Star<'t>) -> Result<Place, RunError> {
         let v = self.mse(knowledge, self.answer(knowledge)?);
-        let store = [
-            Conjugate((1.0 / v - 1.0 / self.tau0).max(0.0)),
-            Conjugate(0.0),
-        ];
-        let output = &self.tree.factors()[node];
+        let (mut seen, mut answer) = (0.0, 0.0);
+        for branch in &star.branches {
+            let (potential, sent) = self.output(branch, v)?;
+            seen += potential;
+            answer += branch.ratio * sent / (1.0 + sent * v);
+        }
+        let size = |index: usize| self.tree.variables()[index].spec.relative_size();
+        let weight = size(self.tree.edges()[self.edge].variable) / size(0);
+        Ok(Place {
+            mse: v,
+            free_entropy: self.prior_excess(knowledge)? + 0.5 * weight * knowledge * v + seen
+                - self.normalisation,
+            informed: None,
+            knowledge,
+            answer,
+        })
+    }
+
+    /// The potential of an output whose input is known to within a variance, less that of its input; and what it sends.
+    fn output(&self, branch: &Branch<'t>, v: f64) -> Result<(f64, f64), RunError> {
+        let output = branch.output;
+        let same = |f: &FactorNode| std::ptr::eq(f, output);
+        let node = self
+            .tree
+            .factors()
+            .iter()
+            .position(same)
+            .unwrap_or_default();
         let failed = |source| RunError::Factor {
             factor: output.name.clone(),
             source,
         };
+        let store = [Conjugate((1.0 / v - 1.0 / self.tau0).max(0.0))];
         let mut workspace = Workspace::none();
         let mut context = Context::new(Incoming::new(&store, &[0]), &mut workspace);
         let mut sent = Conjugate(0.0);
@@ -235,27 +246,16 @@ impl<'t> Signal<'t> {
             .update(node, factor, &mut context, 0, &mut sent)
             .map_err(failed)?;
         let potential = self.algorithm.factor_potential(node, factor, &mut context);
-        let seen = potential.map_err(failed)?.excess
-            - self
-                .algorithm
-                .variable_potential(z, Incoming::new(&store, &[0]), &mut Conjugate(0.0))
-                .excess;
-        let prior = self.prior_excess(knowledge)?;
-        let weight = self.tree.edges()[self.edge].variable;
-        let weight = self.tree.variables()[weight].spec.relative_size()
-            / self.tree.variables()[0].spec.relative_size();
-        Ok(Place {
-            mse: v,
-            free_entropy: prior + 0.5 * weight * knowledge * v + seen - self.normalisation,
-            informed: None,
-            knowledge,
-            answer: ratio * sent.0 / (1.0 + sent.0 * v),
-        })
+        let z = self.tree.variable_at(output.edges[0]);
+        let input =
+            self.algorithm
+                .variable_potential(z, Incoming::new(&store, &[0]), &mut Conjugate(0.0));
+        Ok((potential.map_err(failed)?.excess - input.excess, sent.0))
     }
 
     fn place(&self, knowledge: f64) -> Result<Place, RunError> {
-        if let Some(output) = self.output() {
-            return self.place_of_chain(knowledge, output);
+        if let Some(star) = self.star() {
+            return self.place_of_star(knowledge, &star);
         }
         let answer = self.answer(knowledge)?;
         let (free_entropy, rest, settled) = self.rest(knowledge, answer, Vec::new())?;

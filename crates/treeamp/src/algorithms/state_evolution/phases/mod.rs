@@ -14,7 +14,7 @@ mod thresholds;
 
 pub use l1::{l1_threshold, l1_transition};
 pub use map::noiseless_linear_threshold;
-pub(super) use map::{Chain, Noise};
+pub(super) use map::{Branch, Noise, Star};
 pub use report::{FixedPoint, Phase, PhaseReport, phase_report, phase_report_at};
 pub use thresholds::{
     algorithmic_threshold, information_threshold, informed_threshold, weak_recovery,

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 
 use crate::error::RunError;
 
-/// Places that are looked at after a scan, and the factor by which errors must change between two of them: a transition changes them by more, and
-/// a smooth curve over a factor of a hundred takes a dozen looks.
+/// Places that are looked at after a scan: each costs two runs, and a smooth curve over a factor of a hundred takes a dozen.
 const LOOKS: usize = 60;
+/// The factor by which errors must change between two places: a smaller one looks at more places of smooth curves, a
+/// larger one misses transitions (`small_jumps_are_found_between_the_places_of_a_scan`).
 const LEAP: f64 = 1.4;
 
 /// A ratio, the error there and on which side of the transition it seems to be.

@@ -213,7 +213,11 @@ fn disappearance(family: &Family<'_>, signal: &str, search: Search) -> Result<f6
     search.around(guess, "the algorithmic threshold", above)
 }
 
-/// A threshold read off the curve of the largest ratio, for families that vary the ratio alone.
+/// Trees whose curve is asked for a threshold.
+const GUESSES: usize = 4;
+
+/// A threshold read off the curve of the largest ratio, for families that vary the ratio alone; where other parts of the tree vary with it, off
+/// that of the last guess.
 fn guess(
     family: &Family<'_>,
     signal: &str,
@@ -221,9 +225,27 @@ fn guess(
     curves: &Curves,
     threshold: impl Fn(&Curve) -> Option<f64>,
 ) -> Result<Option<f64>, RunError> {
-    let tree = family(search.high)?;
-    let map = SignalMap::new(&tree, signal, curves)?;
-    Ok(map.ratio_curve().and_then(threshold))
+    let mut at = search.high;
+    for _ in 0..GUESSES {
+        let tree = family(at)?;
+        let map = SignalMap::new(&tree, signal, curves)?;
+        let Some(curve) = map.ratio_curve() else {
+            return Ok(None);
+        };
+        let Some(ratio) = threshold(curve) else {
+            return Ok(None);
+        };
+        // the ratio of the tree grows as the parameter does, or nearly so
+        let next = at * (ratio / curve.ratio());
+        if !(next >= search.low && next <= search.high) {
+            return Ok(None);
+        }
+        if (next - at).abs() <= 0.1 * search.tolerance {
+            return Ok(Some(next));
+        }
+        at = next;
+    }
+    Ok(Some(at))
 }
 
 /// The ratio at which a second, informed fixed point appears: the start of the hard (or impossible)

@@ -1,19 +1,22 @@
 //! Stable fixed points between the uninformed and the informed one.
 //!
 //! State evolution is monotone, so nothing lies outside the two extreme fixed points, but between them there may be more
-//! (a signal whose values lie in groups has one that knows the groups, and one that knows the values). They are
-//! looked for from starts with a knowledge between those of the extremes. Of two runs that pass the same error in the same direction
-//! the second goes where the first one went, and need not be followed there.
+//! (a signal whose values lie in groups has one that knows the groups, and one that knows the values). Where the map has a
+//! [curve](super::Curve) their places are read off it, and one run leads to each. Else they are looked for from starts with a knowledge between
+//! those of the extremes: of two runs that pass the same error in the same direction the second goes where the first one went, and need not be
+//! followed there.
 
 use std::ops::ControlFlow;
 
 use super::super::super::{BayesOptimal, Evolution, StateEvolution};
 use super::super::FixedPoints;
+use super::Curves;
 use crate::engine::SweepView;
 use crate::error::RunError;
 use crate::model::Tree;
 
-/// Starts per factor of ten in the knowledge, and at most this many.
+/// Starts per factor of ten in the knowledge, and at most this many, where no curve tells the places: each costs a run, and a fixed point whose basin is
+/// narrower than their distance is missed.
 const PER_DECADE: f64 = 1.0;
 const MOST: f64 = 10.0;
 /// Errors nearer than this, relative, to a known fixed point have it as their end.
@@ -50,16 +53,13 @@ impl FixedPoints {
         if self.same(worst, best, tau0) {
             return Ok(Vec::new());
         }
-        let least = (tau0 / worst).max(self.push).ln();
-        let most = (tau0 / best).min(self.informed).ln();
-        let decades = (most - least).max(0.0) / std::f64::consts::LN_10;
-        let starts = (PER_DECADE * decades).ceil().clamp(2.0, MOST);
+        let starts = match Curves::default().of(tree, signal)? {
+            Some(curve) => curve.between(),
+            None => self.starts([worst, best], tau0),
+        };
         let mut known = vec![worst, best];
         let (mut trajectories, mut found) = (Vec::new(), Vec::new());
-        let mut k = 0.5;
-        while k < starts {
-            let knowledge = (least + (most - least) * k / starts).exp();
-            k += 1.0;
+        for knowledge in starts {
             let mut follower = Follower::new(signal, &known, &trajectories);
             let evolution = StateEvolution::new(tree)?
                 .max_sweeps(self.max_sweeps)
@@ -77,6 +77,18 @@ impl FixedPoints {
         }
         found.sort_by(|x, y| y.0.total_cmp(&x.0));
         Ok(found.into_iter().map(|(_, evolution)| evolution).collect())
+    }
+
+    /// Evenly spread in the logarithm, between what leaves the one error and what leaves the other.
+    fn starts(&self, [worst, best]: [f64; 2], tau0: f64) -> Vec<f64> {
+        let least = (tau0 / worst).max(self.push).ln();
+        let most = (tau0 / best).min(self.informed).ln();
+        let decades = (most - least).max(0.0) / std::f64::consts::LN_10;
+        let starts = (PER_DECADE * decades).ceil().clamp(2.0, MOST);
+        let share = |k: &f64| (least + (most - least) * k / starts).exp();
+        let middles = std::iter::successors(Some(0.5), |k| Some(k + 1.0));
+        let middles = middles.take_while(|k| *k < starts);
+        middles.map(|k| share(&k)).collect()
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A prior, a matrix of independent entries and an output: with the knowledge $s$ of the signal its variance is $V = \mathrm{mmse}(s)$,
 //! the output receives a precision $1/V$ and leaves the variance $v_z$, and sends back $s' = \alpha\,(V - v_z)/V^2$. So every $s$ is a fixed
-//! point at one ratio, $\alpha(s) = sV^2/(V - v_z)$. The uninformed start climbs to the first $s$ with $\alpha(s) \ge \alpha$, and the
+//! point at one ratio, $\alpha(s) = sV^2/(V - v_z)$. Several matrices, of the shares $w_k$ in all outputs, send the sum:
+//! $\alpha(s) = sV^2/\sum_kw_k(V - v_k)$. The uninformed start climbs to the first $s$ with $\alpha(s) \ge \alpha$, and the
 //! informed one comes down to the last with $\alpha(s) \le \alpha$: they agree unless $\alpha(s)$ crosses $\alpha$ on its way down.
 //! The output may be an activation and Gaussian noise: the activation receives $1/\Delta$ then, whatever it sends. Or noise and a
 //! likelihood: it receives $z + \sqrt\Delta\,\xi$ with the variance $V + \Delta$, and what it sends back loses $\Delta$.
@@ -13,13 +14,13 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::super::super::alike::is_alike;
-use super::chain::{Chain, Noise};
+use super::star::{Branch, Noise, Star};
 use crate::belief::OverlapFields;
 use crate::error::{FactorError, RunError};
 use crate::factor::{Averaged, Factor};
 use crate::model::Tree;
 
-/// Scan of $\ln(s\tau_0)$: from 1e-3 to 1e8 in quarters.
+/// Scan of $\ln(s\tau_0)$, from 1e-3 to 1e8: the curve is smooth on the scale of one, and a dip narrower than a step is missed.
 const STEP: f64 = 0.25;
 const FROM: i32 = -28;
 const TO: i32 = 74;
@@ -29,13 +30,18 @@ const EXTREMUM: f64 = 1e-6;
 const KNOWN: f64 = 1e-12;
 /// A descent below this, relative, is an error of the averages.
 const FLAT: f64 = 1e-6;
+/// Shares of outputs that differ by less than this are those of one family, but for rounding.
+const SAME_SHARE: f64 = 1e-12;
+
+/// $\ln s\tau_0$, and $\alpha(s)$ there.
+type Place = (f64, f64);
 
 /// $\alpha(s)$ along growing $s$, its extrema refined.
 #[derive(Clone)]
 pub(in super::super) struct Curve {
     /// The ratio of the tree it was taken from.
     ratio: f64,
-    heights: Arc<[f64]>,
+    places: Arc<[Place]>,
     /// The last height is the limit of large $s$: the output tells numbers.
     tells_numbers: bool,
 }
@@ -43,10 +49,17 @@ pub(in super::super) struct Curve {
 /// The laws that a curve depends on.
 struct Laws {
     prior: Arc<dyn Factor>,
-    /// `None` for noiseless linear outputs, which leave nothing unknown.
-    output: Option<Arc<dyn Factor>>,
-    noise: Noise,
+    outputs: Vec<Output>,
     tau0: f64,
+}
+
+/// The output of a branch.
+struct Output {
+    /// `None` for noiseless linear outputs, which leave nothing unknown.
+    law: Option<Arc<dyn Factor>>,
+    noise: Noise,
+    /// Its share in all outputs.
+    share: f64,
 }
 
 /// Curves of a family: one, as long as its laws stay what they are.
@@ -56,13 +69,13 @@ pub(in super::super) struct Curves(RefCell<Option<(Laws, Curve)>>);
 impl Curves {
     /// The curve of a tree that has one. Where a law cannot be averaged at every knowledge there is none, and fixed points are iterated.
     pub fn of(&self, tree: &Tree, signal: &str) -> Result<Option<Curve>, RunError> {
-        let Some(chain) = Chain::of(tree, tree.variable(signal)?) else {
+        let Some(star) = Star::of(tree, tree.variable(signal)?) else {
             return Ok(None);
         };
-        let Some(laws) = Laws::of(&chain)? else {
+        let Some(laws) = Laws::of(&star)? else {
             return Ok(None);
         };
-        let ratio = chain.ratio;
+        let ratio = star.ratio();
         let mut last = self.0.borrow_mut();
         if let Some((others, curve)) = last.as_ref()
             && laws.are(others)
@@ -103,7 +116,8 @@ pub fn noiseless_linear_threshold(prior: &dyn Factor) -> Result<f64, RunError> {
         Ok(Some(s * variance(prior, &[field(s, 0.0)], &[0.0])?))
     };
     let limit = rule.unknown_dimension(&[0.0], 0).map_err(failed(prior))?;
-    Ok(heights(&height)?.into_iter().fold(limit, f64::max))
+    let heights = places(&height)?.into_iter().map(|p| p.1);
+    Ok(heights.fold(limit, f64::max))
 }
 
 fn failed(factor: &dyn Factor) -> impl Fn(FactorError) -> RunError {
@@ -142,29 +156,79 @@ fn unknown(factor: &dyn Factor, tau0_hat: f64) -> f64 {
     d.and_then(Result::ok).unwrap_or(1.0)
 }
 
+impl Output {
+    fn of(branch: &Branch<'_>, star: &Star<'_>) -> Self {
+        let alone = star.branches.len() == 1;
+        Self {
+            law: (!star.is_noiseless_linear()).then(|| Arc::clone(&branch.output.factor)),
+            noise: branch.noise,
+            // a ratio may be infinite
+            share: if alone {
+                1.0
+            } else {
+                branch.ratio / star.ratio()
+            },
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        let laws = match (&self.law, &other.law) {
+            (Some(own), Some(other)) => is_alike(own.as_ref(), other.as_ref()),
+            (None, None) => true,
+            _ => false,
+        };
+        laws && self.noise == other.noise && (self.share - other.share).abs() < SAME_SHARE
+    }
+
+    /// $1 - v_z/V$: what is learnt of an input of variance $V$, as a share of it.
+    fn learnt(&self, v: f64, tau0: f64) -> Result<f64, RunError> {
+        let Some(law) = self.law.as_deref() else {
+            return Ok(1.0);
+        };
+        let received = |v: f64, tau0: f64| field((1.0 / v - 1.0 / tau0).max(0.0), 1.0 / tau0);
+        Ok(match self.noise {
+            Noise::None => 1.0 - variance(law, &[received(v, tau0)], &[1.0 / tau0])? / v,
+            Noise::After(delta) => {
+                let fields = [received(v, tau0), field(1.0 / delta, 0.0)];
+                1.0 - variance(law, &fields, &[1.0 / tau0, 0.0])? / v
+            }
+            Noise::Before(delta) => {
+                let (wide, tau0) = (v + delta, tau0 + delta);
+                let left = variance(law, &[received(wide, tau0)], &[1.0 / tau0])?;
+                (1.0 - left / wide) * (v / wide)
+            }
+        })
+    }
+
+    /// The dimension of what it tells exactly.
+    fn seen(&self, tau0: f64) -> f64 {
+        let unseen = |law: &Arc<dyn Factor>| unknown(law.as_ref(), 1.0 / tau0);
+        match self.noise {
+            Noise::None => 1.0 - self.law.as_ref().map_or(0.0, unseen),
+            Noise::Before(_) | Noise::After(_) => 0.0,
+        }
+    }
+}
+
 impl Laws {
-    fn of(chain: &Chain<'_>) -> Result<Option<Self>, RunError> {
-        let prior = &chain.prior.factor;
+    fn of(star: &Star<'_>) -> Result<Option<Self>, RunError> {
+        let prior = &star.prior.factor;
         let Some(rule) = prior.ensemble() else {
             return Ok(None);
         };
         let tau0 = rule.second_moment(&[0.0], 0);
+        let outputs = star.branches.iter().map(|b| Output::of(b, star));
         Ok(Some(Self {
             prior: Arc::clone(prior),
-            output: (!chain.is_noiseless_linear()).then(|| Arc::clone(&chain.output.factor)),
-            noise: chain.noise,
+            outputs: outputs.collect(),
             tau0: tau0.map_err(failed(prior.as_ref()))?,
         }))
     }
 
     fn are(&self, others: &Self) -> bool {
-        let outputs = match (&self.output, &others.output) {
-            (Some(own), Some(other)) => is_alike(own.as_ref(), other.as_ref()),
-            (None, None) => true,
-            _ => false,
-        };
-        outputs
-            && self.noise == others.noise
+        let mut pairs = self.outputs.iter().zip(&others.outputs);
+        self.outputs.len() == others.outputs.len()
+            && pairs.all(|(own, other)| own.is(other))
             && is_alike(self.prior.as_ref(), others.prior.as_ref())
     }
 
@@ -175,36 +239,23 @@ impl Laws {
         if v < KNOWN * tau0 {
             return Ok(None);
         }
-        let Some(output) = self.output.as_deref() else {
-            return Ok(Some(s * v));
-        };
-        let received = |v: f64, tau0: f64| field((1.0 / v - 1.0 / tau0).max(0.0), 1.0 / tau0);
-        // s = α (V - v_z)/V², of which 1 - v_z/V
-        let learnt = match self.noise {
-            Noise::None => 1.0 - variance(output, &[received(v, tau0)], &[1.0 / tau0])? / v,
-            Noise::After(delta) => {
-                let fields = [received(v, tau0), field(1.0 / delta, 0.0)];
-                1.0 - variance(output, &fields, &[1.0 / tau0, 0.0])? / v
-            }
-            Noise::Before(delta) => {
-                let (wide, tau0) = (v + delta, tau0 + delta);
-                let left = variance(output, &[received(wide, tau0)], &[1.0 / tau0])?;
-                (1.0 - left / wide) * (v / wide)
-            }
-        };
+        let mut learnt = 0.0;
+        for output in &self.outputs {
+            learnt += output.share * output.learnt(v, tau0)?;
+        }
         Ok(Some(s * v / learnt))
     }
 
-    /// The limit of large $s$ for an output that tells numbers: unknowns over outputs.
+    /// The limit of large $s$ for outputs that tell numbers: unknowns over outputs.
     fn limit(&self) -> Option<f64> {
-        let unseen = |output: &Arc<dyn Factor>| unknown(output.as_ref(), 1.0 / self.tau0);
-        let seen = 1.0 - self.output.as_ref().map_or(0.0, unseen);
-        (self.noise == Noise::None && seen > 0.0).then(|| unknown(self.prior.as_ref(), 0.0) / seen)
+        let outputs = self.outputs.iter();
+        let seen: f64 = outputs.map(|o| o.share * o.seen(self.tau0)).sum();
+        (seen > 0.0).then(|| unknown(self.prior.as_ref(), 0.0) / seen)
     }
 }
 
-/// The heights along the scan, up to where the signal is known, with the extrema between its places.
-fn heights(height: &dyn Fn(f64) -> Result<Option<f64>, RunError>) -> Result<Vec<f64>, RunError> {
+/// The heights along the scan, up to where the signal is known; places next to an extremum are moved there.
+fn places(height: &dyn Fn(f64) -> Result<Option<f64>, RunError>) -> Result<Vec<Place>, RunError> {
     let mut scan = Vec::new();
     for k in FROM..=TO {
         let x = STEP * f64::from(k);
@@ -213,14 +264,14 @@ fn heights(height: &dyn Fn(f64) -> Result<Option<f64>, RunError>) -> Result<Vec<
             None => break,
         }
     }
-    let mut heights: Vec<f64> = scan.iter().map(|(_, h)| *h).collect();
+    let mut places = scan.clone();
     for (i, w) in scan.windows(3).enumerate() {
         let [(low, a), (_, b), (high, c)] = [w[0], w[1], w[2]];
         if (b - a) * (b - c) > 0.0 {
-            heights[i + 1] = extremum(height, low, high, (b - a).signum())?;
+            places[i + 1] = extremum(height, low, high, (b - a).signum())?;
         }
     }
-    Ok(heights)
+    Ok(places)
 }
 
 /// The extremum of `sign` times the height between two places, by golden sections.
@@ -229,7 +280,7 @@ fn extremum(
     mut low: f64,
     mut high: f64,
     sign: f64,
-) -> Result<f64, RunError> {
+) -> Result<Place, RunError> {
     let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
     let at = |x: f64| Ok::<_, RunError>(sign * height(x)?.unwrap_or(0.0));
     let place = |low: f64, high: f64, share: f64| low + share * (high - low);
@@ -246,29 +297,61 @@ fn extremum(
             g = at(right)?;
         }
     }
-    Ok(sign * f.max(g))
+    Ok((left, sign * f.max(g)))
 }
 
 impl Curve {
     fn new(laws: &Laws, ratio: f64) -> Result<Self, RunError> {
-        let mut heights = heights(&|log_s| laws.height(log_s))?;
+        let mut places = places(&|log_s| laws.height(log_s))?;
         let limit = laws.limit();
-        heights.extend(limit);
+        places.extend(limit.map(|limit| (f64::INFINITY, limit)));
         Ok(Self {
             ratio,
-            heights: heights.into(),
+            places: places.into(),
             tells_numbers: limit.is_some(),
         })
+    }
+
+    fn heights(&self) -> impl Iterator<Item = f64> {
+        self.places.iter().map(|p| p.1)
+    }
+
+    /// The knowledge $s\tau_0$ of the stable fixed points that lie between the first and the last: where the curve rises through the ratio.
+    pub fn between(&self) -> Vec<f64> {
+        let rises = self.places.windows(2).filter(|w| {
+            let [low, high] = [w[0].1, w[1].1];
+            low < self.ratio && self.ratio <= high
+        });
+        let at = |w: &[Place]| {
+            let [(x, low), (y, high)] = [w[0], w[1]];
+            // the limit of large knowledge has no place of its own
+            let y = if y.is_finite() { y } else { x + STEP };
+            (x + (y - x) * (self.ratio - low) / (high - low)).exp()
+        };
+        let mut found: Vec<f64> = rises.map(at).collect();
+        // the last one is a rise unless the curve ends below the ratio, and likewise the first
+        if self.heights().last().is_some_and(|h| h >= self.ratio) {
+            found.pop();
+        }
+        if self.heights().next().is_some_and(|h| h < self.ratio) && !found.is_empty() {
+            found.remove(0);
+        }
+        found
     }
 
     /// Descents from a height to a later one.
     fn descents(&self) -> impl Iterator<Item = (f64, f64)> {
         let mut top = f64::NEG_INFINITY;
-        let pairs = self.heights.iter().map(move |h| {
-            top = top.max(*h);
-            (top, *h)
+        let pairs = self.heights().map(move |h| {
+            top = top.max(h);
+            (top, h)
         });
         pairs.filter(|(top, h)| top - h > FLAT * top.abs())
+    }
+
+    /// The ratio of the tree.
+    pub fn ratio(&self) -> f64 {
+        self.ratio
     }
 
     /// The uninformed and the informed start lead to one fixed point, at the ratio of the tree.
@@ -279,14 +362,14 @@ impl Curve {
 
     /// The uninformed start recovers a signal of numbers: no fixed point is in its way. `None` where outputs do not tell numbers.
     pub fn recovers(&self) -> Option<bool> {
-        let passes = || self.heights.iter().all(|h| *h < self.ratio);
+        let passes = || self.heights().all(|h| h < self.ratio);
         self.tells_numbers.then(passes)
     }
 
     /// The ratio at which they begin to agree, or to recover it, if the laws stay what they are.
     pub fn algorithmic(&self) -> Option<f64> {
         if self.tells_numbers {
-            return self.heights.iter().copied().reduce(f64::max);
+            return self.heights().reduce(f64::max);
         }
         self.descents().map(|(top, _)| top).reduce(f64::max)
     }

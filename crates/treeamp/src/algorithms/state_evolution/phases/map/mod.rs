@@ -2,17 +2,18 @@
 //!
 //! It is monotone, and its fixed points are those of state evolution: the uninformed start climbs to the first, the informed one comes down to
 //! the last, and stable and unstable ones alternate between them. Every threshold is a question to it: whether the first is the last, or
-//! lies at recovery. Where the tree is a chain that depends on one ratio the answers are read off a [curve](Curve); elsewhere starts are iterated.
+//! lies at recovery, or which there are. Where the tree is a signal seen through matrices of independent entries the answers are read off a
+//! [curve](Curve); elsewhere starts are iterated.
 
 mod between;
-mod chain;
 mod curve;
+mod star;
 
 use std::ops::ControlFlow;
 
-pub(in super::super) use chain::{Chain, Noise};
 pub use curve::noiseless_linear_threshold;
 pub(super) use curve::{Curve, Curves};
+pub(in super::super) use star::{Branch, Noise, Star};
 
 use super::super::{BayesOptimal, Evolution, StateEvolution};
 use super::dimension::margin;
@@ -40,10 +41,10 @@ impl<'t> SignalMap<'t> {
         })
     }
 
-    /// The ratio at which a given knowledge is a fixed point, where a chain varies its ratio alone; not where it is a rank.
+    /// The ratio at which a given knowledge is a fixed point, where a tree has one that is not a rank.
     pub fn ratio_curve(&self) -> Option<&Curve> {
-        let chain = chain::Chain::of(self.tree, self.tree.variable(self.signal).ok()?)?;
-        self.curve.as_ref().filter(|_| !chain.is_noiseless_linear())
+        let star = Star::of(self.tree, self.tree.variable(self.signal).ok()?)?;
+        self.curve.as_ref().filter(|_| !star.is_noiseless_linear())
     }
 
     /// By how many outputs outnumber the unknowns ([`margin`]).
