@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::dft::{not_empty, plain};
-use super::dot_test::SINGLE_TOLERANCE;
+use super::dot_test::{SINGLE_TOLERANCE, dot_test_at_once};
 use super::{LinearOperator, STRUCTURED, dot_test};
 use crate::belief::SignalSpec;
 use crate::error::{ModelError, parameter};
@@ -125,7 +125,7 @@ impl MatrixFree {
             spectrum: None,
             matrix: Some(Norms { rows, columns }),
         };
-        dot_test(&operator, 0)?;
+        dot_test_at_once(&operator, 0)?;
         Ok(operator)
     }
 

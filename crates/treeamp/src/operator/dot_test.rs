@@ -13,7 +13,7 @@ const TOLERANCE: f64 = 1e-9;
 pub(super) const SINGLE_TOLERANCE: f64 = 1e-4;
 /// Pairs of random vectors: a wrong entry hides from one pair with probability zero, a branch of the
 /// user's code might.
-const PAIRS: u64 = 3;
+const PAIRS: usize = 3;
 
 /// Runs the dot test on seeded normal vectors. Where it fails on an operator that is made of others, it is
 /// run on those, to name the one that is wrong.
@@ -22,7 +22,8 @@ const PAIRS: u64 = 3;
 /// [`ModelError::Adjoint`] with both sides when they differ, or when one is NaN; [`ModelError::Overflow`] when a
 /// product is infinite.
 pub fn dot_test(operator: &dyn LinearOperator, seed: u64) -> Result<(), ModelError> {
-    let Err(error) = tested(operator, seed) else {
+    // one pair at a time: all at once would hold more arrays than a run
+    let Err(error) = tested(operator, seed, 1) else {
         return Ok(());
     };
     for (i, part) in operator.parts().iter().enumerate() {
@@ -51,19 +52,32 @@ fn inside(error: ModelError, whole: &str, number: usize) -> ModelError {
     }
 }
 
-fn tested(operator: &dyn LinearOperator, seed: u64) -> Result<(), ModelError> {
+/// The same for an operator that multiplies several vectors in one pass over its entries: all pairs at once.
+pub(super) fn dot_test_at_once(operator: &dyn LinearOperator, seed: u64) -> Result<(), ModelError> {
+    tested(operator, seed, PAIRS)
+}
+
+fn tested(operator: &dyn LinearOperator, seed: u64, at_once: usize) -> Result<(), ModelError> {
     let (n, m) = (operator.input().len(), operator.output().len());
     let mut scratch = vec![0.0; operator.scratch_len(1)];
-    let (mut forward, mut backward) = (vec![0.0; m], vec![0.0; n]);
-    // one pair at a time: all at once would hold more arrays than the run
-    for pair in 0..PAIRS {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(pair);
-        let mut draw = |n: usize| (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
-        let (z, x): (Vec<f64>, Vec<f64>) = (draw(n), draw(m));
-        operator.apply(&z, &mut forward, &mut scratch);
-        operator.adjoint(&x, &mut backward, &mut scratch);
-        agree(operator.name(), (&z, &x), (&mut forward, &mut backward))?;
+    let (mut forward, mut backward) = (vec![0.0; at_once * m], vec![0.0; at_once * n]);
+    for first in (0..PAIRS).step_by(at_once) {
+        let (mut z, mut x) = (Vec::new(), Vec::new());
+        for pair in first..first + at_once {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(pair as u64);
+            z.extend((0..n).map(|_| -> f64 { StandardNormal.sample(&mut rng) }));
+            x.extend((0..m).map(|_| -> f64 { StandardNormal.sample(&mut rng) }));
+        }
+        operator.apply_to_each(&z, &mut forward, &mut scratch);
+        operator.adjoint_of_each(&x, &mut backward, &mut scratch);
+        let products = forward
+            .chunks_exact_mut(m)
+            .zip(backward.chunks_exact_mut(n));
+        let vectors = z.chunks_exact(n).zip(x.chunks_exact(m));
+        for (vectors, products) in vectors.zip(products) {
+            agree(operator.name(), vectors, products)?;
+        }
     }
     Ok(())
 }
