@@ -21,9 +21,6 @@ const NEAR: f64 = 0.01;
 const SMALL: f64 = 0.1;
 /// A jump after which $\|f\|$ has grown more than this failed.
 const GROWTH: f64 = 2.0;
-/// Jumps within which $\|f\|$ falls to this fraction, or they stop.
-const WINDOW: usize = 4;
-const PROGRESS: f64 = 0.5;
 /// Sweeps of rest after the first failure.
 const REST: usize = 10;
 /// A precision changes by no more than this fraction of itself in a jump.
@@ -47,9 +44,6 @@ pub(super) struct Acceleration {
     residual_per_f: f64,
     /// $\|f\|$ in the last sweep.
     norm: f64,
-    /// $\|f\|$ when it last halved, and the jumps since.
-    mark: f64,
-    jumps: usize,
     rest: usize,
     failures: u32,
 }
@@ -100,8 +94,6 @@ impl Acceleration {
             jumped_from: None,
             residual_per_f: f64::NAN,
             norm: f64::NAN,
-            mark: f64::INFINITY,
-            jumps: 0,
             rest: 0,
             failures: 0,
         })
@@ -158,22 +150,7 @@ impl Acceleration {
         let dot = |x: &[f64], y: &[f64]| product(&self.parts, x, y);
         self.past.remember(&self.f, &self.after, dot);
         self.norm = norm;
-        if self.stagnates(judgement.jumped) {
-            self.pause();
-            self.forget();
-        }
         judgement
-    }
-
-    /// Jumps that do not halve $\|f\|$ in a while do not save sweeps.
-    fn stagnates(&mut self, jumped: bool) -> bool {
-        if !jumped || self.norm < PROGRESS * self.mark {
-            self.mark = self.norm;
-            self.jumps = 0;
-            return false;
-        }
-        self.jumps += 1;
-        self.jumps >= WINDOW
     }
 
     fn pause(&mut self) {

@@ -20,7 +20,6 @@ impl<A: Algorithm> Engine<'_, A> {
             After::Nothing => true,
             After::Given => self.should_restart(last),
             After::BadStart => last.bad_start,
-            After::BadStartOrContradicted => last.bad_start || last.is_contradicted(),
             After::Sweeps => {
                 // other steps would come to rest at the same state, at which nothing moves
                 let moves = !matches!(last.verdict(), Some(Verdict::NotStationary { .. }));
@@ -29,10 +28,10 @@ impl<A: Algorithm> Engine<'_, A> {
             After::SweepsForCertain => {
                 self.wants_certain(last) && (self.is_forced() || self.is_near(last))
             }
-            After::FarOrEarlyEnd => {
+            After::FarOrContradicted => {
                 let tried = walk.attempts.last().map(|a| a.attempt.method);
                 match &walk.fallback {
-                    Some(done) if tried == Some(Method::Certain) => done.should_retry(),
+                    Some(done) if tried == Some(Method::Certain) => done.is_contradicted(),
                     _ => !self.is_near(last) && self.wants_certain(last),
                 }
             }

@@ -6,8 +6,6 @@ use std::str::FromStr;
 use super::{Termination, Verdict};
 use crate::error::RunError;
 
-/// A fallback that comes to its bound within so many evaluations begins once more, after the first sweeps.
-const SOON: usize = 5000;
 /// What sweeps beyond those that were asked for are called.
 pub(super) const MORE_SWEEPS: &str = "more sweeps";
 
@@ -208,24 +206,14 @@ impl FallbackReport {
         }
     }
 
-    /// Contradicted, or stopped early: another start may succeed.
-    pub(super) fn should_retry(&self) -> bool {
-        match self.end {
-            FallbackEnd::Limit { bound, .. } => {
-                bound != Bound::NoProgress && self.evaluations < SOON
-            }
-            FallbackEnd::Rejected(Verdict::Contradicted(_)) => true,
-            _ => false,
-        }
+    /// It ended at a signal that a factor contradicts: another start may succeed.
+    pub(super) fn is_contradicted(&self) -> bool {
+        matches!(self.end, FallbackEnd::Rejected(Verdict::Contradicted(_)))
     }
 
     /// It did not settle, and a full sweep moves its end more than the state before.
     pub(super) fn is_worse_than(&self, before: Option<f64>) -> bool {
-        let unsettled = match &self.end {
-            FallbackEnd::Limit { .. } => true,
-            FallbackEnd::Rejected(verdict) => matches!(verdict, Verdict::Contradicted(_)),
-            _ => false,
-        };
+        let unsettled = matches!(self.end, FallbackEnd::Limit { .. }) || self.is_contradicted();
         let now = self.sweep_residual.unwrap_or(f64::INFINITY);
         unsettled && before.is_some_and(|before| before < now)
     }

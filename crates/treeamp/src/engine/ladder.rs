@@ -17,9 +17,8 @@ const MORE: usize = 5;
 /// Sweeps over which the residual must fall: of adaptive ones, which need some to find their step, and of others.
 const STRETCH: usize = 50;
 const SHORT_STRETCH: usize = 25;
-/// Starts with steps of 1/2, 1/4, ... of a run that is improper from its first sweep on; and of one whose signal is contradicted.
+/// Starts with steps of 1/2, 1/4, ... of a run that is improper from its first sweep on.
 const HALVINGS: i32 = 4;
-const CONTRADICTED_HALVINGS: i32 = 2;
 /// The width over which penalties are smoothed where a run with sharp ones does not settle, relative to their input. Narrow ones are slow:
 /// precisions grow until next to nothing moves.
 pub(crate) const SMOOTHING: f64 = 0.5;
@@ -97,22 +96,17 @@ pub(super) enum After {
     Given,
     /// The run was improper from its first sweep on.
     BadStart,
-    /// The same, or its signal is contradicted.
-    BadStartOrContradicted,
     /// Sweeps with steps that adapt did not settle it.
     Sweeps,
     /// The same, and there is a certain method, or it is forced.
     SweepsForCertain,
-    /// The certain method was not to begin where the sweeps had led, or was contradicted there, or came to its bound soon.
-    FarOrEarlyEnd,
+    /// The certain method was not to begin where the sweeps had led, or was contradicted there.
+    FarOrContradicted,
 }
 
 impl After {
     fn is_fallback(self) -> bool {
-        !matches!(
-            self,
-            Self::Nothing | Self::Given | Self::BadStart | Self::BadStartOrContradicted
-        )
+        !matches!(self, Self::Nothing | Self::Given | Self::BadStart)
     }
 }
 
@@ -229,14 +223,7 @@ impl<A: Algorithm> Engine<'_, A> {
                 ..Attempt::sweeps(after, Steps::Adaptive(first), limit)
             };
             ladder.push(adaptive(after, 1.0));
-            ladder.extend((1..=HALVINGS).map(|k| {
-                let after = if k <= CONTRADICTED_HALVINGS {
-                    After::BadStartOrContradicted
-                } else {
-                    After::BadStart
-                };
-                adaptive(after, 0.5_f64.powi(k))
-            }));
+            ladder.extend((1..=HALVINGS).map(|k| adaptive(After::BadStart, 0.5_f64.powi(k))));
         }
         let adaptive = || Attempt::sweeps(After::Sweeps, Steps::Adaptive(1.0), limit);
         if followed && self.algorithm.smooths(self.tree) {
@@ -259,7 +246,7 @@ impl<A: Algorithm> Engine<'_, A> {
             ladder.push(Attempt::certain(after, Origin::Reached));
         }
         if automatic {
-            let after = After::FarOrEarlyEnd;
+            let after = After::FarOrContradicted;
             ladder.push(Attempt::certain(after, Origin::FirstSweeps));
         }
         ladder

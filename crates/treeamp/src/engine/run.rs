@@ -173,7 +173,6 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         }
         self.state.note();
         let (improper, first) = match engine.sweep(&mut self.state, sweep)? {
-            Pass::Broken(_) if self.end.recovered => return Ok(self.recovers()),
             Pass::Broken(_) if self.state.judge(f64::INFINITY, true).back => {
                 engine.remake(&mut self.state);
                 return Ok(ControlFlow::Continue(()));
@@ -181,9 +180,6 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             Pass::Broken(divergence) => return Ok(self.diverging(divergence)),
             Pass::Done { improper, first } => (improper, first),
         };
-        if improper > 0 && self.end.recovered {
-            return Ok(self.recovers());
-        }
         let judgement = self.record(sweep, improper);
         if judgement.back {
             return Ok(ControlFlow::Continue(()));
@@ -281,12 +277,6 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
     fn diverging(&mut self, divergence: Divergence) -> ControlFlow<Stop> {
         self.engine.restore(&mut self.state);
         ControlFlow::Break(Stop::End(Termination::Diverging(divergence)))
-    }
-
-    /// Back to the state whose variances had vanished: messages beyond have no digits left.
-    fn recovers(&mut self) -> ControlFlow<Stop> {
-        self.engine.restore(&mut self.state);
-        ControlFlow::Break(Stop::Rest { recovered: true })
     }
 
     /// Keeps a good state, chooses the next step, asks the observer, and looks whether the run has settled.

@@ -12,8 +12,6 @@ use crate::math::ROUNDING;
 
 /// Residual on data below which vanishing variances are a recovery: a run that swings between certainties has them too.
 const STILL: f64 = 1e-5;
-/// The same where the next sweep has no digits left.
-const NEARLY_STILL: f64 = 1e-4;
 /// Above this residual a run swings: one that is small in the next sweep is not yet trusted, unless nothing but rounding is left, and no double loop
 /// starts there. (From 0.03 to 0.1 the evaluations of starts there and after the first sweeps are alike.)
 pub(super) const SWINGING: f64 = 0.03;
@@ -45,8 +43,6 @@ pub(super) fn unseen(tolerance: f64) -> f64 {
 /// What is known of the sweeps before.
 #[derive(Debug, Default)]
 pub(super) struct End {
-    /// All variances had vanished after the last sweep, in which the means moved a little.
-    pub recovered: bool,
     /// The residual of the sweep before; the first has nothing to compare with.
     before: f64,
     /// Sweeps at rest in a row, with a variance that is hardly seen.
@@ -84,11 +80,7 @@ impl End {
         }
         self.note(state);
         let still = residual < STILL || !A::ON_DATA;
-        if proper && perfect && still || settled {
-            return Some(perfect);
-        }
-        self.recovered = perfect && proper && residual < NEARLY_STILL;
-        None
+        (proper && perfect && still || settled).then_some(perfect)
     }
 
     /// Enough sweeps in a row were at rest, one where every variance is seen. A variance that grows is on its way elsewhere.

@@ -1,5 +1,6 @@
 //! One sweep: a forward and a backward pass over the messages, then the marginals.
 
+use super::plan::Step;
 use super::state::State;
 use super::{Algorithm, Divergence, Engine, Message};
 use crate::error::{FactorError, RunError};
@@ -17,98 +18,131 @@ pub(super) enum Pass {
     Broken(Divergence),
 }
 
+/// A message on an edge, or the marginal of a variable.
+#[derive(Clone, Copy)]
+enum Place {
+    Message(usize),
+    Marginal(usize),
+}
+
+/// Why a message or a marginal was not taken.
+enum Fault {
+    NotFinite,
+    Factor(FactorError),
+}
+
+impl From<FactorError> for Fault {
+    fn from(error: FactorError) -> Self {
+        Self::Factor(error)
+    }
+}
+
+/// Faults of a sweep that goes on: how many, and the first of them.
+#[derive(Default)]
+struct Faults {
+    improper: usize,
+    first: Option<Divergence>,
+}
+
 impl<A: Algorithm> Engine<'_, A> {
     /// One forward and one backward pass, then the marginals.
     pub(super) fn sweep(&self, state: &mut State<A>, sweep: usize) -> Result<Pass, RunError> {
-        let mut improper = 0;
-        let mut first = None;
+        let mut faults = Faults::default();
         for step in &self.plan.steps {
             if state.first && state.held[step.edge] {
                 continue;
             }
-            let node = &self.tree.factors()[step.factor];
-            let variable = self.tree.edges()[step.edge].variable;
-            self.plan.refresh(step.factor, &mut state.store);
-            let out = &mut state.scratch[state.class[variable]];
-            let workspace = &mut state.workspaces[step.factor];
-            let mut context =
-                self.context(step.factor, &state.store, state.adjusted.request, workspace);
-            let result = self.algorithm.update(
-                step.factor,
-                node.factor.as_ref(),
-                &mut context,
-                step.port,
-                out,
-            );
-            let cavity = &state.store[self.plan.to_factor[step.edge]];
-            let certain = cavity.overwhelms(&state.store[step.edge]);
-            match result {
-                // Where its variable is known (almost) exactly, the message of a factor is lost in rounding. The one before is
-                // kept: the certainty may rest on it, and next to it the message cancels in the objective.
-                Ok(()) if certain && out.is_flat() => {}
-                Ok(()) if out.is_finite() => {
-                    self.options.lift(out, cavity);
-                    if state.adjusted.bounded {
-                        out.bound(cavity);
-                    }
-                    out.blend(&state.store[step.edge], state.damping[step.edge]);
-                    std::mem::swap(out, &mut state.store[step.edge]);
-                }
-                Ok(()) if sweep == LATE => improper += 1,
-                Ok(()) => {
-                    return Ok(Pass::Broken(self.blame(
-                        step.edge,
-                        sweep,
-                        &"a message is not finite",
-                    )));
-                }
-                Err(error) if error.is_recoverable() => {
-                    improper += 1;
-                    if first.is_none() {
-                        first = Some(self.blame(step.edge, sweep, &error));
-                    }
-                }
-                Err(error) if produced(&error, sweep) => {
-                    return Ok(Pass::Broken(self.blame(step.edge, sweep, &error)));
-                }
-                Err(source) => {
-                    return Err(RunError::Factor {
-                        factor: node.name.clone(),
-                        source,
-                    });
+            if let Err(fault) = self.send(step, state) {
+                let place = (Place::Message(step.edge), sweep);
+                if let Some(broken) = self.judge(fault, place, &mut faults)? {
+                    return Ok(Pass::Broken(broken));
                 }
             }
         }
-        for (i, variable) in self.tree.variables().iter().enumerate() {
-            match self.marginal(state, i) {
-                Ok(()) => {
-                    state.accept(i);
-                    self.recycle(state, i);
+        for i in 0..state.marginals.len() {
+            if let Err(error) = self.marginal(state, i) {
+                let place = (Place::Marginal(i), sweep);
+                if let Some(broken) = self.judge(error.into(), place, &mut faults)? {
+                    return Ok(Pass::Broken(broken));
                 }
-                Err(error) if error.is_recoverable() => {
-                    improper += 1;
-                    state.changes[i] = 0.0;
-                    if first.is_none() {
-                        let mut divergence = self.blame(variable.edges[0], sweep, &error);
-                        divergence.factor = None;
-                        divergence.direction = None;
-                        first = Some(divergence);
-                    }
-                }
-                Err(error) if produced(&error, sweep) => {
-                    let mut divergence = self.blame(variable.edges[0], sweep, &error);
-                    divergence.factor = None;
-                    divergence.direction = None;
-                    return Ok(Pass::Broken(divergence));
-                }
-                Err(source) => {
-                    let factor = format!("(variable) {}", variable.name);
-                    return Err(RunError::Factor { factor, source });
-                }
+                state.changes[i] = 0.0;
+            } else {
+                state.accept(i);
+                self.recycle(state, i);
             }
         }
         state.first = false;
-        Ok(Pass::Done { improper, first })
+        Ok(Pass::Done {
+            improper: faults.improper,
+            first: faults.first,
+        })
+    }
+
+    /// One message, damped.
+    fn send(&self, step: &Step, state: &mut State<A>) -> Result<(), Fault> {
+        let (f, edge) = (step.factor, step.edge);
+        let factor = self.tree.factors()[f].factor.as_ref();
+        self.plan.refresh(f, &mut state.store);
+        let out = &mut state.scratch[state.class[self.tree.edges()[edge].variable]];
+        let workspace = &mut state.workspaces[f];
+        let mut context = self.context(f, &state.store, state.adjusted.request, workspace);
+        self.algorithm
+            .update(f, factor, &mut context, step.port, out)?;
+        let cavity = &state.store[self.plan.to_factor[edge]];
+        // Where its variable is known (almost) exactly, the message of a factor is lost in rounding. The one before is
+        // kept: the certainty may rest on it, and next to it the message cancels in the objective.
+        if out.is_flat() && cavity.overwhelms(&state.store[edge]) {
+            return Ok(());
+        }
+        if !out.is_finite() {
+            return Err(Fault::NotFinite);
+        }
+        self.options.lift(out, cavity);
+        if state.adjusted.bounded {
+            out.bound(cavity);
+        }
+        out.blend(&state.store[edge], state.damping[edge]);
+        std::mem::swap(out, &mut state.store[edge]);
+        Ok(())
+    }
+
+    /// What follows from a fault: the sweep goes on without the message or marginal, or it is broken and the divergence is returned.
+    fn judge(
+        &self,
+        fault: Fault,
+        (place, sweep): (Place, usize),
+        faults: &mut Faults,
+    ) -> Result<Option<Divergence>, RunError> {
+        match fault {
+            Fault::NotFinite if sweep == LATE => {
+                faults.improper += 1;
+                Ok(None)
+            }
+            Fault::NotFinite => {
+                let reason = "a message is not finite";
+                Ok(Some(self.blame(place, sweep, &reason)))
+            }
+            Fault::Factor(error) if error.is_recoverable() => {
+                faults.improper += 1;
+                let first = &mut faults.first;
+                first.get_or_insert_with(|| self.blame(place, sweep, &error));
+                Ok(None)
+            }
+            Fault::Factor(error) if produced(&error, sweep) => {
+                Ok(Some(self.blame(place, sweep, &error)))
+            }
+            Fault::Factor(source) => Err(RunError::Factor {
+                factor: self.name(place),
+                source,
+            }),
+        }
+    }
+
+    fn name(&self, place: Place) -> String {
+        match place {
+            Place::Message(edge) => self.tree.factor_at(edge).name.clone(),
+            Place::Marginal(i) => format!("(variable) {}", self.tree.variables()[i].name),
+        }
     }
 
     /// What a factor computes from; its cavities are fresh.
@@ -173,13 +207,16 @@ impl<A: Algorithm> Engine<'_, A> {
             .recycle(&mut state.spare[class], &mut state.scratch[class]);
     }
 
-    fn blame(&self, edge: usize, sweep: usize, reason: &impl ToString) -> Divergence {
-        let edge = self.tree.edges()[edge];
+    fn blame(&self, place: Place, sweep: usize, reason: &impl ToString) -> Divergence {
+        let (variable, edge) = match place {
+            Place::Message(edge) => (self.tree.edges()[edge].variable, Some(edge)),
+            Place::Marginal(i) => (i, None),
+        };
         Divergence {
             sweep,
-            factor: Some(self.tree.factors()[edge.factor].name.clone()),
-            variable: Some(self.tree.variables()[edge.variable].name.clone()),
-            direction: Some(edge.direction),
+            factor: edge.map(|e| self.tree.factor_at(e).name.clone()),
+            variable: Some(self.tree.variables()[variable].name.clone()),
+            direction: edge.map(|e| self.tree.edges()[e].direction),
             reason: reason.to_string(),
         }
     }

@@ -1,6 +1,7 @@
 //! Images with sparse differences and a precision for each component.
 
 use std::ops::ControlFlow;
+use treeamp::engine::Bound;
 
 use super::*;
 
@@ -120,4 +121,25 @@ fn regressions_with_diagonal_beliefs_settle() {
         // one ends at the bound of the double loop, whose inner problem is not solved there
         assert!(settled(200, 0..60) >= 59);
     }
+}
+
+/// An image whose prior allows a sixth of its edges: where the sweeps swing, the double loop comes no nearer to a fixed point than in its first step, and
+/// ends after some hundred evaluations, not after its 20,000.
+#[test]
+fn a_double_loop_without_progress_ends_soon() {
+    let one = suite::case("sparse gradient 2d", 0).posterior;
+    let report = run(
+        &one.with_beliefs(Structure::Diagonal).unwrap(),
+        Damping::default(),
+    );
+    let idle = matches!(
+        report.termination,
+        Termination::FallbackLimit {
+            bound: Bound::NoProgress,
+            ..
+        }
+    );
+    assert!(idle, "{}", report.termination);
+    let last = report.attempts.last().unwrap();
+    assert!(last.evaluations < 2000, "{last:?}");
 }
