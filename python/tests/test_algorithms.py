@@ -452,10 +452,33 @@ def test_ends_are_logged(caplog: pytest.LogCaptureFixture, capsys: pytest.Captur
         report = ta.ExpectationPropagation(_hard()).iterate(max_iter=3)
         assert not report.converged and [r.levelname for r in caplog.records] == ["WARNING"]
         caplog.clear()
-        # a callback decides when such a run is over
-        ta.ExpectationPropagation(_hard()).iterate(max_iter=3, callback=ta.PassCallback())
-        assert [r.levelname for r in caplog.records] == ["INFO"]
+        # a run with a callback that comes to its limit is one that did not converge, unless it is at a fixed point
+        for callback in (ta.PassCallback(), ta.EarlyStopping(), ta.EarlyStoppingEP(), lambda algo, i, n: False):
+            caplog.clear()
+            ta.ExpectationPropagation(_hard()).iterate(max_iter=3, callback=callback)
+            assert [r.levelname for r in caplog.records] == ["WARNING"]
+        caplog.clear()
+        ta.ExpectationPropagation(model).iterate(max_iter=5, callback=ta.PassCallback())
+        ta.ExpectationPropagation(_hard()).iterate(max_iter=3, steps=[1.0], tol=0.0)
+        assert [r.levelname for r in caplog.records] == ["INFO", "INFO"]
     assert capsys.readouterr().out == ""
+
+
+def test_restarts_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    model = (ta.GaussianPrior(2) @ ta.V("x") @ ta.GaussianLikelihood([1.0, -2.0], var=1.0)).to_model()
+    with caplog.at_level("INFO", logger="treeamp"):
+        ta.ExpectationPropagation(model).restart(seeds=2)
+        ta.ExpectationPropagation(_hard()).restart(seeds=1, plain=False, max_iter=1, damping=0.5)
+        unseen = (ta.GaussianPrior(2) @ ta.V("x") @ ta.GaussianChannel(var=1.0) @ ta.O("y")).to_model()
+        ta.ExpectationPropagation(unseen).restart(seeds=1, plain=False)
+    told = [(r.levelname, r.getMessage().partition("; ")[0]) for r in caplog.records]
+    assert told == [
+        ("INFO", "ExpectationPropagation: 1 fixed point from 3 starts"),
+        ("WARNING", "ExpectationPropagation: 0 fixed points from 1 start, 1 did not settle"),
+        ("WARNING", "nothing is observed: the result is the law of the model itself"),
+        ("INFO", "ExpectationPropagation: 1 fixed point from 1 start"),
+    ]
+    assert "; kept that of plain: converged after " in caplog.records[0].getMessage()
 
 
 def test_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:

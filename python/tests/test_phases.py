@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import treeamp as ta
+from treeamp.experiments import run_state_evolution
 
 RHO = 0.25
 
@@ -139,3 +141,33 @@ def test_starts_by_name() -> None:
     assert ta.sign_symmetric_mse(x, points[0].report.mean("x")) < 1e-8
     with pytest.raises(TypeError, match="`starts` must hold Initializers by name, got int"):
         ep.restart(starts={"one": 1})  # type: ignore[dict-item]
+
+
+def unseen(alpha: float = 1.0) -> ta.Model:
+    return (ta.GaussBernoulliPrior(3, rho=0.5) @ ta.V("x") @ ta.GaussianChannel(0.1 / alpha) @ ta.O("y")).to_model()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda model: ta.phase_report(model, "x"),
+        lambda model: ta.mutual_information(model, "x"),
+        lambda model: ta.landscape(model, "x", places=5),
+        lambda model: run_state_evolution(["x"], model),
+        lambda model: ta.StateEvolution(model).iterate(),
+        lambda model: ta.StateEvolution(teacher=model, student=model).iterate(),
+    ],
+)
+def test_a_model_without_observations_is_warned_of(asked: Callable[[ta.Model], Any], caplog: pytest.LogCaptureFixture) -> None:
+    said = "nothing is observed: the result is the law of the model itself"
+    for model, times in ((unseen(), 1), (unseen().to_observed({"y": None}), 0)):
+        caplog.clear()
+        with caplog.at_level("WARNING", logger="treeamp"):
+            asked(model)
+        assert [record.getMessage() for record in caplog.records].count(said) == times
+
+
+def test_a_family_without_observations_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING", logger="treeamp"), pytest.raises(ta.RunError):
+        ta.threshold(unseen, "x", 0.5, 2.0)
+    assert [record.getMessage() for record in caplog.records] == ["nothing is observed: the result is the law of the model itself"]

@@ -14,7 +14,7 @@ from .._arrays import Array, check_seed, count, number
 from ..errors import RunError
 from ..models import Model
 from .initial_conditions import ConstantInit, Initializer
-from .message_passing import MessagePassing
+from .message_passing import MessagePassing, warn_if_unseen
 from .report import FixedPoint, Report
 
 __all__ = ["MAP", "ExpectationPropagation", "StateEvolution"]
@@ -115,7 +115,19 @@ class ExpectationPropagation(MessagePassing):
             [FixedPoint(Report(native, ids, energies=tree.energies), names) for native, names in part] for part in runs
         )
         self.report = (found or self.unsettled)[0].report
+        self._log_restarts(found)
         return found
+
+    def _log_restarts(self, found: list[FixedPoint]) -> None:
+        """How many fixed points there are, and how the run that is kept ended; a warning where none settled."""
+        self._warn_if_unseen()
+        of_starts = sum(len(point.starts) for point in [*found, *self.unsettled])
+        said = f"{len(found)} fixed point{'s' if len(found) != 1 else ''} from {of_starts} start{'s' if of_starts != 1 else ''}"
+        if self.unsettled:
+            said += f", {sum(len(point.starts) for point in self.unsettled)} did not settle"
+        kept = (found or self.unsettled)[0]
+        level = logging.INFO if found else logging.WARNING
+        _logger.log(level, "ExpectationPropagation: %s; kept that of %s: %s", said, kept.starts[0], kept.report.message)
 
     def objective(self) -> dict[str, Any]:
         """The Bethe objective with its terms, now or at the end."""
@@ -141,8 +153,9 @@ class StateEvolution(MessagePassing):
     Parameters
     ----------
     model : Model
-        A model with observations, whose values do not matter, or in the limit. Teacher and student are the same:
-        Bayes-optimal.
+        A model with observations, whose values do not matter (``y=None`` in a likelihood, ``to_observed({"y": None})``), or
+        in the limit. Teacher and student are the same: Bayes-optimal. A model without observations is its own prior: the
+        logger ``treeamp`` warns.
     teacher, student : Model, optional
         Instead of ``model``: the error of ``student`` on data of ``teacher``, replica symmetric. They share the
         tree and may differ in any factor.
@@ -199,6 +212,9 @@ class StateEvolution(MessagePassing):
     def _has_rows(self) -> bool:
         """Beliefs are one matrix per row, and so are overlaps."""
         return any(belief.startswith("block") for belief in self.model._tree.beliefs)
+
+    def _warn_if_unseen(self) -> None:
+        warn_if_unseen(self.model, self.teacher or self.model)
 
     def _log(self, report: Report, judged: bool) -> None:
         report._symmetric = self._symmetric(report)

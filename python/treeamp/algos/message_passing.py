@@ -18,7 +18,7 @@ from .callbacks import JoinCallback
 from .initial_conditions import Initializer, edges_of
 from .report import Report
 
-__all__ = ["AnyCallback", "MessagePassing"]
+__all__ = ["AnyCallback", "MessagePassing", "warn_if_unseen"]
 
 _logger = logging.getLogger("treeamp")
 
@@ -187,7 +187,8 @@ class MessagePassing(ReprMixin):
         self.report = Report(native, self.model.variable_ids, bool(positive), self.model._tree.energies)
         if native.error is not None:
             raise native.error
-        self._log(self.report, judged=tol > 0.0)
+        judged = tol > 0.0 or (callback is not None and self.residual > self.default_tol)
+        self._log(self.report, judged)
         return self.report
 
     def _log_cost(self) -> None:
@@ -199,14 +200,16 @@ class MessagePassing(ReprMixin):
             _logger.info("estimated cost: %s", said)
 
     def _log(self, report: Report, judged: bool) -> None:
-        """How a run ended; a warning where that may not be what is wanted. Without a tolerance it has no end of its own."""
-        unseen = self._on_data and not self.model.observations and all(f.n_next > 0 for f in self.model.factors)
-        if unseen:
-            _logger.warning("nothing is observed: the result is the law of the model itself")
+        """How a run ended; a warning where that may not be what is wanted. One that has neither a tolerance nor a callback is to make its
+        sweeps, wherever they lead."""
+        self._warn_if_unseen()
         reverted = bool(report.fallback and report.fallback["reverted"])
         failed = report.termination not in ("converged", "stopped") and (judged or report.termination != "sweep_limit")
         level = logging.WARNING if failed or reverted or report.adaptive else logging.INFO
         _logger.log(level, "%s: %s", type(self).__name__, report.message)
+
+    def _warn_if_unseen(self) -> None:
+        warn_if_unseen(self.model)
 
     def _guarded(self, options: dict[str, Any], warm: Any, watch: Any) -> Any:
         """A run, whose refusal names the observations that are missing; one that breaks off leaves its last sweep."""
@@ -407,6 +410,14 @@ class MessagePassing(ReprMixin):
 
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         raise NotImplementedError
+
+
+def warn_if_unseen(*models: Model) -> bool:
+    """Warns where one of these models has no observations, of known or unknown values; whether it did."""
+    unseen = any(not model.observations and all(f.n_next > 0 for f in model.factors) for model in models)
+    if unseen:
+        _logger.warning("nothing is observed: the result is the law of the model itself")
+    return unseen
 
 
 def _calls_python(factor: Any) -> bool:

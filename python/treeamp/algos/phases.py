@@ -3,7 +3,7 @@
 Bayes-optimal state evolution has two extreme fixed points, from no knowledge of the solution and from all of it. Where they
 differ, the one with the smallest entropy of the measurements is what the data allow, and the uninformed one what expectation
 propagation attains. Models are those of :class:`~treeamp.algos.StateEvolution`: with observations, whose values do not matter, or
-in the limit.
+in the limit. One without observations is its own prior, of which the logger ``treeamp`` warns.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from .. import _html, _lib
 from .._arrays import Array, count, number
 from ..base import Factor
 from ..models import Model
+from .message_passing import warn_if_unseen
 from .report import Report
 
 __all__ = [
@@ -195,6 +196,7 @@ def phase_report(model: Model, id: str, *, points: FixedPoints | None = None) ->
     True
     """
     data = _lib.phase_report(_tree(model), id, _points(points))
+    warn_if_unseen(model)
     ids = model.variable_ids
     read = {name: _point(data[name], ids) for name in ("uninformed", "informed", "allowed")}
     between = [_point(point, ids) for point in data["between"]]
@@ -245,8 +247,14 @@ def threshold(
     0.42
     """
 
+    warned = False
+
     def tree(alpha: float) -> _lib.Tree:
-        return _tree(family(alpha), "`family` must make a Model")
+        nonlocal warned
+        model = family(alpha)
+        found = _tree(model, "`family` must make a Model")
+        warned = warned or warn_if_unseen(model)
+        return found
 
     if not callable(family):
         raise TypeError(f"`family` must be a function that makes a Model, got {type(family).__name__}")
@@ -278,7 +286,9 @@ def landscape(model: Model, id: str, places: int = 100) -> Landscape:
     >>> bool(0.6 < best / predicted < 1.7)  # the nearest of forty places
     True
     """
-    return Landscape(*_lib.landscape(_tree(model), id, count(places, "places")))
+    curves = _lib.landscape(_tree(model), id, count(places, "places"))
+    warn_if_unseen(model)
+    return Landscape(*curves)
 
 
 def mutual_information(model: Model, id: str, *, points: FixedPoints | None = None) -> MutualInformation:
@@ -301,7 +311,9 @@ def mutual_information(model: Model, id: str, *, points: FixedPoints | None = No
     >>> found.start, round(found.value, 4)
     ('either', 0.9438)
     """
-    return MutualInformation(*_lib.mutual_information(_tree(model), id, _points(points)))
+    found = _lib.mutual_information(_tree(model), id, _points(points))
+    warn_if_unseen(model)
+    return MutualInformation(*found)
 
 
 def heuristics(model: Model) -> list[str]:

@@ -139,9 +139,11 @@ def carry_out(
                 reason = where = reason_of(error)
         if reason is not None:
             journal.fail(key, reason, seconds)
-            _logger.error("cell %s failed: %s", key, where.strip() or reason)
         progress.one()
-        _logger.info("cell %d of %d finished: %s, %.1f s", progress.done, progress.total, key, seconds)
+        if reason is not None:
+            _logger.error("cell %d of %d failed: %s, %.1f s: %s", progress.done, progress.total, key, seconds, where.strip() or reason)
+        else:
+            _logger.info("cell %d of %d finished: %s, %.1f s", progress.done, progress.total, key, seconds)
 
     if executor is None:
         for key, kwargs in missing:
