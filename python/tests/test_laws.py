@@ -76,6 +76,36 @@ def test_laws_without_a_second_moment_refuse_precision_zero() -> None:
     assert ta.LaplacePrior(1).scalar_forward_variance(0.0, 2.0) == np.inf
 
 
+@pytest.mark.parametrize(
+    ("law", "a", "b"),
+    [
+        (ta.GaussianPrior(1), -2.0, 1.0),
+        (ta.GammaPrior(1), 0.0, 5.0),
+        (ta.LaplacePrior(1), 0.0, -5.0),
+        (ta.StudentTPrior(1, df=3), 0.0, 1.0),
+        (ta.StudentTPrior(1, df=2), -1.0, 0.0),
+        (ta.MAP_L1NormPrior(1), 0.0, 10.0),
+    ],
+)
+def test_a_mean_beside_a_diverging_integral_is_not_a_number(law: ta.Prior, a: float, b: float) -> None:
+    assert law.scalar_forward_variance(a, b) == law.scalar_log_partition(a, b) == np.inf
+    assert np.isnan(law.scalar_forward_mean(a, b))
+    # the other components have theirs
+    mixed = law.scalar_forward_mean(np.array([a, 1.0]), b)
+    assert np.isnan(mixed).tolist() == [True, False] and mixed[1] == law.scalar_forward_mean(1.0, b)
+
+
+def test_a_likelihood_says_where_its_integral_diverges() -> None:
+    counts, labels = ta.PoissonLikelihood(None), ta.LogisticLikelihood(np.array([1.0]))
+    assert np.isnan(counts.scalar_backward_mean(0.0, -5.0, 1.0)) and np.isnan(labels.scalar_backward_mean(-1.0, 0.0)).all()
+    assert counts.scalar_backward_variance(0.0, -5.0, 1.0) == counts.scalar_log_partition(0.0, -5.0, 1.0) == np.inf
+    assert labels.scalar_backward_variance(0.0, -0.5)[0] == pytest.approx(np.pi**2, rel=1e-12)
+    with pytest.raises(ta.FactorError, match="^LogisticLikelihood: beside no precision .* integral diverges at this field"):
+        labels.scalar_backward_mean(0.0, 0.5)
+    with pytest.raises(ta.FactorError, match="^MAP_NonNegativePrior: the penalty has no curvature of its own"):
+        ta.MAP_NonNegativePrior(1).scalar_forward_mean(0.0, 1.0)
+
+
 def test_every_observation_has_its_variance() -> None:
     variances, y = np.array([0.5, 2.0, 4.0]), np.array([1.0, -2.0, 3.0])
     noise, a = ta.HeteroscedasticNoiseLikelihood(y, variances=variances), 1.5

@@ -28,6 +28,7 @@ __all__ = [
     "inverse",
     "known",
     "matrix",
+    "moduli",
     "new_seed",
     "number",
     "one_of",
@@ -187,6 +188,18 @@ def complex_matrix(x: Any, name: str) -> Any:
     if found.ndim != 2:
         raise ValueError(f"`{name}` must be a matrix, got an array of shape {found.shape}")
     return found
+
+
+def moduli(x: Any, name: str) -> Array:
+    """The moduli of complex components, whose parts are on the first axis.
+
+    >>> moduli([[3.0], [4.0]], "x")
+    array([5.])
+    """
+    parts = array(x, name)
+    if parts.ndim == 0 or len(parts) != 2:
+        raise ValueError(f"`{name}` must have real and imaginary parts on its first axis, got shape {parts.shape}")
+    return np.hypot(parts[0], parts[1])
 
 
 def count(x: Any, name: str, least: int = 1) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from ._arrays import Array, array, check_seed, number
 from ._quadrature import Index, tilted_moments
 from ._written import LEAST, heard, told_precision
 from .base import Factor
-from .errors import FactorError, ModelError
+from .errors import FactorError, ModelError, NotAvailable
 
 __all__ = ["Functions"]
 
@@ -103,6 +103,20 @@ class Functions(Factor):
         if (found == np.inf).any():
             raise wrong(f"is +inf at {x[found == np.inf].ravel()[0]:g}: a density is finite")
         return found
+
+    def _given_density(self) -> Callable[..., Array]:
+        """The log-density as a function of places, and of outputs beside them."""
+        if self._given["log_density"] is None:
+            raise NotAvailable(f"{self.custom_name}: `log_density` was not given")
+        low, high = self.support
+
+        def at(x: Array, *y: Array) -> Array:
+            inside = (x >= low) & (x <= high)
+            found = np.full(x.shape, -np.inf)
+            found[inside] = self._log_density_at(x[inside], *(o[inside] for o in y))
+            return found
+
+        return at
 
     def _density(self, a: float, b: Array, y: Array | None) -> tuple[Array, Array, Array]:
         outputs = None if y is None else np.broadcast_to(y, b.shape).ravel()

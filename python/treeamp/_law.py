@@ -27,6 +27,8 @@ class Law(Factor):
 
     #: Which way its messages go, as in the names of its methods.
     _direction: str = ""
+    #: Why it has no moments beside nothing, where it has none.
+    _without_moments = "the law has no second moment"
     #: Whether data can be drawn from it.
     _teaches: bool = True
 
@@ -39,6 +41,11 @@ class Law(Factor):
     def _is_written(self) -> bool:
         """Whether this is a class of somebody's own, made of the methods it overrides."""
         return not self._law and getattr(type(self), "_make") is getattr(self._base, "_make")
+
+    def _has_log_density(self) -> None:
+        """Refuses where there is no log-density to be asked for."""
+        if self._is_written:
+            raise NotAvailable(f"{type(self).__name__}: no log-density is known of a law that is given by its moments")
 
     # --- expectation propagation
 
@@ -56,16 +63,18 @@ class Law(Factor):
     def _answered(
         self, moments: tuple[Array, Array, Array], a: Any, rest: Callable[[], tuple[Array, Array, Array]]
     ) -> tuple[Array, Array, Array]:
-        """These moments at precisions ``a``, refused where the law has no second moment at ``rest`` and a precision is 0."""
-        precisions = np.broadcast_to(a, moments[2].shape)
-        refused = np.ravel(np.isinf(moments[2]) & (precisions == 0))
+        """These moments at precisions ``a``, refused where the law has no second moment at ``rest`` and a precision is 0. Elsewhere a mean
+        beside an infinite variance is not a number: the integral that it is a ratio of diverges."""
+        log_z, mean, variance = moments
+        precisions = np.broadcast_to(a, variance.shape)
+        refused = np.ravel(np.isinf(variance) & (precisions == 0))
         if refused.any() and np.isinf(rest()[2]).all():
             index = int(np.argmax(refused))
             raise FactorError(
-                f"{type(self).__name__}: the law has no second moment, and its moments need a precision above 0, "
+                f"{type(self).__name__}: {self._without_moments}, and its moments need a precision above 0, "
                 f"got {np.ravel(precisions)[index]:g} at index {index}"
             )
-        return moments
+        return log_z, np.where(np.isinf(variance), np.nan, mean), variance
 
     def _posterior(self, moments: tuple[Array, Array, Array]) -> tuple[Any, Any]:
         """Mean of every component, and variance: averaged, or of every component when not isotropic."""

@@ -131,6 +131,11 @@ class CustomPrior(Functions, Prior):
             theory,
         )
 
+    def log_density(self, x: Any) -> Any:
+        r"""The log-density that was given, :math:`-\infty` outside its support."""
+        given = self._given_density()
+        return given(array(x, "x"))[()]
+
     def _scalar(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:
         precision, b = belief(number(ax, "ax"), bx, "x")
         a = float(precision)
@@ -270,6 +275,11 @@ class CustomLikelihood(Functions, Likelihood):
             return total
 
         return gaussian_average(entropy, tau)
+
+    def log_density(self, z: Any, y: Any = None) -> Any:
+        r"""The log-density that was given, at ``y`` or at the observations; :math:`-\infty` outside its support."""
+        given = self._given_density()
+        return given(*self._beside(array(z, "z"), y))[()]
 
     def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
         outputs = self.y if y is None else array(y, "y")

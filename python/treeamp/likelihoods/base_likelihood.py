@@ -26,6 +26,7 @@ class Likelihood(Law):
     n_prev = 1
     repr_parameters: tuple[str, ...] = ("y_name",)
     _direction = "backward"
+    _without_moments = "beside no precision there is no second moment of `z`, whose integral diverges at this field"
     #: Whether it treats the two parts of a complex component as two components.
     _on_parts = False
 
@@ -96,31 +97,41 @@ class Likelihood(Law):
         >>> float(ta.LogisticLikelihood(np.array([1.0])).log_density(0.0)[0].round(6))
         -0.693147
         """
+        self._has_log_density()
         if not self._is_law:
             raise ModelError(f"{type(self).__name__}: a loss is not a probability distribution and has no log-density")
+        return self._log_density_of(array(z, "z"), y)
+
+    def _log_density_of(self, inputs: Array, y: Any) -> Any:
+        i, o = self._beside(inputs, y)
+        return self._native.output_log_density(np.ravel(o), np.ravel(i)).reshape(i.shape)[()]
+
+    def _beside(self, inputs: Array, y: Any) -> tuple[Array, Array]:
+        """Inputs and the observations that stand beside them."""
         outputs = self.y if y is None else array(y, "y")
         if outputs is None:
             raise ModelError(f"{type(self).__name__}: an observation is needed here, and `y` is None")
-        inputs = array(z, "z")
         try:
             i, o = np.broadcast_arrays(inputs, outputs)
         except ValueError:
             raise ValueError(f"`z` and `y` must have shapes that fit together, got {inputs.shape} and {outputs.shape}") from None
-        return self._native.output_log_density(np.ravel(o), np.ravel(i)).reshape(i.shape)[()]
+        return i, o
 
     def _moments(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
         return self._answered(self._scalar(az, bz, y), az, lambda: self._scalar(0.0, 0.0, y))
 
     def scalar_backward_mean(self, az: Any, bz: Any, y: Any = None) -> Any:
-        r"""Mean :math:`r(a, b; y)` of every component. A law without a second moment in :math:`z` refuses :math:`a = 0`."""
+        r"""Mean :math:`r(a, b; y)` of every component; not a number where the variance is infinite. A likelihood without a second
+        moment in :math:`z` refuses :math:`a = 0`, at fields beside which its integral diverges."""
         return self._moments(az, bz, y)[1][()]
 
     def scalar_backward_variance(self, az: Any, bz: Any, y: Any = None) -> Any:
-        r"""Variance :math:`v(a, b; y)` of every component."""
+        r"""Variance :math:`v(a, b; y)` of every component; infinite where the integral of the likelihood beside the belief diverges, and
+        refused as the mean is."""
         return self._moments(az, bz, y)[2][()]
 
     def scalar_log_partition(self, az: Any, bz: Any, y: Any = None) -> Any:
-        r"""Log-partition :math:`A(a, b; y)` of every component."""
+        r"""Log-partition :math:`A(a, b; y)` of every component; infinite where the variance is, and refused as the mean is."""
         return self._moments(az, bz, y)[0][()]
 
     def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, number
+from .._arrays import Array, array, belief, check_seed, moduli, number
 from ..errors import ModelError, NotAvailable
 from .base_likelihood import Likelihood
 
@@ -31,6 +31,16 @@ class _OfComplex(Likelihood):
 
     def _scalar(self, az: Any, bz: Any, y: Any) -> tuple[Array, Array, Array]:
         raise NotAvailable(f"{type(self).__name__} has no real scalar law: ask for posteriors of whole arrays")
+
+    def log_density(self, z: Any, y: Any = None) -> Any:
+        r"""Log-density :math:`\ln p(y|z)` of every output; infinite or minus infinity where outputs have no noise. Parts of ``z`` are on
+        its first axis.
+
+        >>> RicianModulusLikelihood([1.0]).log_density([[1.0], [0.0]]).round(6)
+        array([-0.764086])
+        """
+        # the law of a modulus depends on the modulus of its input alone
+        return self._log_density_of(moduli(z, "z"), y)
 
     def compute_backward_posterior(self, az: Any, bz: Any, y: Any = None) -> tuple[Any, Any]:
         """Mean of both parts of every component, and variance per real component, averaged."""
@@ -150,6 +160,10 @@ class PhaseLikelihood(_OfComplex):
     """
 
     _law = "phase"
+
+    def log_density(self, z: Any, y: Any = None) -> Any:
+        """Not available: the phase of an input is certain."""
+        raise NotAvailable("PhaseLikelihood has no log-density: an output has one possible value, the phase of its input")
 
     def sample(self, Z: Any, seed: int | None = None) -> Array:
         """The phases of ``Z``."""

@@ -18,6 +18,10 @@ class Penalty(Prior):
         raise ModelError(f"{type(self).__name__}: a penalty of a real signal, got a complex one")
 
     _teaches = False
+    _without_moments = "the penalty has no curvature of its own"
+
+    def _has_log_density(self) -> None:
+        raise ModelError(f"{type(self).__name__}: a penalty is not a probability distribution and has no log-density")
 
     def sample(self, seed: int | None = None) -> Array:
         """Not known from a penalty."""

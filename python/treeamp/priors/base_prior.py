@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_memory, check_seed, known, size_to_shape
+from .._arrays import Array, array, belief, check_memory, check_seed, known, moduli, size_to_shape
 from .._law import Law
 from .._written import written_prior
 from ..errors import ModelError, NotAvailable
@@ -86,7 +86,8 @@ class Prior(Law):
         return self._answered(self._scalar(ax, bx), ax, lambda: self._scalar(0.0, np.zeros(1)))
 
     def scalar_forward_mean(self, ax: Any, bx: Any) -> Any:
-        r"""Mean :math:`r(a, b)` of every component. A law without a second moment refuses :math:`a = 0`."""
+        r"""Mean :math:`r(a, b)` of every component; not a number where the variance is infinite. A law without a second moment
+        refuses :math:`a = 0`."""
         return self._moments(ax, bx)[1][()]
 
     def scalar_forward_variance(self, ax: Any, bx: Any) -> Any:
@@ -107,6 +108,7 @@ class Prior(Law):
         >>> float(ta.LaplacePrior(1, scale=2.0).log_density(0.0).round(6))
         -1.386294
         """
+        self._has_log_density()
         places = array(x, "x")
         return self._native.prior_log_density(np.ravel(places)).reshape(places.shape)[()]
 
@@ -223,6 +225,17 @@ class ComplexPrior(Prior):
     Variances and precisions are per real component."""
 
     _complex = (None, True)
+
+    def log_density(self, x: Any) -> Any:
+        r"""Log-density :math:`\ln p(x)` on the plane, one number for every complex component, whose parts are on the first axis of
+        ``x``; of a prior with point masses, that of its continuous part: minus infinity for a constellation, which has none.
+
+        >>> import treeamp as ta
+        >>> ta.CircularGaussianPrior((2, 1), var=2.0).log_density([[1.0], [1.0]]).round(6)
+        array([-3.031024])
+        """
+        # these laws are radial or constellations: the density is that at a real place of the same modulus
+        return self._native.prior_log_density(np.ravel(r := moduli(x, "x"))).reshape(r.shape)[()]
 
     def _make(self) -> _lib.Factor:
         name = type(self).__name__

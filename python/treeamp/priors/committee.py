@@ -81,6 +81,9 @@ class CommitteeBinaryPrior(Prior):
         log_z, mean, covariance = _lib.row_law(self._components(), np.ascontiguousarray(a), np.ascontiguousarray(b))
         return log_z, mean.reshape(b.shape), covariance.reshape(self.N, self.K, self.K)
 
+    def _has_log_density(self) -> None:
+        raise NotAvailable("CommitteeBinaryPrior: rows are points, and have no log-density")
+
     def _scalar(self, ax: Any, bx: Any) -> tuple[Array, Array, Array]:
         raise ModelError("CommitteeBinaryPrior does not act on components alone: ask for posteriors of whole rows")
 
