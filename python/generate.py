@@ -171,8 +171,9 @@ class Law:
                 body.append(f"self.{name}, self._given_as = one_of({written(p['default'])}, {name}={name}, {other}={other})")
                 continue
             reader = "count" if p["kind"] == "count" else "number"
+            least = ", 0" if p["kind"] == "count" else ""  # its own domain is in the catalogue, which the error then tells
             given = f"() if {name} is None else {name}" if p["default"] == [] else name
-            value = f'owned(array({given}, "{name}"))' if name in self.lists else f'{reader}({name}, "{name}")'
+            value = f'owned(array({given}, "{name}"))' if name in self.lists else f'{reader}({name}, "{name}"{least})'
             body.append(f"self.{name} = {value}")
         body += [f"self.{name} = {value}" for name, value in self.sets.items()]
         start = {"Prior": "size, isotropic", "Likelihood": "y, y_name, isotropic", "Channel": ""}[self.kind]

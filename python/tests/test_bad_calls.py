@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bad_arguments
 import bad_convergence
 import bad_core
 import bad_files
@@ -15,6 +16,7 @@ from bad_calls import check
 
 #: Tables by their subject; ``PHRASES`` of each are what must be refused, with the entries that show it.
 SUBJECTS = {
+    "arguments": bad_arguments,
     "convergence": bad_convergence,
     "core": bad_core,
     "files": bad_files,

@@ -24,7 +24,10 @@ __all__ = [
     "complex_array",
     "complex_matrix",
     "count",
+    "countable",
     "counts",
+    "finite",
+    "flag",
     "inverse",
     "known",
     "matrix",
@@ -190,6 +193,29 @@ def complex_matrix(x: Any, name: str) -> Any:
     return found
 
 
+def finite(x: Any, name: str) -> Array:
+    """``x`` as an array of finite numbers: what outputs are drawn from.
+
+    >>> finite([0, 1], "Z")
+    array([0., 1.])
+    """
+    found = array(x, name)
+    wrong = ~np.isfinite(np.ravel(found))
+    if wrong.any():
+        index = int(np.argmax(wrong))
+        raise ValueError(f"`{name}` must be finite, got {np.ravel(found)[index]} at index {index}")
+    return found
+
+
+def countable(law: str, z: Array, drawn: Array) -> Array:
+    """Outputs that were drawn given ``z``, none of them beyond the largest number, at which native counts end."""
+    beyond = np.abs(drawn) >= sys.float_info.max
+    if beyond.any():
+        index = int(np.argmax(beyond))
+        raise ValueError(f"{law}: the output of {z[index]:g} at index {index} is beyond the largest number")
+    return drawn
+
+
 def moduli(x: Any, name: str) -> Array:
     """The moduli of complex components, whose parts are on the first axis.
 
@@ -229,6 +255,17 @@ def counts(x: Any, name: str) -> list[int]:
     if not found:
         raise ValueError(f"`{name}` must have at least one number, got none")
     return found
+
+
+def flag(x: Any, name: str) -> bool:
+    """``x`` as a bool: ``True`` or ``False``, or 1 or 0.
+
+    >>> flag(np.True_, "positive"), flag(0, "positive")
+    (True, False)
+    """
+    if not isinstance(x, (bool, np.bool_, int)) or x not in (0, 1):
+        raise TypeError(f"`{name}` must be True or False, got {x!r}")
+    return bool(x)
 
 
 def choice(x: Any, known: Iterable[str], name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, array, check_seed, number
+from ._arrays import Array, array, check_seed, flag, number
 from ._quadrature import Index, tilted_moments
 from ._written import LEAST, heard, told_precision
 from .base import Factor
@@ -51,7 +51,7 @@ class Functions(Factor):
         if not self.support[0] < self.support[1]:
             raise ModelError(f"{name}: `support` must be an interval, got {self.support}")
         self.landmarks = None if landmarks is None else [(float(p), float(w)) for p, w in landmarks]
-        self.separable = bool(separable)
+        self.separable = flag(separable, "separable")
         self.probes = int(probes)
         if self.probes < 1:
             raise ValueError(f"`probes` must be at least 1, got {probes}")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _lib
 from ._arrays import Array, known
 from ._written import overrides
 from .base import Factor
@@ -20,6 +21,27 @@ __all__ = ["Law"]
 
 #: Why a penalty has no averages of its own.
 STUDENT_ONLY = "a penalty is not a probability distribution and has no data of its own: use it as the student of compute_forward_vmq_RS"
+
+
+class _Named:
+    """A native twin whose refusals name the module that it belongs to, with its parameters."""
+
+    def __init__(self, module: Factor) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        asked = getattr(self._module._native, name)
+
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return asked(*args, **kwargs)
+            except (FactorError, RunError) as error:
+                said = f"factor `{self._module._native.name}`: its tilted law is improper: "
+                if str(error).startswith(said):
+                    error.args = (f"{self._module!r}: {str(error).removeprefix(said)}",)
+                raise
+
+        return ask
 
 
 class Law(Factor):
@@ -46,6 +68,17 @@ class Law(Factor):
         """Refuses where there is no log-density to be asked for."""
         if self._is_written:
             raise NotAvailable(f"{type(self).__name__}: no log-density is known of a law that is given by its moments")
+
+    def _asked(self, law: Callable[..., Any], *at: Array) -> Any:
+        """What the native twin answers; its refusals of an observation name this class, as those of the constructor do."""
+        try:
+            return law(*at)
+        except ModelError as error:
+            name, _, text = str(error).partition(": ")
+            if name == self._native.name:
+                what = "" if text.startswith("y: ") else "beliefs and observations: "
+                error.args = (f"{type(self).__name__}: {what}{text}",)
+            raise
 
     # --- expectation propagation
 
@@ -93,10 +126,15 @@ class Law(Factor):
 
     # --- state evolution
 
+    @property
+    def _averages(self) -> _lib.Factor:
+        """The native twin, for averages over data: its refusals name this module with its parameters."""
+        return _Named(self)  # type: ignore[return-value]
+
     def _gibbs(self, tau0_hat: float, v: float, name: str) -> tuple[float, float, float]:
         """The field at which the average variance is ``v``, which was given by this name, and the potentials there."""
         try:
-            return self._native.gibbs(tau0_hat, known(v, name))
+            return self._averages.gibbs(tau0_hat, known(v, name))
         except RunError as error:
             raise RunError(str(error).replace("`v`", f"`{name}`", 1)) from None
 
@@ -117,11 +155,11 @@ class Law(Factor):
 
     def _vmq(self, *at: Any) -> tuple[float, float, float]:
         fields, tau0_hat, teacher = self._student(*at)
-        m, v, q, _ = self._native.overlaps(fields, tau0_hat, 0, teacher)
+        m, v, q, _ = self._averages.overlaps(fields, tau0_hat, 0, teacher)
         return v, m, q
 
     def _potential_of(self, *at: Any) -> float:
-        return self._native.potential(*self._student(*at))
+        return self._averages.potential(*self._student(*at))
 
     def b_measure(self, *args: Any, **kwargs: Any) -> Any:
         """Not available: averages over a teacher's data are taken inside the methods that need them."""

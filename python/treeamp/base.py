@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,11 +35,32 @@ def filter_message(message: Any, direction: str) -> list[Any]:
     return [m for m in message if m[2]["direction"] == direction]
 
 
+def _naming(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor whose refusals of an argument begin with the name of the class."""
+
+    @functools.wraps(init)
+    def named(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except (TypeError, ValueError) as error:
+            if str(error).startswith("`"):
+                error.args = (f"{type(self).__name__}: {error}",)
+            raise
+
+    return named
+
+
 class ReprMixin:
-    """A ``repr`` from the parameters of the constructor."""
+    """A ``repr`` from the parameters of the constructor, which names its class where it refuses one of them."""
 
     #: Names of the parameters shown.
     repr_parameters: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # somebody's own classes say what they like
+        if "__init__" in cls.__dict__ and cls.__module__.partition(".")[0] == __package__:
+            setattr(cls, "__init__", _naming(cls.__dict__["__init__"]))
 
     def repr_init(self, pad: str | None = None) -> None:
         """Shows the attributes that there are now; for classes of one's own, at the end of ``__init__``."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import _lib
-from ._arrays import Array, array, belief, number, size_to_shape
+from ._arrays import Array, array, belief, flag, number, size_to_shape
 from ._functions import Functions
 from ._quadrature import gaussian_average
 from .errors import FactorError, ModelError
@@ -93,7 +93,7 @@ class CustomPrior(Functions, Prior):
         if sample is not None and not callable(sample):
             raise TypeError(f"`sample` must be a function, got {type(sample).__name__}")
         self._sample = sample
-        self.normalised = bool(normalised)
+        self.normalised = flag(normalised, "normalised")
         self._start(size, isotropic)
 
     def _call_sample(self, seed: int) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, check_seed, count, number
+from .._arrays import Array, check_seed, count, flag, number
 from ..errors import RunError
 from ..models import Model
 from .initial_conditions import ConstantInit, Initializer
@@ -104,13 +104,14 @@ class ExpectationPropagation(MessagePassing):
         for start in named.values():
             if not isinstance(start, Initializer):
                 raise TypeError(f"`starts` must hold Initializers by name, got {type(start).__name__}")
+        plain = flag(plain, "plain")
         if not plain and not chosen and not named:
             raise ValueError("`seeds` must give at least one start, got none")
         options = self._options(count(max_iter, "max_iter"), self.default_tol if tol is None else tol, damping)
         tree, ids = self.model._tree, self.model.variable_ids
         given = [(name, start._messages(self.model, self._moments)) for name, start in named.items()]
         strength = number(strength, "strength")
-        runs = _lib.restarts(tree, options, bool(plain), chosen, strength, given)
+        runs = _lib.restarts(tree, options, plain, chosen, strength, given)
         found, self.unsettled = (
             [FixedPoint(Report(native, ids, energies=tree.energies), names) for native, names in part] for part in runs
         )
@@ -186,7 +187,8 @@ class StateEvolution(MessagePassing):
             raise TypeError(f"`teacher` must be a Model, got {type(teacher).__name__}")
         super().__init__(model)
         self.teacher = teacher
-        self._tau: dict[str, float] | None = None
+        #: Second moments of the teacher's variables, without which there is no theory.
+        self._tau = self._moments()
 
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Evolution:
         teacher = None if self.teacher is None else self.teacher._tree
@@ -204,7 +206,7 @@ class StateEvolution(MessagePassing):
             if forward and sources > 1:
                 return {"m_hat": numbers[0]}
             # the teacher's law of a variable, seen from below, is Gaussian with its second moment
-            prior = 1 / self._teacher_moments()[variable] if forward else 0.0
+            prior = 1 / self._tau[variable] if forward else 0.0
             return {"a": numbers[0] + prior, "m_hat": numbers[0]}
         m_hat, q_hat, tau_hat = numbers
         return {"a": q_hat + tau_hat, "m_hat": m_hat, "q_hat": q_hat, "tau_hat": tau_hat}
@@ -228,7 +230,7 @@ class StateEvolution(MessagePassing):
         if self.teacher is not None or self._has_rows():
             return None
         id = self.model.variable_ids[0]
-        second_moment, mse = self._teacher_moments()[id], report.variable(id)["v"]
+        second_moment, mse = self._tau[id], report.variable(id)["v"]
         nothing = (1 - _NOTICEABLE) * second_moment
         if not mse >= nothing:
             return None
@@ -243,11 +245,6 @@ class StateEvolution(MessagePassing):
         options["initial"] = ConstantInit(a=_PUSH / second_moment)._messages(self.model, self._moments)
         self._run(options, None, watch)
         return id if left else None
-
-    def _teacher_moments(self) -> dict[str, float]:
-        if self._tau is None:
-            self._tau = self._moments()
-        return self._tau
 
     def _reported(self) -> Report:
         state = self._state()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import array, count, number
+from .._arrays import array, count, known, number
 from ..base import ReprMixin
 from .metrics import METRICS
 
@@ -294,6 +294,13 @@ class TrackObjective(_Tracker):
         return tuple(map(_dataframe, (self.edge_records, self.node_records, self.model_records)))
 
 
+def _tolerance(tol: Any) -> float:
+    found = number(tol, "tol")
+    if not found >= 0:
+        raise ValueError(f"`tol` must not be negative, got {found}")
+    return found
+
+
 class EarlyStopping(Callback):
     """Stops when no variance changes by more than ``tol`` any more, or one of them is below ``min_variance``.
 
@@ -326,8 +333,8 @@ class EarlyStopping(Callback):
         max_increase: float = 0.2,
     ) -> None:
         self.ids = ids
-        self.tol = number(tol, "tol")
-        self.min_variance = number(min_variance, "min_variance")
+        self.tol = _tolerance(tol)
+        self.min_variance = known(min_variance, "min_variance")
         self.wait_increase, self.max_increase = wait_increase, max_increase
         self._old: dict[str, float] = {}
 
@@ -363,7 +370,7 @@ class EarlyStoppingEP(Callback):
 
     def __init__(self, ids: Any = "all", tol: float = 1e-6, wait_increase: float = 5, max_increase: float = 0.2) -> None:
         self.ids = ids
-        self.tol = number(tol, "tol")
+        self.tol = _tolerance(tol)
         self.wait_increase, self.max_increase = wait_increase, max_increase
         self._old: dict[str, Any] = {}
 

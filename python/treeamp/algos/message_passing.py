@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import array, count, number
+from .._arrays import array, count, flag, number
 from ..base import ReprMixin
 from ..errors import NotKnown, RunError
 from ..models import Model
@@ -166,16 +166,17 @@ class MessagePassing(ReprMixin):
         if tol is None:
             tol = 0.0 if callback is not None else self.default_tol
         options = self._options(limit, tol, damping, steps, fallback)
-        options |= {"acceleration": bool(acceleration), "positive": bool(positive), "exact": bool(exact)}
+        flags = {"acceleration": acceleration, "positive": positive, "exact": exact}
+        options |= {name: flag(x, name) for name, x in flags.items()}
         options["perfect"] = None if perfect is None else number(perfect, "perfect")
         options["gap"] = None if gap is None else number(gap, "gap")
-        options["rollback"] = None if rollback is None else bool(rollback)
+        options["rollback"] = None if rollback is None else flag(rollback, "rollback")
         options["memory_limit"] = None if memory_limit is None else count(memory_limit, "memory_limit", 0)
         options["threads"] = None if threads is None else count(threads, "threads")
         if initializer is not None:
             options["initial"] = initializer._messages(self.model, self._moments)
         warm = None
-        if warm_start:
+        if flag(warm_start, "warm_start"):
             if self.report is None and self._kept is None:
                 raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
             warm = self._state().messages

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, inverse, known, positive
+from .._arrays import Array, array, belief, check_seed, countable, finite, inverse, known, positive
 from ..base import Factor, inv
 from ..errors import FactorError, NotAvailable
 from ._dual import linear_precisions, precisions
@@ -285,6 +285,8 @@ class Channel(Factor):
     def _draw(self, native: _lib.Factor, inputs: list[Array], shape: tuple[int, ...], seed: Any) -> Any:
         lengths = [int(np.prod(shape))] * self.n_next
         drawn = native.sample([np.ravel(z) for z in inputs], lengths, check_seed(seed))
+        if self.n_prev == self.n_next == 1 and drawn[0].size == inputs[0].size:
+            countable(type(self).__name__, np.ravel(inputs[0]), drawn[0])
         return _single([x.reshape(shape) for x in drawn])
 
     def _inputs(self, Z: Any, more: tuple[Any, ...], seed: Any) -> tuple[list[Array], Any]:
@@ -296,7 +298,7 @@ class Channel(Factor):
             seed = given.pop()
         if len(given) != self.n_prev:
             raise ValueError(f"expected {self.n_prev} inputs, got {len(given)}")
-        return [array(z, "Z") for z in given], seed
+        return [finite(z, "Z") for z in given], seed
 
 
 def _single(answers: list[Any]) -> Any:

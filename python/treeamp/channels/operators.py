@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_seed, choice, complex_array, count, counts, number, owned, size_to_shape
+from .._arrays import Array, array, check_seed, choice, complex_array, count, counts, flag, number, owned, size_to_shape
 from ..errors import ModelError
 from .base_channel import Channel
 
@@ -34,7 +34,7 @@ class _Shaped(Channel):
     real: bool = True
 
     def _on(self, shape: Any, real: bool) -> None:
-        self.real = bool(real)
+        self.real = flag(real, "real")
         if not self.real:
             self._complex = (True, True)
         given = size_to_shape(shape, "shape")

@@ -77,6 +77,8 @@ def qplot(
     if not hasattr(data, "columns"):
         raise TypeError(f"`data` must be a pandas DataFrame, got {type(data).__name__}")
     plt = _pyplot()
+    if rename is not None and not isinstance(rename, Mapping):
+        raise TypeError(f"`rename` must be a dict of texts by those that they replace, got {type(rename).__name__}")
     names = dict(rename or {})
 
     def label(name: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, inverse, known, owned, positive
+from .._arrays import Array, array, belief, check_seed, countable, finite, flag, inverse, known, owned, positive
 from .._law import Law
 from .._written import written_likelihood
 from ..errors import ModelError
@@ -38,7 +38,7 @@ class Likelihood(Law):
         self.y: Array | None = None if y is None else owned(array(y, "y"))
         self.y_name = str(y_name)
         self.size = None if self.y is None else self.y.shape
-        self.isotropic = bool(isotropic)
+        self.isotropic = flag(isotropic, "isotropic")
         self._native = self._twin()
 
     def _channel(self) -> _lib.Factor:
@@ -85,8 +85,8 @@ class Likelihood(Law):
             raise ValueError(f"`az`, `bz` and `y` must have shapes that fit together, got {shapes}") from None
         if self._is_written:
             return self._written_scalar(a, b, o)
-        asked = self._native.likelihood_law if self._is_law else self._channel().loss_law
-        law = asked(np.ravel(o), np.ravel(a), np.ravel(b))
+        answer = self._native.likelihood_law if self._is_law else self._channel().loss_law
+        law = self._asked(answer, np.ravel(o), np.ravel(a), np.ravel(b))
         log_z, mean, variance = (x.reshape(b.shape) for x in law)
         return log_z, mean, variance
 
@@ -104,7 +104,7 @@ class Likelihood(Law):
 
     def _log_density_of(self, inputs: Array, y: Any) -> Any:
         i, o = self._beside(inputs, y)
-        return self._native.output_log_density(np.ravel(o), np.ravel(i)).reshape(i.shape)[()]
+        return self._asked(self._native.output_log_density, np.ravel(o), np.ravel(i)).reshape(i.shape)[()]
 
     def _beside(self, inputs: Array, y: Any) -> tuple[Array, Array]:
         """Inputs and the observations that stand beside them."""
@@ -236,6 +236,8 @@ class Likelihood(Law):
         return self._potential_of(az, mz_hat, qz_hat, teacher, tz0_hat)
 
     def sample(self, Z: Any, seed: int | None = None) -> Array:
-        """Outputs drawn given ``Z``."""
-        z = array(Z, "Z")
-        return self._channel().sample([np.ravel(z)], [z.size], check_seed(seed))[0].reshape(z.shape)
+        """Outputs drawn given ``Z``, which is finite. Counts whose rate no number holds, as of :math:`z = 1000` in ``PoissonLikelihood``, are
+        refused."""
+        z = finite(Z, "Z")
+        drawn = self._channel().sample([np.ravel(z)], [z.size], check_seed(seed))[0]
+        return countable(type(self).__name__, np.ravel(z), drawn).reshape(z.shape)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_seed, moduli, number
+from .._arrays import Array, belief, check_seed, finite, moduli, number
 from ..errors import ModelError, NotAvailable
 from .base_likelihood import Likelihood
 
@@ -89,7 +89,7 @@ class ModulusLikelihood(_OfComplex):
 
     def sample(self, Z: Any, seed: int | None = None) -> Array:
         """The moduli of ``Z``."""
-        z = array(Z, "Z")
+        z = finite(Z, "Z")
         drawn = self._channel().sample([np.ravel(z)], [z.size // 2], check_seed(seed))[0]
         return drawn.reshape(z.shape[1:])
 
@@ -167,5 +167,5 @@ class PhaseLikelihood(_OfComplex):
 
     def sample(self, Z: Any, seed: int | None = None) -> Array:
         """The phases of ``Z``."""
-        z = array(Z, "Z")
+        z = finite(Z, "Z")
         return self._channel().sample([np.ravel(z)], [z.size], check_seed(seed))[0].reshape(z.shape)

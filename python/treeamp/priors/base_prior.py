@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, check_memory, check_seed, known, moduli, size_to_shape
+from .._arrays import Array, array, belief, check_memory, check_seed, flag, known, moduli, size_to_shape
 from .._law import Law
 from .._written import written_prior
 from ..errors import ModelError, NotAvailable
@@ -46,7 +46,7 @@ class Prior(Law):
 
     def _start(self, size: Any, isotropic: bool) -> None:
         self.size = size
-        self.isotropic = bool(isotropic)
+        self.isotropic = flag(isotropic, "isotropic")
         self._native = self._twin()
 
     def _make(self) -> _lib.Factor:
@@ -133,15 +133,15 @@ class Prior(Law):
 
     def second_moment(self) -> float:
         r""":math:`\tau = E\,x^2`."""
-        return self._native.second_moment([0.0], 0)
+        return self._averages.second_moment([0.0], 0)
 
     def forward_second_moment_FG(self, tx_hat: float) -> float:
         r""":math:`E\,x^2` under :math:`p(x)\,e^{-\frac12\hat\tau x^2}`."""
-        return self._native.second_moment([known(tx_hat, "tx_hat")], 0)
+        return self._averages.second_moment([known(tx_hat, "tx_hat")], 0)
 
     def prior_log_partition_FG(self, tx_hat: float) -> float:
         r""":math:`\ln\int p(x)\,e^{-\frac12\hat\tau x^2}\,dx`."""
-        return self._native.prior_potential([known(tx_hat, "tx_hat")])
+        return self._averages.prior_potential([known(tx_hat, "tx_hat")])
 
     def compute_forward_error(self, ax: float) -> float:
         r"""Average variance :math:`v` when :math:`b \sim N(a x, a)`, Bayes-optimal."""
@@ -150,7 +150,7 @@ class Prior(Law):
     def compute_forward_overlap(self, ax: float) -> float:
         r""":math:`m = E\,x r = \tau - v`, Bayes-optimal."""
         a = known(ax, "ax")
-        return self._native.overlaps([(a, a, 0.0)], [0.0], 0)[0]
+        return self._averages.overlaps([(a, a, 0.0)], [0.0], 0)[0]
 
     def compute_free_energy(self, ax: float) -> float:
         r""":math:`\bar A = E\,A(a, b)`, Bayes-optimal, per component."""
@@ -159,7 +159,7 @@ class Prior(Law):
     def compute_mutual_information(self, ax: float) -> float:
         r""":math:`I = \frac12 a\tau - \bar A` between :math:`x` and :math:`x + \xi/\sqrt a`, in nats."""
         a = known(ax, "ax")
-        return self._native.entropic_potential([(a, a, 0.0)], [0.0], [(1.0, self.second_moment())])
+        return self._averages.entropic_potential([(a, a, 0.0)], [0.0], [(1.0, self.second_moment())])
 
     def compute_precision(self, vx: float) -> float:
         """The precision at which the average variance is ``vx``."""
@@ -180,12 +180,12 @@ class Prior(Law):
     def compute_forward_v_BO(self, ax: float, tx0_hat: float) -> float:
         r"""Average variance at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
         m_hat, t = known(ax, "ax") - known(tx0_hat, "tx0_hat"), float(tx0_hat)
-        return self._native.overlaps([(m_hat, m_hat, t)], [t], 0)[1]
+        return self._averages.overlaps([(m_hat, m_hat, t)], [t], 0)[1]
 
     def compute_potential_BO(self, ax: float, tx0_hat: float) -> float:
         r""":math:`\bar A` at :math:`a = \hat m + \hat\tau_0`, Bayes-optimal."""
         m_hat, t = known(ax, "ax") - known(tx0_hat, "tx0_hat"), float(tx0_hat)
-        return self._native.potential([(m_hat, m_hat, t)], [t])
+        return self._averages.potential([(m_hat, m_hat, t)], [t])
 
     def compute_forward_state_evolution_BO(self, ax: float, tx0_hat: float) -> float:
         r"""The outgoing precision :math:`1/v - a`, Bayes-optimal."""

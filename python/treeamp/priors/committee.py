@@ -54,6 +54,8 @@ class CommitteeBinaryPrior(Prior):
         self.N, self.K, self.p_pos = count(N, "N"), count(K, "K"), number(p_pos, "p_pos")
         if self.K > _MOST:
             raise ModelError(f"CommitteeBinaryPrior: `K` must be at most {_MOST}, a row has 2**K values, got {K}")
+        if not 0 <= self.p_pos <= 1:
+            raise ModelError(f"`p_pos` must be in [0, 1], got {self.p_pos:g}")
         self._unit = BinaryPrior(size=None, p_pos=self.p_pos)
         self._belief = f"block({self.K})"
         self._start((self.N, self.K), True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, belief, count, number, size_to_shape
+from .._arrays import Array, array, belief, count, flag, number, size_to_shape
 from ..errors import ModelError
 from .base_penalty import Penalty
 
@@ -176,7 +176,7 @@ class MAP_CustomPrior(Penalty):
         for key, function in self._given.items():
             if not callable(function):
                 raise TypeError(f"`{key}` must be a function, got {type(function).__name__}")
-        self.convex = bool(convex)
+        self.convex = flag(convex, "convex")
         self.custom_name = str(name)
         self._start(size, True)
 

@@ -718,7 +718,7 @@ class QamPrior(ComplexPrior):
     _law, _native_parameters = "qam", ("order",)
 
     def __init__(self, size: Any, order: int = 4, isotropic: bool = True) -> None:
-        self.order = count(order, "order")
+        self.order = count(order, "order", 0)
         self._start(size, isotropic)
 
 
