@@ -7,13 +7,10 @@ number of threads, any executor, and any interruption.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import inspect
 import json
 import logging
 import os
-import pickle
 from collections.abc import Callable, Mapping
 from concurrent import futures
 from typing import Any
@@ -23,7 +20,8 @@ import numpy as np
 from .. import _lib
 from .._arrays import check_seed, count
 from ..errors import FileError
-from ._cells import RESERVED, RESULT, ExecutorError, Progress, carry_out, lines_of, reason_of, scalar
+from ._cells import RESERVED, RESULT, ExecutorError, Progress, carry_out, lines_of, scalar
+from ._identity import fixed, is_plain, name_of, origin
 from ._pandas import pandas
 
 __all__ = ["ExecutorError", "log_on_progress", "run_experiments", "save_experiments", "simple_run_experiments"]
@@ -41,72 +39,20 @@ def _is_axis(x: Any) -> bool:
     return isinstance(x, (list, range)) or getattr(x, "ndim", 0) == 1
 
 
-def _is_plain(x: Any) -> bool:
-    return x is None or isinstance(x, (bool, int, float, str))
-
-
 def _label(name: str, x: Any) -> Any:
     """A value on an axis as journals write it: itself, or a text of what is in it."""
-    return x if _is_plain(x) else f"{type(x).__name__} {json.dumps(_fixed(name, x), sort_keys=True)}"
+    return x if is_plain(x) else f"{type(x).__name__} {json.dumps(fixed(name, x, whole=False), sort_keys=True)}"
 
 
 def _shown(x: Any) -> Any:
     """A parameter in a table: containers and arrays as they are, others by a text that has no address in it."""
     x = scalar(x)
-    if _is_plain(x) or isinstance(x, (Mapping, tuple, list, set, frozenset, np.ndarray)):
+    if is_plain(x) or isinstance(x, (Mapping, tuple, list, set, frozenset, np.ndarray)):
         return x
     if inspect.isroutine(x) or inspect.isclass(x):
-        return _name(x)
+        return name_of(x)
     kind: Any = type(x)
     return kind.__name__ if kind.__repr__ is object.__repr__ else repr(x)
-
-
-def _fixed(name: str, x: Any) -> Any:
-    """A fixed parameter in the configuration of a journal: its value, or a digest of it."""
-    x = scalar(x)
-    if _is_plain(x):
-        return x
-    if isinstance(x, np.ndarray) and x.dtype != object:
-        return f"array {x.dtype} {x.shape} {_digest(np.ascontiguousarray(x).tobytes())}"
-    if inspect.isroutine(x) or inspect.isclass(x):
-        return _name(x)
-    if isinstance(x, Mapping):
-        return {str(key): _fixed(name, value) for key, value in x.items()}
-    if type(x) in (tuple, list):
-        return [_fixed(name, value) for value in x]
-    if isinstance(x, (set, frozenset)):
-        return sorted(map(repr, x))
-    try:
-        # by value: a default repr is an address, which is never the same again
-        return f"{type(x).__module__}.{type(x).__qualname__} {_digest(pickle.dumps(x, protocol=4))}"
-    except Exception as error:
-        raise TypeError(
-            f"`{name}` cannot be distinguished from other values of {type(x).__name__} in a journal, "
-            f"since it cannot be pickled: {reason_of(error)}"
-        ) from error
-
-
-def _digest(bytes_of_it: bytes) -> str:
-    return hashlib.sha256(bytes_of_it).hexdigest()
-
-
-def _name(run: Callable[..., Any]) -> str:
-    """Where a function is defined."""
-    wrapped = getattr(run, "func", run)
-    module = getattr(wrapped, "__module__", "?")
-    return f"{module}.{getattr(wrapped, '__qualname__', type(wrapped).__name__)}"
-
-
-def _origin(run: Any) -> Any:
-    """What a journal says of the function that is run: where it is defined, and what is bound to it."""
-    if isinstance(run, functools.partial):
-        bound = {"args": _fixed("run", run.args), "keywords": _fixed("run", dict(sorted(run.keywords.items())))}
-        return {"partial": _origin(run.func), **bound}
-    if inspect.ismethod(run) and not inspect.isclass(run.__self__):
-        return {"method": _name(run), "of": _fixed("run", run.__self__)}
-    if inspect.isroutine(run) or inspect.isclass(run) or not hasattr(type(run), "__qualname__"):
-        return _name(run)
-    return {"callable": _name(run), "value": _fixed("run", run)}
 
 
 class _Plan:
@@ -154,7 +100,7 @@ class _Plan:
         try:
             signature.bind(**given)
         except TypeError as error:
-            raise TypeError(f"{_name(self.run)}{signature} cannot be called with {', '.join(given)}: {error}") from None
+            raise TypeError(f"{name_of(self.run)}{signature} cannot be called with {', '.join(given)}: {error}") from None
 
     def cells(self) -> list[tuple[str, dict[str, Any]]]:
         """Key and keywords of every cell."""
@@ -168,10 +114,10 @@ class _Plan:
         return found
 
     def configuration(self) -> str:
-        fixed = {name: _fixed(name, value) for name, value in sorted(self.fixed.items())}
+        values = {name: fixed(name, value) for name, value in sorted(self.fixed.items())}
         seeds = "literal" if self.literal else "streams" if self.seeded else "none"
         axes = sorted(self.axes)
-        return json.dumps({"run": _origin(self.run), "fixed": fixed, "axes": axes, "seeds": seeds})
+        return json.dumps({"run": origin(self.run), "fixed": values, "axes": axes, "seeds": seeds})
 
 
 def _table(plan: _Plan, journal: _lib.Journal) -> Any:
@@ -182,13 +128,13 @@ def _table(plan: _Plan, journal: _lib.Journal) -> Any:
     if not plan.seeded:
         table = table.drop(columns="seed")
     for name, values in plan.axes.items():
-        if not all(map(_is_plain, values)):
+        if not all(map(is_plain, values)):
             of = dict(zip(plan.labels[name], values))
             table[name] = _column(table, [_shown(of[label]) for label in table[name]])
     for name, value in reversed(plan.fixed.items()):
         if name not in table:
             shown = _shown(value)
-            table.insert(0, name, shown if _is_plain(shown) else _column(table, [shown] * len(table)))
+            table.insert(0, name, shown if is_plain(shown) else _column(table, [shown] * len(table)))
     own = {RESULT + name: name for name in RESERVED if name not in table}
     return table.rename(columns=own)
 
@@ -241,6 +187,8 @@ def run_experiments(
     **kwargs
         The parameters: lists, ranges and arrays of one axis are the axes of the grid, everything else is fixed. A tuple
         is one value, and so are a dict and an array of more axes; to vary those, give a list of them.
+        A journal knows a fixed function by its code, defaults and closure, and refuses another one; on an axis lambdas and inner functions
+        are known so, and others by their name.
 
     Returns
     -------
@@ -265,6 +213,8 @@ def run_experiments(
         raise TypeError(f"`executor` must have a method submit, as those of concurrent.futures, got {got}")
     if resume is not None and not isinstance(resume, bool):
         raise TypeError(f"`resume` must be True, False or None, got {resume!r}")
+    if resume and journal is None:
+        raise ValueError("`resume=True` needs a `journal` to take up, got none")
     plan = _Plan(run, seeds, kwargs)
     opened = _lib.Journal() if journal is None else _journal(os.fspath(journal), plan.configuration(), resume)
     reused = [key for key, _ in plan.cells() if opened.has(key)]
