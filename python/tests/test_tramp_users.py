@@ -12,6 +12,7 @@ import treeamp as ta
 from treeamp.experiments import plot_compare, plot_compare_complex, qplot
 
 matplotlib = pytest.importorskip("matplotlib")
+pd = pytest.importorskip("pandas")
 matplotlib.use("Agg")
 
 
@@ -212,6 +213,34 @@ def test_complex_signals_are_turned(parts: bool) -> None:
         plot_compare_complex(z.real, z.real)
 
 
+@pytest.mark.parametrize("ends", [(0.5, 0.9), (0.02, 0.05), (0.1, 0.9), (1.0, 60.0), (1e-3, 10.0), (1e-8, 1e-2), (990.0, 1010.0)])
+@pytest.mark.parametrize("figsize", [4, (3.0, 2.5)])
+def test_labels_of_a_logarithmic_axis_do_not_meet(ends: tuple[float, float], figsize: Any) -> None:
+    table = pd.DataFrame({"x": np.geomspace(*ends, 5), "y": np.arange(5.0)})
+    figure = qplot(table, x="x", y="y", xlog=True, figsize=figsize)
+    figure.canvas.draw()
+    axis = figure.axes[0].xaxis
+    low, high = axis.get_view_interval()
+    shown = [t.label1 for t in [*axis.get_major_ticks(), *axis.get_minor_ticks()] if low <= t.get_loc() <= high and t.label1.get_text()]
+    boxes = sorted(label.get_window_extent().intervalx.tolist() for label in shown)
+    assert len(boxes) >= 2
+    assert all(left[1] < right[0] for left, right in zip(boxes, boxes[1:])), [label.get_text() for label in shown]
+
+
+def test_estimates_that_are_turned_say_so() -> None:
+    x = np.random.default_rng(0).normal(size=30)
+    left, right = plot_compare(x, -x + 0.1).axes
+    assert np.allclose(left.get_lines()[1].get_ydata(), x - 0.1) and np.allclose(right.get_lines()[1].get_ydata(), x - 0.1)
+    assert [t.get_text() for t in left.get_legend().get_texts()] == ["true", "estimated, sign turned"]
+    assert right.get_ylabel() == "estimated, sign turned"
+    assert plot_compare(x, x).axes[1].get_ylabel() == "estimated"
+    many = np.linspace(-1.0, 1.0, 2000)
+    assert plot_compare(many, -many).axes[0].get_ylabel() == "estimated, sign turned"
+    z = x[:15] + 1j * x[15:]
+    legends = [plot_compare_complex(z, z * np.exp(1j * angle)).axes[0].get_legend().get_texts()[1].get_text() for angle in (0.0, 0.7)]
+    assert legends == ["estimated", "estimated, turned by -0.70 rad"]
+
+
 def test_qplot_renames_parts_of_labels_and_has_a_size() -> None:
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"alpha": [1.0, 2.0, 1.0, 2.0], "mse_x": [1.0, 2.0, 3.0, 4.0], "rho": [0.1, 0.1, 0.2, 0.2]})
@@ -323,6 +352,9 @@ def test_operators_that_are_wrong_are_refused() -> None:
         ta.LinearChannel(linalg.aslinearoperator(w + 1j))
     with pytest.raises(ta.ModelError, match="must have an adjoint"):
         ta.LinearChannel(linalg.LinearOperator((3, 4), matvec=lambda z: w @ z))
+    for channel, name in ((ta.RotationChannel, "R"), (ta.UnitaryChannel, "U")):
+        with pytest.raises(TypeError, match=rf"`{name}` must be .*, got MatrixLinearOperator; its matmat\(numpy.eye\(n\)\) is one"):
+            channel(linalg.aslinearoperator(np.eye(3)))
     with pytest.raises(TypeError, match=r"`R` must be an array of numbers, got csr_matrix; its toarray\(\) is one"):
         ta.RotationChannel(pytest.importorskip("scipy.sparse").csr_matrix(np.eye(3)))
     for empty in (np.zeros((0, 3)), linalg.aslinearoperator(np.zeros((0, 3)))):
@@ -375,3 +407,22 @@ def test_operators_of_pylops(dtype: str) -> None:
         agree(operator, np.asarray(operator.todense(), dtype=float), 1e-6 if dtype == "float64" else 1e-3)
     with pytest.raises(ta.ModelError, match="must be real"):
         ta.LinearChannel(pylops.signalprocessing.FFT(20))
+
+
+def test_complex_channels_take_sparse_matrices_and_operators() -> None:
+    sparse, linalg = pytest.importorskip("scipy.sparse"), pytest.importorskip("scipy.sparse.linalg")
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=(6, 4)) + 1j * rng.normal(size=(6, 4))
+    y = rng.normal(size=(2, 6))
+
+    def means(matrix: Any) -> Any:
+        prior, end = ta.CircularGaussianPrior((2, 4)), ta.GaussianLikelihood(y, 0.1)
+        model = (prior @ ta.V("x") @ ta.ComplexLinearChannel(matrix) @ ta.V("z") @ end).to_model()
+        return ta.ExpectationPropagation(model).iterate().mean("x")
+
+    for given in (sparse.csr_matrix(w), sparse.coo_array(w), linalg.aslinearoperator(w)):
+        assert np.allclose(means(given), means(w), rtol=1e-12)
+    # real ones too, and where an estimate is made of one
+    assert np.allclose(means(sparse.csr_matrix(w.real)), means(w.real))
+    moduli = np.abs(w @ np.ones(4))
+    assert np.array_equal(ta.spectral_estimate(sparse.csr_matrix(w), moduli), ta.spectral_estimate(w, moduli))

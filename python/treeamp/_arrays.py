@@ -26,9 +26,11 @@ __all__ = [
     "count",
     "countable",
     "counts",
+    "dense",
     "finite",
     "flag",
     "inverse",
+    "is_operator",
     "known",
     "matrix",
     "moduli",
@@ -72,8 +74,8 @@ def array(x: Any, name: str) -> Array:
 def _kind(x: Any, found: Any) -> str:
     """What came in place of numbers: a type of somebody's own, or an array of something else."""
     if found.ndim == 0 and found.dtype == object:
-        dense = next((f"; its {name}() is one" for name in ("toarray", "todense") if hasattr(x, name)), "")
-        return type(x).__name__ + dense
+        ways = {"toarray": "toarray()", "todense": "todense()", "matmat": "matmat(numpy.eye(n))"}
+        return type(x).__name__ + next((f"; its {call} is one" for name, call in ways.items() if hasattr(x, name)), "")
     return f"dtype {found.dtype}"
 
 
@@ -173,6 +175,23 @@ def matrix(x: Any, name: str, narrow: bool = False) -> Array:
     return found
 
 
+def is_operator(W: Any) -> bool:
+    """A sparse matrix or a linear operator: it has a shape and maps vectors, and is no array."""
+    maps = hasattr(W, "matvec") or (hasattr(W, "tocsr") and hasattr(W, "dot"))
+    return maps and not isinstance(W, np.ndarray) and len(getattr(W, "shape", ())) == 2
+
+
+def dense(W: Any, name: str) -> Any:
+    """A sparse matrix or a linear operator as an array; anything else as it is."""
+    if not is_operator(W):
+        return W
+    check_memory(W.shape, f"`{name}`")
+    if hasattr(W, "toarray"):
+        return W.toarray()
+    map_of = W.matmat if hasattr(W, "matmat") else W.dot
+    return np.asarray(map_of(np.eye(int(W.shape[1]))))
+
+
 def complex_array(x: Any, name: str) -> Any:
     """``x`` as an array of complex numbers that nobody can change."""
     found = np.asarray(x)
@@ -225,7 +244,8 @@ def moduli(x: Any, name: str) -> Array:
     parts = array(x, name)
     if parts.ndim == 0 or len(parts) != 2:
         raise ValueError(f"`{name}` must have real and imaginary parts on its first axis, got shape {parts.shape}")
-    return np.hypot(parts[0], parts[1])
+    found: Array = np.hypot(parts[0], parts[1])
+    return found
 
 
 def count(x: Any, name: str, least: int = 1) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_seed, complex_matrix, matrix, number
+from .._arrays import Array, array, check_seed, complex_matrix, dense, matrix, number
 from ..base import ReprMixin
 from ..models import Model
 
@@ -265,6 +265,7 @@ def spectral_estimate(W: Any, y: Any, seed: int | None = 0) -> Array:
     True
     """
     moduli = np.ravel(array(y, "y"))
+    W = dense(W, "W")
     if np.iscomplexobj(W):
         w = complex_matrix(W, "W")
         re, im = np.ascontiguousarray(w.real), np.ascontiguousarray(w.imag)

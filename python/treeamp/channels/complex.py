@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import array, complex_matrix, number, owned
+from .._arrays import array, complex_matrix, dense, number, owned
 from ..errors import ModelError
 from .base_channel import Channel
 from .operators import _Shaped
@@ -30,7 +30,7 @@ class ComplexLinearChannel(Channel):
     Parameters
     ----------
     W : array of shape (M, N)
-        The matrix.
+        The matrix; a sparse one of scipy, or a linear operator, complex or real, is made an array: its messages come from a decomposition.
     precompute_svd : bool
         Kept for scripts that give it; it changes nothing.
     name : str
@@ -50,7 +50,7 @@ class ComplexLinearChannel(Channel):
     _complex = (True, True)
 
     def __init__(self, W: Any, precompute_svd: bool = True, name: str = "W", route: str = "exact") -> None:
-        self.W = complex_matrix(W, "W")
+        self.W = complex_matrix(dense(W, "W"), "W")
         self.precompute_svd = bool(precompute_svd)
         self.name = str(name)
         self.route = str(route)

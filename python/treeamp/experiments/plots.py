@@ -151,6 +151,8 @@ def qplot(
                     panel.annotate("0", (0, floor), (-4, 0), ("axes fraction", "data"), "offset points", ha="right", va="center")
                 if xlim is not None:
                     panel.set_xlim(xlim)
+                if xlog:
+                    _label_sparsely(panel.xaxis)
                 if ylim is not None:
                     panel.set_ylim(ylim)
                 if i == len(rows) - 1:
@@ -160,6 +162,19 @@ def qplot(
                 if panel.get_legend_handles_labels()[0] and (i, j) == (0, len(columns) - 1):
                     panel.legend(fontsize="small")
     return figure
+
+
+def _label_sparsely(axis: Any) -> None:
+    """Ticks of a horizontal logarithmic axis whose labels do not meet: powers of ten on a long one, 1, 2 and 5 times these on one of
+    less than two decades, and round numbers on one of less than a factor of five. Matplotlib labels all multiples on a short one."""
+    from matplotlib import ticker
+
+    low, high = axis.get_view_interval()
+    axis.set_minor_formatter(ticker.NullFormatter())
+    if high >= 100 * low:
+        return
+    axis.set_major_locator(ticker.MaxNLocator(4) if high < 5 * low else ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
 
 
 def _floor(values: Any) -> float | None:
@@ -194,38 +209,41 @@ def _pair(x_true: Any, x_pred: Any) -> tuple[Any, Any]:
     return truth, estimate
 
 
-def _scatter(panel: Any, truth: Any, estimate: Any) -> None:
+def _scatter(panel: Any, truth: Any, estimate: Any, name: str) -> None:
     """Estimates against the truth; of many components an even sample."""
     step = -(-truth.size // _SCATTERED)
     ends = [min(truth.min(), estimate.min()), max(truth.max(), estimate.max())]
     panel.plot(ends, ends, color="grey", linewidth=1)
     panel.plot(truth[::step], estimate[::step], ".", markersize=4)
     panel.set_xlabel("true")
-    panel.set_ylabel("estimated")
+    panel.set_ylabel(name)
     if step > 1:
         panel.set_title(f"{truth[::step].size} of {truth.size} components", fontsize="small")
 
 
 def plot_compare(x_true: Any, x_pred: Any) -> Any:
     """A signal and its estimate, component by component and against each other; of more than a thousand components the
-    latter alone."""
+    latter alone. An estimate that fits better with its sign turned, as one of a symmetric model may, is drawn so, and called so."""
     plt = _pyplot()
     truth, estimate = map(np.ravel, _pair(x_true, x_pred))
+    name = "estimated"
+    if np.dot(truth, estimate) < 0:
+        name, estimate = "estimated, sign turned", -estimate
     if truth.size > _SHOWN:
         figure, panel = plt.subplots(figsize=(5, 4), layout="constrained")
-        _scatter(panel, truth, estimate)
+        _scatter(panel, truth, estimate, name)
         return figure
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     left.plot(truth, label="true")
-    left.plot(estimate, ".", markersize=4, label="estimated")
+    left.plot(estimate, ".", markersize=4, label=name)
     left.set_xlabel("component")
     left.legend(fontsize="small")
-    _scatter(right, truth, estimate)
+    _scatter(right, truth, estimate, name)
     return figure
 
 
 def plot_compare_complex(x_true: Any, x_pred: Any) -> Any:
-    """A complex signal and its estimate, turned by the global phase that fits best.
+    """A complex signal and its estimate, turned by the global phase that fits best, which its name says.
 
     Arrays of complex numbers, or real ones of shape ``(2, ...)`` with the real and imaginary parts on the first axis.
     """
@@ -233,13 +251,15 @@ def plot_compare_complex(x_true: Any, x_pred: Any) -> Any:
     truth, estimate = map(_complex, _pair(x_true, x_pred))
     inner = np.vdot(estimate, truth)
     estimate = estimate * (inner / abs(inner) if inner != 0 else 1.0)
+    angle = float(np.angle(inner))
+    drawn = f"estimated, turned by {angle:.2f} rad" if abs(angle) >= 0.005 else "estimated"
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for panel, part, name in zip(axes, (np.real, np.imag), ("real part", "imaginary part")):
         if truth.size > _SHOWN:
-            _scatter(panel, part(truth), part(estimate))
+            _scatter(panel, part(truth), part(estimate), drawn)
         else:
             panel.plot(part(truth), label="true")
-            panel.plot(part(estimate), ".", markersize=4, label="estimated")
+            panel.plot(part(estimate), ".", markersize=4, label=drawn)
             panel.set_xlabel("component")
             panel.legend(fontsize="small")
         panel.set_title(name)

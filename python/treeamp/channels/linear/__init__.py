@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _lib
-from ..._arrays import Array, array, count, matrix, number, owned, size_to_shape
+from ..._arrays import Array, array, count, is_operator, matrix, number, owned, size_to_shape
 from ..._device import DeviceMatrix, in_memory, is_foreign
 from ..._spectrum import gauss_nodes
 from ...errors import ModelError
@@ -80,11 +80,11 @@ class LinearChannel(Channel):
         if is_foreign(W) and self.route == "exact":
             known = in_memory(W)
             W = W if known is None else known
-        as_it_is = _is_operator(W) or is_foreign(W)
+        as_it_is = is_operator(W) or is_foreign(W)
         self.W = W if as_it_is else _kept(matrix(W, "W", narrow=True), bool(copy))
         self.precompute_svd = bool(precompute_svd)
         self.name = str(name)
-        if _is_operator(W) and self.route != "exact":
+        if is_operator(W) and self.route != "exact":
             raise ModelError(
                 f"LinearChannel: `route` must be 'exact' for a sparse matrix or a linear operator, got {self.route!r}"
             )
@@ -99,10 +99,10 @@ class LinearChannel(Channel):
     def _make(self) -> _lib.Factor:
         if is_foreign(self.W):
             return DeviceMatrix(self.W, "W").factor(self.route)
-        if not _is_operator(self.W):
+        if not is_operator(self.W):
             return _lib.linear(self.W, self.route)
         if np.dtype(self.W.dtype).kind == "c":
-            raise ModelError("LinearChannel: `W` must be real, got a complex operator: ComplexLinearChannel takes its matrix")
+            raise ModelError("LinearChannel: `W` must be real, got a complex operator: ComplexLinearChannel takes it")
         if hasattr(self.W, "tocsr"):
             return _sparse(self.W)
         adjoint = self.W.rmatvec if hasattr(self.W, "rmatvec") else self.W.T.dot
@@ -127,12 +127,6 @@ def _kept(W: Array, copy: bool) -> Array:
         owner.flags.writeable = False
         owner = owner.base
     return W
-
-
-def _is_operator(W: Any) -> bool:
-    """A sparse matrix or a linear operator: it has a shape and maps vectors, and is no array."""
-    maps = hasattr(W, "matvec") or (hasattr(W, "tocsr") and hasattr(W, "dot"))
-    return maps and not isinstance(W, np.ndarray) and len(getattr(W, "shape", ())) == 2
 
 
 def _sparse(W: Any) -> _lib.Factor:
