@@ -1,5 +1,6 @@
 """What a notebook shows of results, and that both drawings of a model are one."""
 
+import pickle
 import re
 import sys
 import types
@@ -69,6 +70,34 @@ def test_the_other_results_are_tables_too():
     assert "reached from: " + ", ".join(points[0].starts) in Cells(points[0]._repr_html_()).texts
     phases = ta.phase_report(observed, "x")
     assert f"{phases.uninformed.mse:.4g}" in Cells(phases._repr_html_()).texts
+
+
+def test_a_minimiser_has_no_spread_in_its_table():
+    """Its curvature is no uncertainty, and ``treeamp run --map`` has none."""
+    lasso = (ta.MAP_L1NormPrior(2, gamma=0.1) @ ta.V("x") @ ta.GaussianLikelihood([1.0, 2.0], var=1.0)).to_model()
+    best = ta.MAP(lasso).iterate()
+    for report in (best, pickle.loads(pickle.dumps(best))):
+        texts = Cells(report._repr_html_()).texts
+        assert {"variable", "shape", "mean"} <= set(texts) and not {"variance", "std"} & set(texts)
+        assert f"energy {best.energy():.6g}" in texts
+
+
+def test_a_report_that_was_kept_has_its_evidence():
+    report = ta.ExpectationPropagation(regression().to_observed({"y": np.ones(20)})).iterate()
+    assert pickle.loads(pickle.dumps(report))._repr_html_() == report._repr_html_()
+
+
+def test_costs_and_curves_are_tables():
+    model = regression()
+    cost = model.cost()
+    texts = Cells(cost._repr_html_()).texts
+    assert any(cost["summary"] in text for text in texts) and set(cost["parts"]) <= set(texts)
+    assert pickle.loads(pickle.dumps(cost)) == cost == dict(cost)
+    curve = ta.landscape(model.to_observed({"y": None}), "x", places=20)
+    texts = Cells(curve._repr_html_()).texts
+    assert "20 errors" in texts[0] and f"{curve.free_entropy.max():.4g}" in texts
+    found = ta.mutual_information(model.to_observed({"y": None}), "x")
+    assert f"{found.value:.4g}" in Cells(found._repr_html_()).texts
 
 
 def test_names_are_escaped():

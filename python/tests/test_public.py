@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pickle
+import re
 import pkgutil
 import pydoc
 from typing import Any
@@ -102,6 +104,16 @@ def test_a_run_and_its_report_have_the_same_kinds_of_things(kind: str) -> None:
             except ta.RunError as error:
                 told.append(str(error))
         assert told[0] == told[1], name
+
+
+@pytest.mark.parametrize(("kind", "instead"), [("SE", "this run is state evolution: `objective()`"), ("MAP", "maximum a posteriori: `energy()`")])
+def test_an_evidence_is_that_of_expectation_propagation(kind: str, instead: str) -> None:
+    algo, report = RUNS[kind]
+    for owner in (algo, report, pickle.loads(pickle.dumps(report))):
+        with pytest.raises(ta.RunError, match=re.escape(f"`log_evidence` belongs to expectation propagation, {'this run is ' * (kind == 'MAP')}{instead}")):
+            owner.log_evidence()
+    with pytest.raises(ta.RunError, match="`log_evidence` belongs"):
+        algo.surprisal()
 
 
 @pytest.mark.parametrize(

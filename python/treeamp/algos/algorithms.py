@@ -14,7 +14,7 @@ from .._arrays import Array, check_seed, count, flag, number
 from ..errors import RunError
 from ..models import Model
 from .initial_conditions import ConstantInit, Initializer
-from .message_passing import MessagePassing, warn_if_unseen
+from .message_passing import MessagePassing, calls_python, warn_if_unseen
 from .report import FixedPoint, Report
 
 __all__ = ["MAP", "ExpectationPropagation", "StateEvolution"]
@@ -143,10 +143,6 @@ class ExpectationPropagation(MessagePassing):
             raise RunError(f"the log-evidence is not defined: factor `{unnormalised[0]}` is not a probability distribution")
         return float(self.objective()["total"])
 
-    def surprisal(self) -> float:
-        r""":math:`-\ln p(y)`."""
-        return -self.log_evidence()
-
 
 class StateEvolution(MessagePassing):
     r"""State evolution: what expectation propagation will do in the limit of large sizes.
@@ -174,6 +170,7 @@ class StateEvolution(MessagePassing):
 
     default_tol = 1e-9
 
+    _kind = "evolution"
     _on_data = False
 
     def __init__(self, model: Model | None = None, *, teacher: Model | None = None, student: Model | None = None) -> None:
@@ -187,8 +184,9 @@ class StateEvolution(MessagePassing):
             raise TypeError(f"`teacher` must be a Model, got {type(teacher).__name__}")
         super().__init__(model)
         self.teacher = teacher
-        #: Second moments of the teacher's variables, without which there is no theory.
-        self._tau = self._moments()
+        self._tau: dict[str, float] | None = None
+        if not self._has_rows() and not any(map(calls_python, (teacher or model).factors)):
+            self._teacher_moments()  # a law without a second moment is refused here, and not when it runs
 
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Evolution:
         teacher = None if self.teacher is None else self.teacher._tree
@@ -206,7 +204,7 @@ class StateEvolution(MessagePassing):
             if forward and sources > 1:
                 return {"m_hat": numbers[0]}
             # the teacher's law of a variable, seen from below, is Gaussian with its second moment
-            prior = 1 / self._tau[variable] if forward else 0.0
+            prior = 1 / self._teacher_moments()[variable] if forward else 0.0
             return {"a": numbers[0] + prior, "m_hat": numbers[0]}
         m_hat, q_hat, tau_hat = numbers
         return {"a": q_hat + tau_hat, "m_hat": m_hat, "q_hat": q_hat, "tau_hat": tau_hat}
@@ -230,7 +228,7 @@ class StateEvolution(MessagePassing):
         if self.teacher is not None or self._has_rows():
             return None
         id = self.model.variable_ids[0]
-        second_moment, mse = self._tau[id], report.variable(id)["v"]
+        second_moment, mse = self._teacher_moments()[id], report.variable(id)["v"]
         nothing = (1 - _NOTICEABLE) * second_moment
         if not mse >= nothing:
             return None
@@ -245,6 +243,11 @@ class StateEvolution(MessagePassing):
         options["initial"] = ConstantInit(a=_PUSH / second_moment)._messages(self.model, self._moments)
         self._run(options, None, watch)
         return id if left else None
+
+    def _teacher_moments(self) -> dict[str, float]:
+        if self._tau is None:
+            self._tau = self._moments()
+        return self._tau
 
     def _reported(self) -> Report:
         state = self._state()
@@ -317,6 +320,7 @@ class MAP(MessagePassing):
     """
 
     default_tol = 1e-12
+    _kind = "minimum"
 
     def _run(self, options: dict[str, Any], warm: Any, callback: Any) -> _lib.Minimum:
         return _lib.maximum_a_posteriori(self.model._tree, options, warm, callback)

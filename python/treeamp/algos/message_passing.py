@@ -16,9 +16,9 @@ from ..errors import NotKnown, RunError
 from ..models import Model
 from .callbacks import JoinCallback
 from .initial_conditions import Initializer, edges_of
-from .report import Report
+from .report import NO_EVIDENCE, Report
 
-__all__ = ["AnyCallback", "MessagePassing", "warn_if_unseen"]
+__all__ = ["AnyCallback", "MessagePassing", "calls_python", "warn_if_unseen"]
 
 _logger = logging.getLogger("treeamp")
 
@@ -38,6 +38,8 @@ class MessagePassing(ReprMixin):
         What it runs on.
     """
 
+    #: What its reports are.
+    _kind = "posterior"
     #: Whether it needs the values of observations.
     _on_data = True
     #: Converged when the residual falls below this.
@@ -181,7 +183,7 @@ class MessagePassing(ReprMixin):
                 raise RunError("`warm_start` needs an earlier run of this algorithm, there is none")
             warm = self._state().messages
         watch = None if callback is None else self._watched(callback, limit)
-        if watch is None and any(map(_calls_python, self.model.factors)):
+        if watch is None and any(map(calls_python, self.model.factors)):
             watch = self._keep
         self._log_cost()
         native = self._guarded(options, warm, watch)
@@ -409,6 +411,14 @@ class MessagePassing(ReprMixin):
         """The Bethe objective with its terms, now or at the end."""
         raise NotImplementedError
 
+    def log_evidence(self) -> float:
+        r""":math:`\ln p(y)`, which expectation propagation alone approximates; refused by the others."""
+        raise RunError(NO_EVIDENCE[self._kind])
+
+    def surprisal(self) -> float:
+        r""":math:`-\ln p(y)`, as :meth:`log_evidence`."""
+        return -self.log_evidence()
+
     def _edge(self, numbers: list[float], linear: list[float], variable: str, forward: bool) -> dict[str, Any]:
         raise NotImplementedError
 
@@ -421,7 +431,7 @@ def warn_if_unseen(*models: Model) -> bool:
     return unseen
 
 
-def _calls_python(factor: Any) -> bool:
+def calls_python(factor: Any) -> bool:
     """Whether a factor calls functions of somebody's own, which may raise."""
     return hasattr(factor, "_given") or bool(getattr(factor, "_is_written", False))
 

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from .. import _html, _lib
 from .._arrays import Array, count, number
 from ..base import Factor
@@ -149,6 +151,18 @@ class Landscape:
     answer: Array
     informed: Array
 
+    def _repr_html_(self) -> str:
+        rows = [(float(self.mse[k]), float(self.free_entropy[k]), float(self.knowledge[k])) for k in self._maxima()]
+        head = f"free entropy at {self.mse.size} errors from {_html.figure(float(self.mse[0]))} to {_html.figure(float(self.mse[-1]))}"
+        return _html.paragraph(f"{head}; its maxima, which are near stable fixed points:") + _html.table(
+            ("mse", "free entropy", "knowledge"), rows
+        )
+
+    def _maxima(self) -> list[int]:
+        """The places that are above both their neighbours; ends have one."""
+        padded = np.concatenate(([-np.inf], self.free_entropy, [-np.inf]))
+        return [int(k) for k in np.flatnonzero((padded[1:-1] > padded[:-2]) & (padded[1:-1] >= padded[2:]))]
+
 
 @dataclass(frozen=True)
 class MutualInformation:
@@ -168,6 +182,10 @@ class MutualInformation:
     value: float
     start: str
     attained: float
+
+    def _repr_html_(self) -> str:
+        rows = [("of the data", self.value, self.start), ("attained", self.attained, "uninformed")]
+        return _html.table(("mutual information", "nats per component", "start"), rows)
 
 
 def phase_report(model: Model, id: str, *, points: FixedPoints | None = None) -> PhaseReport:

@@ -13,7 +13,7 @@ from .. import _html, _lib
 from .._arrays import Array
 from ..errors import NotKnown, RunError
 
-__all__ = ["FixedPoint", "Report"]
+__all__ = ["NO_EVIDENCE", "FixedPoint", "Report"]
 
 #: What is computed when asked for first, and kept by a pickle.
 _LAZY = (
@@ -35,6 +35,14 @@ _LAZY = (
 
 #: Columns of the table that notebooks show, where a variable has them.
 _COLUMNS = ("variable", "shape", "mean", "variance", "std", "not zero", "mse")
+
+
+#: Why a run that is no expectation propagation has no log-evidence.
+NO_EVIDENCE = {
+    "evolution": "`log_evidence` belongs to expectation propagation, this run is state evolution: `objective()` has the average free "
+    "entropy, and `entropy()` that of the measurements",
+    "minimum": "`log_evidence` belongs to expectation propagation, this run is maximum a posteriori: `energy()` is the least energy",
+}
 
 
 class Report:
@@ -86,6 +94,7 @@ class Report:
         energies: Sequence[str] = (),
     ) -> None:
         self._native: Any = native
+        self._kind = type(native).__name__.lower()
         self.variable_ids = ids
         self.positive = positive
         #: Factors that are not probability distributions: there is no evidence beside them.
@@ -110,13 +119,12 @@ class Report:
         notes = "".join(_html.paragraph(f"{name}: {note}") for name, note in self.notes.items())
         return _html.paragraph(self.message) + table + notes + self._total()
 
-    @staticmethod
-    def _row(id: str, known: dict[str, Any]) -> dict[str, Any]:
-        """One line of the table."""
+    def _row(self, id: str, known: dict[str, Any]) -> dict[str, Any]:
+        """One line of the table. The curvature at a minimiser is no uncertainty, and not in it."""
         row: dict[str, Any] = {"variable": id}
         if "r" in known:
             row |= {"shape": " x ".join(map(str, np.shape(known["r"]))), "mean": float(np.mean(known["r"]))}
-        if "v" in known:
+        if "v" in known and self._kind != "minimum":
             row |= {"variance": float(known["v"]), "std": float(np.sqrt(max(known["v"], 0.0)))}
         if known.get("variances") is not None:
             spread = np.sqrt(np.maximum(known["variances"], 0.0))
@@ -129,7 +137,7 @@ class Report:
         """The log-evidence or the energy, where there is one."""
         if self._energies:
             return _html.paragraph(f"energy {sum(self._energies.values()):.6g}")
-        if isinstance(self._native, _lib.Posterior) and not self._unnormalised and not isinstance(self._objective, Exception):
+        if self._kind == "posterior" and not self._unnormalised and not isinstance(self._objective, Exception):
             return _html.paragraph(f"log-evidence {self._objective['total']:.6g}")
         return ""
 
@@ -387,6 +395,8 @@ class Report:
 
     def log_evidence(self) -> float:
         r""":math:`\ln p(y)`, as the Bethe approximation gives it. There is none beside a penalty or a loss."""
+        if self._kind in NO_EVIDENCE:
+            raise RunError(NO_EVIDENCE[self._kind])
         if self._unnormalised:
             raise RunError(f"the log-evidence is not defined: factor `{self._unnormalised[0]}` is not a probability distribution")
         return float(self.objective()["total"])

@@ -43,6 +43,21 @@ class Sample(dict[str, Array]):
         return head + _html.table(("variable", "shape", "mean", "std", "least", "largest"), rows)
 
 
+class Cost(dict[str, Any]):
+    """What a run costs, by name; a notebook shows it as a table.
+
+    Parameters
+    ----------
+    values : dict
+        As :meth:`Model.cost` describes them.
+    """
+
+    def _repr_html_(self) -> str:
+        of_all = f"{self['summary']}; {_html.figure(self['set_up_seconds'])} s to set up, {_html.figure(self['bytes'])} bytes"
+        rows = [(name, float(part["set_up"]), float(part["sweep"])) for name, part in self["parts"].items()]
+        return _html.paragraph(of_all) + _html.table(("part", "operations to set up", "operations a sweep"), rows)
+
+
 class Model:
     """A validated tree.
 
@@ -223,13 +238,13 @@ class Model:
         chosen = check_seed(seed)
         return Sample(self._tree.sample(chosen), chosen)
 
-    def cost(self) -> dict[str, Any]:
+    def cost(self) -> Cost:
         """What expectation propagation on it costs, to an order of magnitude: estimated from sizes, nothing is computed for it.
 
         Returns
         -------
-        dict
-            ``summary`` (a phrase), ``set_up_seconds``, ``sweep_seconds``, ``bytes``, and ``parts``: operations of ``set_up`` and of a
+        Cost
+            A dict: ``summary`` (a phrase), ``set_up_seconds``, ``sweep_seconds``, ``bytes``, and ``parts``: operations of ``set_up`` and of a
             ``sweep`` by factor, and by variable with a dense belief. An operation is one of a product of matrices, of which a core makes about 1e10 a second.
 
         Examples
@@ -240,13 +255,13 @@ class Model:
         'less than a millisecond a sweep, less than a megabyte'
         """
         summary, set_up, sweep, size, parts = self._tree.cost
-        return {
-            "summary": summary,
-            "set_up_seconds": set_up,
-            "sweep_seconds": sweep,
-            "bytes": size,
-            "parts": {name: {"set_up": first, "sweep": each} for name, first, each in parts},
-        }
+        return Cost(
+            summary=summary,
+            set_up_seconds=set_up,
+            sweep_seconds=sweep,
+            bytes=size,
+            parts={name: {"set_up": first, "sweep": each} for name, first, each in parts},
+        )
 
     # --- how it looks
 
