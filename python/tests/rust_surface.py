@@ -124,6 +124,7 @@ PARTS = {
         "Method.Sweeps", "Method.Certain", "Steps.Given", "Steps.Adaptive", "Steps.Constant",
     )},
     "Report.objective": OBJECTIVE,
+    "Report.evidence_limit": "Report.verdict[evidence_limit]",
     "Objective.factors": f"{OBJECTIVE}[factors]",
     "Objective.variables": f"{OBJECTIVE}[variables]",
     "Objective.edges": f"{OBJECTIVE}[edges]",
@@ -221,6 +222,7 @@ METHODS = {
     "Report.log_evidence": "Report.log_evidence",
     "Report.log_evidence_error": "Report.log_evidence_error",
     "Report.surprisal": f"{EP}.surprisal",
+    "Report.verdict": "Report.verdict",
     "Report.minimiser": "MAP.minimiser",
     "Report.least_energy": "MAP.energy",
     "Report.solution": "MAP.minimiser",
@@ -257,7 +259,7 @@ METHODS = {
     "Restarts.from": f"{EP}.restart(starts)",
     "Restarts.run": f"{EP}.restart",
     "RestartReport.best": f"{EP}.restart",
-    "Solution.place": "MAP.minimiser",
+    "Solution.point": "MAP.minimiser",
     "Solution.energy": "MAP.energy",
 }
 
