@@ -274,7 +274,7 @@ class Report:
         rests at the symmetric point, which runs leave."""
         notes = dict(self._settling.get("notes", []))
         if self._symmetric is not None:
-            note = "the prediction is at the symmetric fixed point, which runs leave; `phase_report` has the error that they reach"
+            note = "the prediction rests at the symmetric point, a fixed point that runs leave; `phase_report` has the error that they reach"
             notes[self._symmetric] = note
         return notes
 
