@@ -74,6 +74,10 @@ TABLE: Table = {
         lambda: ta.PoissonLikelihood(None).sample([1.0, 1000.0]), VALUE, "PoissonLikelihood: the output of 1000 at index 1 is beyond",
     ),
     "counts beyond all numbers": (lambda: ta.PoissonChannel().sample([1000.0]), VALUE, "PoissonChannel: the output of 1000 at index 0"),
+    "a model of counts beyond all numbers": (
+        lambda: (ta.GaussianPrior(2, mean=1000.0) @ ta.V("z") @ ta.PoissonChannel() @ ta.O("y")).to_model().sample(seed=0),
+        MODEL, "variable `y`: what was drawn at index 0 is beyond the largest number",
+    ),
     # --- experiments
     "a list of names": (
         lambda: qplot(TABLE_OF_TWO, "a", "b", rename=["a"]), TYPE, "`rename` must be a dict of texts by those that they replace, got list",  # type: ignore[arg-type]

@@ -236,7 +236,12 @@ class Model:
             Any number from 0 on, 0 included. Without one a new seed is drawn; ``sample.seed`` holds it.
         """
         chosen = check_seed(seed)
-        return Sample(self._tree.sample(chosen), chosen)
+        drawn = self._tree.sample(chosen)
+        for name, x in drawn.items():
+            beyond = np.abs(np.ravel(x)) >= np.finfo(float).max  # where native counts end
+            if beyond.any():
+                raise ModelError(f"variable `{name}`: what was drawn at index {int(np.argmax(beyond))} is beyond the largest number")
+        return Sample(drawn, chosen)
 
     def cost(self) -> Cost:
         """What expectation propagation on it costs, to an order of magnitude: estimated from sizes, nothing is computed for it.
