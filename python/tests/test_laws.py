@@ -95,6 +95,14 @@ def test_a_mean_beside_a_diverging_integral_is_not_a_number(law: ta.Prior, a: fl
     assert np.isnan(mixed).tolist() == [True, False] and mixed[1] == law.scalar_forward_mean(1.0, b)
 
 
+def test_a_truncated_belief_has_no_mean_where_its_integral_diverges() -> None:
+    from treeamp.beliefs import positive, truncated
+
+    assert np.isnan(positive.r(0.0, 1.0)) and np.isnan(truncated.r(-1.0, 0.0, -np.inf, 2.0))
+    assert positive.v(0.0, 1.0) == positive.A(0.0, 1.0) == positive.tau(0.0, 1.0) == np.inf
+    assert positive.r(0.0, np.array([1.0, -2.0]))[1] == pytest.approx(0.5, rel=1e-12)
+
+
 def test_a_likelihood_says_where_its_integral_diverges() -> None:
     counts, labels = ta.PoissonLikelihood(None), ta.LogisticLikelihood(np.array([1.0]))
     assert np.isnan(counts.scalar_backward_mean(0.0, -5.0, 1.0)) and np.isnan(labels.scalar_backward_mean(-1.0, 0.0)).all()

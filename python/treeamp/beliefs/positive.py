@@ -21,7 +21,7 @@ def A(a: Any, b: Any) -> Any:
 
 
 def r(a: Any, b: Any) -> Any:
-    """Mean."""
+    """Mean; not a number where the integral diverges, and the variance is infinite."""
     return truncated.r(a, b, 0.0, np.inf)
 
 

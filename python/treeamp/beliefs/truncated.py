@@ -41,8 +41,9 @@ def A(a: Any, b: Any, xmin: float, xmax: float) -> Any:
 
 
 def r(a: Any, b: Any, xmin: float, xmax: float) -> Any:
-    """Mean."""
-    return _law(a, b, xmin, xmax)[1]
+    """Mean; not a number where the integral diverges, and the variance is infinite."""
+    _, mean, variance = _law(a, b, xmin, xmax)
+    return np.where(np.isinf(variance), np.nan, mean)[()]
 
 
 def v(a: Any, b: Any, xmin: float, xmax: float) -> Any:
