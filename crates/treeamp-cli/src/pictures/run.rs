@@ -221,68 +221,79 @@ pub fn figure(shown: &Shown<'_>, title: &str) -> Figure {
 pub fn signals(shown: &Shown<'_>, title: &str) -> Result<Figure, String> {
     let (run, variable) = (shown.run, shown.variable);
     let spec = spec(run, variable)?;
-    let points = |x: &[f64], element: Element| -> Vec<(f64, f64)> {
-        let step = if element == Element::Complex { 2 } else { 1 };
-        let real = x.iter().step_by(step).take(SHOWN).enumerate();
-        real.map(|(i, x)| (i as f64, *x)).collect()
-    };
-    let axes = || (Axis::linear("component").integer(), Axis::linear("value"));
-    let panel = |title: String| Panel::new(title, axes().0, axes().1);
-    let part = |element: Element| match element {
-        Element::Real => "",
-        Element::Complex => ", real part",
-    };
-    let first = |spec: &SignalSpec| match spec.count() {
-        n if n > SHOWN => format!(", the first {SHOWN} of {n} components"),
-        _ => String::new(),
-    };
-    let of_main = format!("{variable}{}{}", part(spec.element), first(&spec));
-    let mut main = Panel::new(of_main, shown.axis(), axes().1);
     let mut figure = Figure::new(heading(run, title));
+    let mut own = Vec::new();
     for observed in &run.observed {
-        let element = observed.spec.element;
         let name = format!("observed, {}", observed.variable);
         let marks = |name: &str| {
-            Series::marks(name, points(&observed.values, element))
-                .ink(Ink::Grey)
-                .mark(Mark::Cross)
-                .size(4.0)
+            let points = places(&observed.values, observed.spec.element);
+            let marks = Series::marks(name, points).ink(Ink::Grey);
+            marks.mark(Mark::Cross).size(4.0)
         };
         let shares = observed.seen_through.as_deref() == Some(variable) && !shown.exchangeable;
         if shares && observed.spec.same_signal(&spec) {
-            main = main.series(marks(&name));
+            own.push(marks(&name));
         } else {
-            let title = format!("{name}{}{}", part(element), first(&observed.spec));
-            figure = figure.panel(panel(title).series(marks("observed")));
+            let axis = Axis::linear("component").integer();
+            let panel = Panel::new(heads(&name, &observed.spec), axis, Axis::linear("value"));
+            figure = figure.panel(panel.series(marks("observed")));
         }
     }
-    if shown.exchangeable && spec.element == Element::Real {
-        let panel = signal(shown).ok_or_else(|| format!("there is no variable `{variable}`"))?;
-        return Ok(figure.panel(panel));
-    }
+    let main = if shown.exchangeable && spec.element == Element::Real {
+        signal(shown)
+    } else {
+        side_by_side(shown, &spec, own)
+    };
+    let main = main.ok_or_else(|| format!("there is no variable `{variable}`"))?;
+    Ok(figure.panel(main))
+}
+
+/// True and recovered values along the components, over what is drawn already; neighbours are joined by lines.
+fn side_by_side(shown: &Shown<'_>, spec: &SignalSpec, drawn: Vec<Series>) -> Option<Panel> {
+    let (run, variable) = (shown.run, shown.variable);
     let joined = shown.names.is_empty() && !shown.exchangeable;
-    let curve = |name: String, points: Vec<(f64, f64)>| {
+    let curve = |name: String, values: &[f64]| {
+        let points = places(values, spec.element);
         if joined {
             Series::line(name, points)
         } else {
             Series::marks(name, points).size(4.0)
         }
     };
-    if let Some(truth) = truth(run, variable) {
-        main = main.series(
-            curve("true".to_owned(), points(truth, spec.element))
-                .ink(Ink::Orange)
-                .size(4.0),
-        );
+    let title = heads(variable, spec);
+    let mut panel = Panel::new(title, shown.axis(), Axis::linear("value"));
+    for series in drawn {
+        panel = panel.series(series);
     }
-    let (mean, note) = aligned(run, variable, spec.element)
-        .ok_or_else(|| format!("there is no variable `{variable}`"))?;
-    let name = format!("recovered{note}");
-    let mut line = curve(name, points(&mean, spec.element)).ink(Ink::Blue);
+    if let Some(truth) = truth(run, variable) {
+        let line = curve("true".to_owned(), truth).size(4.0);
+        panel = panel.series(line.ink(Ink::Orange));
+    }
+    let (mean, note) = aligned(run, variable, spec.element)?;
+    let mut line = curve(format!("recovered{note}"), &mean);
     if let Some(bars) = deviations(run, variable, &mean).filter(|_| spec.element == Element::Real) {
         line = line.bars(bars.into_iter().take(SHOWN));
     }
-    Ok(figure.panel(main.series(line)))
+    Some(panel.series(line.ink(Ink::Blue)))
+}
+
+/// The first values and where they stand; of complex ones the real parts.
+fn places(values: &[f64], element: Element) -> Vec<(f64, f64)> {
+    let step = if element == Element::Complex { 2 } else { 1 };
+    let real = values.iter().step_by(step).take(SHOWN).enumerate();
+    real.map(|(i, x)| (i as f64, *x)).collect()
+}
+
+/// A title that says what part of a signal is shown.
+fn heads(name: &str, spec: &SignalSpec) -> String {
+    let part = match spec.element {
+        Element::Real => "",
+        Element::Complex => ", real part",
+    };
+    match spec.count() {
+        n if n > SHOWN => format!("{name}{part}, the first {SHOWN} of {n} components"),
+        _ => format!("{name}{part}"),
+    }
 }
 
 /// True, observed and recovered image, in grey levels of the truth where it is known.

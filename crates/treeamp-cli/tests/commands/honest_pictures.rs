@@ -291,6 +291,10 @@ fn components_are_joined_only_where_they_are_neighbours() {
     assert!(!order.contains("aria-label=\"equal\""));
     for what in ["signals", "run"] {
         let (svg, _) = drawn(&folder, &["plot", what, &model("real_data")]);
+        assert!(
+            svg.contains("± one standard deviation"),
+            "{what}: marks with bars"
+        );
         for name in ["age", "bmi", "glu"] {
             assert!(
                 svg.contains(&format!("aria-label=\"{name}\"")),

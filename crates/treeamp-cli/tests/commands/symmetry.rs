@@ -148,3 +148,20 @@ fn products_of_low_rank_have_the_sizes_of_the_model() {
     let (run, theory) = of("entropy");
     assert!((run - theory).abs() < 2f64.ln() + 1.0, "{run} {theory}");
 }
+
+/// Transitions are those of large sizes: signs in a matrix can be told from a noise variance of one downwards, whatever the size in the file.
+#[test]
+fn transitions_of_low_rank_are_in_the_limit() {
+    let file = models().join("spiked_matrix.toml");
+    let start = ["threshold", text(&file), "--of", "noise", "--kind", "weak"];
+    let answer = json(
+        &[
+            &start[..],
+            &["--between", "0.5:1.5", "--set", "n=50", "--json"],
+        ]
+        .concat(),
+    );
+    let found = answer["thresholds"]["weak"]["value"].as_f64();
+    // to the tolerance of the search
+    assert!((found.expect("a number") - 1.0).abs() < 1e-4, "{answer}");
+}

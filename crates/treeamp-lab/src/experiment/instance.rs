@@ -190,12 +190,19 @@ fn at_scale(
 /// # Errors
 /// A file that is wrong, a module without a limit, beliefs without a theory.
 pub fn theory(file: &ModelFile, setting: &Setting) -> Result<Tree, ExperimentError> {
+    let low_rank = |f: &FactorEntry| f.module.name.starts_with("low_rank");
+    let own_size = file.factors.iter().any(low_rank);
+    theory_at(file, setting, own_size)
+}
+
+/// In the limit where there is one, unless the model's own size is asked for.
+fn theory_at(file: &ModelFile, setting: &Setting, own_size: bool) -> Result<Tree, ExperimentError> {
     if let Some(error) = file.without_theory() {
         return Err(error.into());
     }
     // a structured operator has a size, and then everything has
-    let limit = |f: &FactorEntry| f.module.limit && !f.module.name.starts_with("low_rank");
-    let scale = if file.factors.iter().all(limit) {
+    let limit = file.factors.iter().all(|f| f.module.limit);
+    let scale = if limit && !own_size {
         Scale::Limit
     } else {
         Scale::Finite { seed: 0 }
@@ -208,7 +215,8 @@ pub fn theory(file: &ModelFile, setting: &Setting) -> Result<Tree, ExperimentErr
     Ok(tree)
 }
 
-/// The model of the theory for a question that only Bayes-optimal inference has an answer to: `what` is asked for.
+/// The model of the theory for a question that only Bayes-optimal inference has an answer to: `what` is asked for. It is that of large sizes, as
+/// transitions are, wherever there is a limit.
 ///
 /// # Errors
 /// As [`theory`], and a file with a `[student]`, whose theory has no such answer.
@@ -224,7 +232,7 @@ pub fn bayes_optimal_theory(
         );
         return Err(file.student_error(reason).into());
     }
-    theory(file, setting)
+    theory_at(file, setting, false)
 }
 
 /// The model of a mismatched student in the limit; `None` when it is the teacher's.

@@ -8,13 +8,16 @@ use super::{FactorEntry, ModelFile};
 use crate::data;
 
 impl ModelFile {
-    /// Which components are neighbours has no meaning: every module has a limit of large sizes, which those of images and series have not, and no
-    /// matrix comes from a file.
+    /// Which components are neighbours has no meaning: every module has a limit of large sizes, which those of images and series have not, and
+    /// matrices are random, or tables whose columns have names.
     #[must_use]
     pub fn is_exchangeable(&self) -> bool {
-        self.factors
-            .iter()
-            .all(|f| f.module.limit && !f.takes_data())
+        let table = |f: &FactorEntry| {
+            let mut inputs = f.inputs.iter();
+            inputs.any(|v| self.component_names(v).is_some())
+        };
+        let mut factors = self.factors.iter();
+        factors.all(|f| f.module.limit && (!f.takes_data() || table(f)))
     }
 
     /// The columns of the data file that multiplies a variable: the names of its components, with `intercept` at the end where one is added.

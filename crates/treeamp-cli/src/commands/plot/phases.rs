@@ -7,7 +7,7 @@ use treeamp::RunError;
 use treeamp::algorithms::state_evolution::phases::{
     Search, algorithmic_threshold, information_threshold,
 };
-use treeamp_lab::experiment::{bayes_optimal_theory, theory};
+use treeamp_lab::experiment::bayes_optimal_theory;
 use treeamp_lab::spec::{ModelFile, Setting};
 use treeamp_lab::sweep::{Axis, Cell, Grid, Row, Table, Value, run};
 
@@ -19,6 +19,9 @@ use crate::number as parse;
 use crate::output::{refuse_existing, save};
 use crate::pictures::phases::{self, Column};
 use crate::progress::ProgressLine;
+
+/// What is asked of theory.
+const DIAGRAM: &str = "a phase diagram";
 
 /// A parameter and its values.
 type Values = (String, Vec<f64>);
@@ -63,7 +66,7 @@ impl PhaseArgs {
         }
         let at = |a: f64, b: f64| {
             let setting = setting.clone().with(&x.0, a).with(&y.0, b);
-            bayes_optimal_theory(&file, &setting, "a phase diagram")
+            bayes_optimal_theory(&file, &setting, DIAGRAM)
         };
         let tree = at(x.1[0], y.1[0])?;
         // a value out of its range is a wrong option, wherever it stands
@@ -105,7 +108,8 @@ impl PhaseArgs {
             let value = cell.number(&x.0).unwrap_or_default();
             let at = setting.clone().with(&x.0, value);
             let family = |alpha: f64| {
-                theory(file, &at.clone().with(&y.0, alpha)).map_err(|e| RunError::NotDefined {
+                let tree = bayes_optimal_theory(file, &at.clone().with(&y.0, alpha), DIAGRAM);
+                tree.map_err(|e| RunError::NotDefined {
                     what: "the model".to_owned(),
                     why: e.to_string(),
                 })
