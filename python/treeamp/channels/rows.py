@@ -29,7 +29,7 @@ class SignCommitteeChannel(Channel):
     Examples
     --------
     >>> import treeamp as ta
-    >>> W = ta.ensembles.GaussianEnsemble(300, 100).generate(0)
+    >>> W = ta.ensembles.GaussianEnsemble(500, 100).generate(0)
     >>> weights = ta.GaussianPrior(size=(100, 2)) @ ta.V("w", belief="block(2)")
     >>> z = weights @ ta.LinearChannel(W) @ ta.V("z", belief="block(2)")
     >>> model = (z @ ta.SignCommitteeChannel(2) @ ta.O("y")).to_model()
