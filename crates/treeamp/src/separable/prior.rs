@@ -118,7 +118,10 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
         let row = MixtureRow::product(&parts, dim).ok()?;
         Some(match self.ratio {
             Some(ratio) => Arc::new(row.limit_of(ratio)),
-            None => Arc::new(row.rows(self.shape.iter().product::<usize>() / dim)),
+            None => {
+                let rows = row.rows(self.shape.iter().product::<usize>() / dim);
+                Arc::new(rows.drawn_by(Arc::new(self.clone())))
+            }
         })
     }
 

@@ -1,6 +1,7 @@
 //! A prior on rows, $p(X) = \prod_n p(x_n)$ with $x_n \in \mathbb R^r$: from a law of one row to a factor with block beliefs.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use faer::linalg::solvers::Solve;
 use faer::{Col, Mat};
@@ -60,6 +61,7 @@ pub trait RowLaw: Debug + Clone + PartialEq + Send + Sync + 'static {
             law: self,
             n,
             ratio: None,
+            drawn_by: None,
         }
     }
 
@@ -74,6 +76,7 @@ pub trait RowLaw: Debug + Clone + PartialEq + Send + Sync + 'static {
             law: self,
             n: 0,
             ratio: Some(ratio),
+            drawn_by: None,
         }
     }
 }
@@ -97,9 +100,19 @@ pub struct RowsPrior<L> {
     n: usize,
     /// Rows relative to the reference, in the limit; `n` is then zero.
     ratio: Option<f64>,
+    /// The law of the components that these rows stand for: a seed gives the same signal whatever the beliefs.
+    drawn_by: Option<Arc<dyn Factor>>,
 }
 
 impl<L> RowsPrior<L> {
+    /// Draws are those of the components by themselves.
+    pub(super) fn drawn_by(self, components: Arc<dyn Factor>) -> Self {
+        Self {
+            drawn_by: Some(components),
+            ..self
+        }
+    }
+
     /// The law of one row.
     pub fn law(&self) -> &L {
         &self.law
@@ -317,7 +330,10 @@ impl<L: RowLaw> PosteriorRule for RowsPrior<L> {
 }
 
 impl<L: RowLaw> GenerativeRule for RowsPrior<L> {
-    fn sample(&self, _: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {
+    fn sample(&self, inputs: &[&[f64]], outputs: &mut [Vec<f64>], rng: &mut dyn Rng) {
+        if let Some(law) = self.drawn_by.as_deref().and_then(Factor::generator) {
+            return law.sample(inputs, outputs, rng);
+        }
         let rows = outputs[0].chunks_exact_mut(self.law.dim());
         rows.for_each(|row| self.law.sample(rng, row));
     }

@@ -439,9 +439,13 @@ impl Factor for Linear {
                 None => Ok(()),
                 Some(port) => Err(BeliefError {
                     port,
-                    supported: format!(
-                        "{own} on both sides, a block for every row of real numbers"
-                    ),
+                    supported: if columns > 1 {
+                        format!(
+                            "isotropic, diagonal, full, or {own} (a row of real numbers) on both sides"
+                        )
+                    } else {
+                        "isotropic, diagonal, full".to_owned()
+                    },
                 }),
             };
         }
