@@ -124,7 +124,7 @@ fn regressions_with_diagonal_beliefs_settle() {
 }
 
 /// An image whose prior allows a sixth of its edges: where the sweeps swing, the double loop comes no nearer to a fixed point than in its first step, and
-/// ends after some hundred evaluations, not after its 20,000.
+/// ends soon after the tenth of its 20,000 evaluations that it has for it.
 #[test]
 fn a_double_loop_without_progress_ends_soon() {
     let one = suite::case("sparse gradient 2d", 0).posterior;
@@ -141,5 +141,5 @@ fn a_double_loop_without_progress_ends_soon() {
     );
     assert!(idle, "{}", report.termination);
     let last = report.attempts.last().unwrap();
-    assert!(last.evaluations < 2000, "{last:?}");
+    assert!(last.evaluations < 4000, "{last:?}");
 }

@@ -34,10 +34,10 @@ use shortcut::Shortcuts;
 const OUTER_LIMIT: usize = 4000;
 /// Evaluations of all moments after which it gives up, about as many sweeps.
 const EVALUATION_LIMIT: usize = 20_000;
-/// Evaluations after the first step within which the residual must fall below that of the first step. Runs that settle need up to 229 in the table of
-/// `docs/convergence.md`, and 522 in one of 60 diagonal regressions; a larger bound only adds to the work of those that come no nearer. It does not end the
-/// recorded decoder of half an image, which comes nearer after 33 and goes on to the bound on evaluations.
-const FIRST_PROGRESS: usize = 500;
+/// Evaluations after the first step within which the residual must fall below that of the first step: a tenth of all. Runs that settle need up to 229 in
+/// the table of `docs/convergence.md`, and some of the diagonal regressions between 500 and 2000; a larger bound only adds to the work of those that come no
+/// nearer. It does not end the recorded decoder of half an image, which comes nearer after 33 and goes on to the bound on evaluations.
+const FIRST_PROGRESS: usize = EVALUATION_LIMIT / 10;
 /// An inner loop solves its problem to this fraction of the last outer change.
 const INNER_FRACTION: f64 = 0.1;
 /// Where the plain outer step does not lower the free energy, the inner problem before it was not solved: it is solved on, in so
