@@ -348,7 +348,10 @@ class MAP(MessagePassing):
         return state.energies()
 
     def energy(self) -> float:
-        r"""The least energy :math:`E(x) = \sum_k E_k(x_k)`, without the constants that normalise Gaussian densities."""
+        r"""The least energy :math:`E(x) = \sum_k E_k(x_k)`, without the constants that normalise Gaussian densities.
+
+        Other laws keep theirs: compare energies of one model only.
+        """
         return float(sum(self.energies().values()))
 
 
