@@ -24,6 +24,8 @@ PACKAGES: dict[str, tuple[Any, ...]] = {
     "likelihood": (likelihoods, channels),
     "loss": (likelihoods, channels),
 }
+#: Laws of several fields at once: their channel is observed by conditioning, and a likelihood of one field is not defined.
+ROWS = {"sign_committee", "softmax"}
 TABLES = {
     priors: priors.PRIOR_CLASSES,
     channels: channels.CHANNEL_CLASSES,
@@ -42,7 +44,7 @@ def test_every_module_has_a_class() -> None:
     entries = _lib.modules()
     assert len(entries) > 40
     for name, role, _, _ in entries:
-        for package in PACKAGES[role]:
+        for package in (channels,) if name in ROWS else PACKAGES[role]:
             found = [c for c in classes(package) if c._law == name]
             assert found, f"{name}: no class in {package.__name__}; run python3 python/generate.py, or write one by hand"
 
@@ -50,7 +52,7 @@ def test_every_module_has_a_class() -> None:
 def test_every_output_that_can_be_observed_has_a_likelihood() -> None:
     known = {c._law for c in classes(likelihoods)}
     missing = {name for name, _, _, supports in _lib.modules() if "likelihood" in supports} - known
-    assert not missing
+    assert missing == ROWS
 
 
 def test_every_class_is_in_the_catalogue_and_has_a_name() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,13 @@ from treeamp.experiments import plot_compare, plot_compare_complex, qplot
 matplotlib = pytest.importorskip("matplotlib")
 pd = pytest.importorskip("pandas")
 matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    """Figures do not add up over the tests."""
+    yield
+    importlib.import_module("matplotlib.pyplot").close("all")
 
 
 @pytest.mark.parametrize("bias", [0.1, np.float64(0.1), [0.1], [0.1] * 5])

@@ -62,10 +62,13 @@ impl<A: Algorithm> Engine<'_, A> {
         for (spare, total) in spare.iter_mut().zip(&mut scratch) {
             self.algorithm.recycle(spare, total);
         }
+        let sound = good_edges.iter().filter(|_| adapts);
         let few = |v: &Variable| [(); 3].map(|()| self.algorithm.blank(&thinned(&v.spec)));
         let watched = if adapts { variables } else { &[] };
         let mut state = State {
             good_messages: good_edges.iter().map(|e| store[*e].clone()).collect(),
+            sound_messages: sound.map(|e| store[*e].clone()).collect(),
+            has_sound: false,
             good_edges,
             has_good: false,
             scratch,

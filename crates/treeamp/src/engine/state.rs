@@ -57,6 +57,9 @@ pub(super) struct State<A: Algorithm> {
     /// keeps no way back.
     pub good_messages: Vec<A::Message>,
     pub good_edges: Vec<usize>,
+    /// Those that the last good sweep started from: where it is known that a sweep can be made. Only where steps adapt.
+    pub sound_messages: Vec<A::Message>,
+    pub has_sound: bool,
     /// There has been a good state.
     pub has_good: bool,
 }
@@ -126,8 +129,9 @@ impl<A: Algorithm> State<A> {
         }
     }
 
-    /// A step that left improper laws behind is taken back, and half of it tried. Says whether there is a state to go back to, and not too many
-    /// steps from there have failed.
+    /// A step that left improper laws behind is taken back, and half of it tried. Where sweeps from one state keep
+    /// failing, it was the step there that was too long: that is taken back as well. Says whether there is a state to go back
+    /// to.
     pub fn retreats(&mut self, in_a_row: usize) -> bool {
         let Some(step) = &mut self.step else {
             return false;
@@ -136,9 +140,13 @@ impl<A: Algorithm> State<A> {
             || step.size < SHORTEST
             || !self.has_good
             || self.good_messages.is_empty()
-            || in_a_row > RETREATS
+            || in_a_row > RETREATS && !self.has_sound
         {
             return false;
+        }
+        if in_a_row > RETREATS {
+            std::mem::swap(&mut self.good_messages, &mut self.sound_messages);
+            self.has_sound = false;
         }
         step.halve();
         self.damping.fill(1.0 - step.size);
@@ -258,6 +266,11 @@ impl<A: Algorithm> State<A> {
     }
 
     pub fn keep(&mut self) {
+        if !self.sound_messages.is_empty() {
+            std::mem::swap(&mut self.good_messages, &mut self.sound_messages);
+            // those of the start are, unless some of them are only held for the first sweep
+            self.has_sound = self.has_good || !self.held.contains(&true);
+        }
         self.has_good = true;
         for (good, edge) in self.good_messages.iter_mut().zip(&self.good_edges) {
             good.copy_from(&self.store[*edge]);
@@ -274,6 +287,7 @@ impl<A: Algorithm> State<A> {
     /// After the last sweep: what only further sweeps would need.
     pub fn release(&mut self) {
         self.good_messages = Vec::new();
+        self.sound_messages = Vec::new();
         self.good_edges = Vec::new();
         self.thinned = Vec::new();
     }
