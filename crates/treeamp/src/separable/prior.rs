@@ -116,13 +116,11 @@ impl<E: Elem, P: ScalarPrior<E>> Factor for SeparablePrior<P, E> {
         let parts = self.law.mixture()?.into_iter();
         let parts: Vec<_> = parts.map(|(w, m, v)| (w, m.dot(E::ONE), v)).collect();
         let row = MixtureRow::product(&parts, dim).ok()?;
-        Some(match self.ratio {
-            Some(ratio) => Arc::new(row.limit_of(ratio)),
-            None => {
-                let rows = row.rows(self.shape.iter().product::<usize>() / dim);
-                Arc::new(rows.drawn_by(Arc::new(self.clone())))
-            }
-        })
+        if let Some(ratio) = self.ratio {
+            return Some(Arc::new(row.limit_of(ratio)));
+        }
+        let rows = row.rows(self.shape.iter().product::<usize>() / dim);
+        Some(Arc::new(rows.drawn_by(Arc::new(self.clone()))))
     }
 
     fn posterior(&self) -> Option<&dyn PosteriorRule> {
