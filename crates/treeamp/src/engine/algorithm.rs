@@ -123,7 +123,7 @@ pub trait Algorithm: Sync + Clone {
     /// What all messages at a variable say together. `total` is scratch.
     ///
     /// # Errors
-    /// [`FactorError::Improper`] when they do not make a belief.
+    /// [`FactorError::Improper`] when they leave a negative variance.
     fn marginal(
         &self,
         variable: &Variable,

@@ -59,7 +59,7 @@ impl<'a, M: Borrow<Gaussian>> Graph<'a, M> {
     /// Mean and variance of a variable.
     ///
     /// # Errors
-    /// Messages that do not make a belief.
+    /// Messages that leave a negative variance.
     pub fn moments(&self, variable: usize) -> Result<Moments, FactorError> {
         let belief = self.belief(variable);
         let mut moments = Moments::like(&belief);

@@ -53,7 +53,9 @@ impl GaussianFactor {
             self.coupling[i][j] + tilts.map(|(l, a)| a * l[i] * l[j]).sum::<f64>()
         });
         let factor = precision.llt(Side::Lower).map_err(|_| {
-            FactorError::Improper(format!("precisions {precisions:?} do not make a belief"))
+            FactorError::Improper(format!(
+                "precisions {precisions:?} leave a negative variance"
+            ))
         })?;
         let log_det: f64 = (0..n).map(|i| 2.0 * factor.L()[(i, i)].ln()).sum();
         Ok((factor.inverse(), 0.5 * (n as f64 * TAU.ln() - log_det)))

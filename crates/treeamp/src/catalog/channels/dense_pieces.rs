@@ -19,7 +19,7 @@ use crate::math::dense::{
 pub(super) type Places = Vec<usize>;
 
 fn improper(what: &str) -> FactorError {
-    FactorError::Improper(format!("{what} do not make a belief"))
+    FactorError::Improper(format!("{what} leave a negative variance"))
 }
 
 /// Rows and columns of a matrix.

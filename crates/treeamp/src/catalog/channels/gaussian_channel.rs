@@ -54,7 +54,7 @@ pub trait Kernel: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// The message to port `target`.
     ///
     /// # Errors
-    /// Messages that do not make a belief.
+    /// Messages that leave a negative variance.
     fn message(
         &self,
         incoming: Incoming<'_, Gaussian>,
@@ -65,14 +65,14 @@ pub trait Kernel: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// $A_f - \sum_i A(m_i)$, without the difference of large numbers.
     ///
     /// # Errors
-    /// Messages that do not make a belief.
+    /// Messages that leave a negative variance.
     fn excess(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError>;
 
     /// $A_f$: the excess and the potentials of the messages. Override it where a formula keeps digits that this sum of large numbers
     /// loses.
     ///
     /// # Errors
-    /// Messages that do not make a belief.
+    /// Messages that leave a negative variance.
     fn log_partition(&self, incoming: Incoming<'_, Gaussian>) -> Result<f64, FactorError> {
         let own: f64 = incoming.iter().map(Gaussian::own_potential).sum();
         Ok(self.excess(incoming)? + own)

@@ -112,7 +112,7 @@ impl<K: Kernel> EnsembleRule for GaussianChannel<K> {
             return Ok(0.5 * ratio);
         }
         Err(FactorError::Improper(format!(
-            "precisions {a:?} or {:?} do not make a belief",
+            "precisions {a:?} or {:?} leave a negative variance",
             at.tau0_hat
         )))
     }

@@ -187,7 +187,7 @@ impl Basis {
         let n = z.nrows();
         let improper = || {
             FactorError::Improper(
-                "the precision matrices on its input and on its output do not make a belief"
+                "the precision matrices on its input and on its output leave a negative variance"
                     .to_owned(),
             )
         };

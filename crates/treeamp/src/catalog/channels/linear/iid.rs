@@ -60,7 +60,7 @@ pub(super) struct Iid<'a> {
 
 fn improper(what: &str, a: f64, b: f64) -> FactorError {
     FactorError::Improper(format!(
-        "the precisions {a:e} and {b:e} on its {what} do not make a belief"
+        "the precisions {a:e} and {b:e} on its {what} leave a negative variance"
     ))
 }
 

@@ -103,7 +103,7 @@ impl<'a> Solve<'a> {
 
     fn improper(&self, eigenvalue: f64) -> FactorError {
         FactorError::Improper(format!(
-            "the precision {:e} on its input and {:e} on its output do not make a belief at the \
+            "the precision {:e} on its input and {:e} on its output leave a negative variance at the \
              eigenvalue {eigenvalue:e}",
             self.az, self.ax
         ))

@@ -95,7 +95,7 @@ impl Resolvent<'_> {
 
     pub fn improper(&self) -> FactorError {
         FactorError::Improper(format!(
-            "the precision {:e} on its input and {:e} on its output do not make a belief",
+            "the precision {:e} on its input and {:e} on its output leave a negative variance",
             self.az, self.ax
         ))
     }

@@ -168,7 +168,7 @@ impl<'a> Sparse<'a> {
         }
         side.each_pair(|i, _, _, product, slot| entries[slot] += known.a_x.at(i) * product);
         side.pattern.factor(entries).ok_or_else(|| {
-            let what = "the precisions on its input and on its output do not make a belief";
+            let what = "the precisions on its input and on its output leave a negative variance";
             FactorError::Improper(what.to_owned())
         })
     }

@@ -41,7 +41,7 @@ pub(super) fn has_column_rank(w: MatRef<'_, f64>) -> bool {
 }
 
 fn improper(what: &str) -> FactorError {
-    FactorError::Improper(format!("{what} do not make a belief"))
+    FactorError::Improper(format!("{what} leave a negative variance"))
 }
 
 impl Structured<'_> {

@@ -232,6 +232,6 @@ const NOTHING: f64 = 1e-24;
 
 fn improper(a: f64, b: f64) -> FactorError {
     FactorError::Improper(format!(
-        "the precisions {a:e} and {b:e} on a row do not make a belief"
+        "the precisions {a:e} and {b:e} on a row leave a negative variance"
     ))
 }

@@ -85,7 +85,7 @@ impl Moments {
         let a = field.a();
         if !(a > 0.0) {
             return Err(FactorError::Improper(format!(
-                "the precision {a:e} on rows does not make a belief"
+                "the precision {a:e} on rows leaves a negative variance"
             )));
         }
         if a == f64::INFINITY {
