@@ -135,7 +135,7 @@ fn what_sparse_factors_refuse() {
         said.map_err(|e| e.to_string())
     };
     let improper = outcome(12, &|x| x.precision.data_mut()[3] = -1e9);
-    assert!(improper.unwrap_err().contains("do not make a belief"));
+    assert!(improper.unwrap_err().contains("leave a negative variance"));
     let pinned = |x: &mut Gaussian| x.precision.data_mut()[3] = f64::INFINITY;
     assert!(outcome(12, &pinned).is_ok());
     let said = outcome(80, &pinned).unwrap_err();
