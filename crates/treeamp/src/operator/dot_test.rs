@@ -1,4 +1,8 @@
 //! The adjoint dot test $\langle W z, x\rangle = \langle z, W^T x\rangle$.
+//!
+//! Of vectors $z \in R^n$, $x \in R^m$ of independent normal entries. A product that is summed in floats of unit $\epsilon$ is off by an error
+//! $e$ of norm $\sqrt n\,\epsilon\|W z\|$: the roundings of its $n$ terms add up as a random walk. That error knows nothing of $x$, so
+//! $\langle e, x\rangle$ is normal with this standard deviation, and likewise on the other side.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -7,10 +11,10 @@ use rand_distr::{Distribution, StandardNormal};
 use super::LinearOperator;
 use crate::error::ModelError;
 
-/// How far the two sides may be apart, relative to the norms of their vectors.
+/// How far the two sides may be apart in 64 bits, relative to the norms of their vectors.
 const TOLERANCE: f64 = 1e-9;
-/// The same of products that are 32-bit floats: their rounding, $2^{-24}$, adds up along a product of some thousand terms.
-pub(super) const SINGLE_TOLERANCE: f64 = 1e-4;
+/// Standard deviations of rounding that are let through: a normal number is beyond with probability 1e-15.
+const DEVIATIONS: f64 = 8.0;
 /// Pairs of random vectors: a wrong entry hides from one pair with probability zero, a branch of the
 /// user's code might.
 const PAIRS: usize = 3;
@@ -88,11 +92,7 @@ fn agree(
     (z, x): (&[f64], &[f64]),
     (forward, backward): (&mut [f64], &mut [f64]),
 ) -> Result<(), ModelError> {
-    let tolerance = if is_single(forward) || is_single(backward) {
-        SINGLE_TOLERANCE
-    } else {
-        TOLERANCE
-    };
+    let units = [unit_of(forward), unit_of(backward)];
     // entries of 1e200 have no squares: both sides in units of the largest entry
     let unit = largest(forward).max(largest(backward));
     if unit == f64::INFINITY {
@@ -104,8 +104,11 @@ fn agree(
         both.for_each(|p| *p /= unit);
     }
     let (left, right) = (dot(forward, x), dot(z, backward));
-    let scale = norm(forward) * norm(x) + norm(z) * norm(backward);
-    if !((left - right).abs() <= tolerance * scale) {
+    let norms = [norm(forward), norm(backward)];
+    let scale = norms[0] * norm(x) + norm(z) * norms[1];
+    let rounding = (rounding_of(z.len(), units[0]) * norms[0])
+        .hypot(rounding_of(x.len(), units[1]) * norms[1]);
+    if !((left - right).abs() <= TOLERANCE * scale + DEVIATIONS * rounding) {
         return Err(ModelError::Adjoint {
             operator: name.to_owned(),
             forward: unit * left,
@@ -115,14 +118,22 @@ fn agree(
     Ok(())
 }
 
-/// All numbers are 32-bit floats: products of an operator that computes in these.
-fn is_single(x: &[f64]) -> bool {
+/// The relative error $\sqrt n\,\epsilon$ of a sum of $n$ terms.
+fn rounding_of(terms: usize, unit: f64) -> f64 {
+    (terms as f64).sqrt() * unit
+}
+
+/// The unit $\epsilon$ of the floats that an operator computes in: that of 32 bits where its products all are such numbers.
+fn unit_of(products: &[f64]) -> f64 {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the question is whether it loses something"
     )]
-    x.iter()
-        .all(|x| f64::from(*x as f32).to_bits() == x.to_bits())
+    let is_single = |x: &f64| f64::from(*x as f32).to_bits() == x.to_bits();
+    if products.iter().all(is_single) {
+        return f64::from(f32::EPSILON);
+    }
+    f64::EPSILON
 }
 
 /// $\langle x, y\rangle$ in eight sums at once, which the processor can add side by side.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use treeamp::operator::MatrixFree;
 use treeamp::prelude::*;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -97,5 +98,70 @@ fn results_do_not_depend_on_the_number_of_threads() {
             };
             assert_eq!(run(1), run(3), "{route}");
         }
+    }
+}
+
+/// The product of a matrix of 32 bits, each of its entries summed one after the other in 32 bits.
+#[expect(clippy::cast_possible_truncation, reason = "this is what is tried")]
+fn product(rows: usize, z: &[f64], out: &mut [f64], entry: &dyn Fn(usize, usize) -> f32) {
+    for (i, out) in (0..rows).zip(out) {
+        let sum = z.iter().enumerate();
+        let sum = sum.fold(0.0_f32, |sum, (j, z)| sum + entry(i, j) * *z as f32);
+        *out = f64::from(sum);
+    }
+}
+
+/// The operator of a matrix in 32 bits, whose adjoint has `wrong(i, j)` more at every entry.
+fn in_32_bits(
+    w: &Matrix,
+    wrong: impl Fn(usize, usize, f32) -> f32 + Send + Sync + 'static,
+) -> Result<MatrixFree, ModelError> {
+    let (rows, cols) = (w.rows(), w.cols());
+    #[expect(clippy::cast_possible_truncation, reason = "this is what is tried")]
+    let entries: Vec<f32> = (0..rows * cols)
+        .map(|k| w.get(k / cols, k % cols) as f32)
+        .collect();
+    let entries = Arc::new(entries);
+    let same = Arc::clone(&entries);
+    let apply = move |z: &[f64], out: &mut [f64]| {
+        product(rows, z, out, &|i, j| entries[cols * i + j]);
+    };
+    let adjoint = move |x: &[f64], out: &mut [f64]| {
+        let entry = |j, i| {
+            let own = same[cols * i + j];
+            own + wrong(i, j, own)
+        };
+        product(cols, x, out, &entry);
+    };
+    let (input, output) = (SignalSpec::real([cols]), SignalSpec::real([rows]));
+    MatrixFree::new("narrow", &input, &output, apply, adjoint)
+}
+
+/// What 32 bits round is let through, of any size, and an adjoint that is wrong by a thousandth, or at one entry, is not.
+#[test]
+fn the_dot_test_allows_for_the_rounding_of_32_bits_and_no_more() {
+    for (rows, cols) in [
+        (1, 1),
+        (1, 500),
+        (500, 1),
+        (30, 60),
+        (500, 1000),
+        (2000, 1000),
+    ] {
+        let w = gaussian(rows, cols);
+        in_32_bits(&w, |_, _, _| 0.0).unwrap_or_else(|e| panic!("{rows} x {cols}: {e}"));
+        for size in [1e-3, -1e-3] {
+            let error = in_32_bits(&w, move |_, _, own| size * own).expect_err("a wrong scale");
+            assert!(matches!(error, ModelError::Adjoint { .. }), "{error}");
+        }
+        let one = move |i, j, _| {
+            if (i, j) == (rows / 2, cols / 2) {
+                0.1
+            } else {
+                0.0
+            }
+        };
+        let error = in_32_bits(&w, one).expect_err("a wrong entry");
+        assert!(matches!(error, ModelError::Adjoint { .. }), "{error}");
     }
 }
