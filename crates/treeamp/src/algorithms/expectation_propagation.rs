@@ -183,6 +183,7 @@ impl Algorithm for ExpectationPropagation {
     const NAME: &'static str = "expectation propagation";
     const ON_DATA: bool = true;
     const HAS_ROUTES: bool = true;
+    const HAS_VARIANCES: bool = true;
     const TRIES_DAMPINGS: bool = true;
 
     /// Penalties among Gaussian factors: the means are the minimiser, which a splitting finds.

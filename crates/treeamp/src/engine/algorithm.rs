@@ -60,6 +60,8 @@ pub trait Algorithm: Sync + Clone {
     const RECOVERS: bool = true;
     /// Linear channels may take approximate message passing ([`Route`](crate::factor::Route)) in its place.
     const HAS_ROUTES: bool = false;
+    /// Its variances are those of a posterior.
+    const HAS_VARIANCES: bool = false;
     /// Constant dampings are tried where sweeps do not settle.
     const TRIES_DAMPINGS: bool = false;
 

@@ -193,7 +193,8 @@ pub struct Report<A: Algorithm> {
     pub no_fallback: Option<RunError>,
     /// The routes that linear channels took, where they were given a choice, and why.
     pub routes: Vec<RouteReport>,
-    /// What factors have to say of the run, with their names: such as a start of their own, away from a fixed point that knows nothing.
+    /// What factors have to say of the run, with their names: such as a start of their own, away from a fixed point that knows nothing, or an
+    /// isotropic belief on components of which a channel sees only some.
     pub notes: Vec<(String, String)>,
     /// The Bethe objective with its decomposition, or why it could not be computed.
     pub objective: Result<Objective, RunError>,

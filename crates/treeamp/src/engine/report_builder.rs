@@ -6,9 +6,10 @@ use super::{
     Algorithm, Bound, Engine, FallbackEnd, FallbackReport, Marginal, Messages, Objective,
     Potential, Report, Term, Termination,
 };
+use crate::belief::SignalSpec;
 use crate::error::RunError;
 use crate::factor::Incoming;
-use crate::model::Direction;
+use crate::model::{Direction, FactorNode};
 
 /// An objective whose rounding may exceed this fraction of it is none.
 const ROUNDED: f64 = 1e-3;
@@ -61,7 +62,10 @@ impl<A: Algorithm> Engine<'_, A> {
             .collect();
         let nodes = self.tree.factors().iter().zip(&state.workspaces);
         let notes = nodes.filter_map(|(node, workspace)| {
-            let note = node.factor.posterior()?.note(workspace)?;
+            let rule = node.factor.posterior()?;
+            let note = rule
+                .note(workspace)
+                .or_else(|| A::HAS_VARIANCES.then(|| self.averaged(node)).flatten())?;
             Some((node.name.clone(), note))
         });
         let notes = notes.collect();
@@ -95,6 +99,17 @@ impl<A: Algorithm> Engine<'_, A> {
             notes,
             objective,
         }
+    }
+
+    /// A note on an isotropic belief whose one variance hides very unequal ones.
+    fn averaged(&self, node: &FactorNode) -> Option<String> {
+        let at = |e: &usize| &self.tree.variables()[self.tree.edges()[*e].variable];
+        let ports: Vec<SignalSpec> = node.edges.iter().map(|e| at(e).spec.clone()).collect();
+        let (port, what) = node.factor.posterior()?.averaged(&ports)?;
+        let name = &at(node.edges.get(port)?).name;
+        Some(format!(
+            "{what} of `{name}`: its one variance is the average of both kinds, which diagonal beliefs tell apart"
+        ))
     }
 
     /// $A = \sum_f A_f + \sum_x A_x - \sum_{(f,x)} A_x$ at the present messages.

@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::{Context, Workspace};
 use crate::belief::Message as _;
-use crate::belief::{Gaussian, Moments, Structure};
+use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
 use crate::error::FactorError;
 
 /// Expectation propagation: log-partition, moments and outgoing message of a factor.
@@ -49,6 +49,13 @@ pub trait PosteriorRule: Send + Sync {
     /// What a report should say of a run of this factor, such as a start of its own; `None` where there is nothing to say.
     fn note(&self, workspace: &Workspace) -> Option<String> {
         let _ = workspace;
+        None
+    }
+
+    /// What the one variance of an isotropic belief at these ports averages, where that is known to be very unequal, with the number of the
+    /// port.
+    fn averaged(&self, ports: &[SignalSpec]) -> Option<(usize, String)> {
+        let _ = ports;
         None
     }
 

@@ -38,3 +38,31 @@ fn diagonal_beliefs_see_columns_of_different_scales() {
     println!("MSE: isotropic {isotropic:.4}, diagonal {diagonal:.4}");
     assert!(diagonal < 0.9 * isotropic, "{diagonal} against {isotropic}");
 }
+
+/// An image behind a mask: the one variance of isotropic beliefs averages pixels that are seen and pixels that are not, and the report says so.
+#[test]
+fn a_mask_before_isotropic_beliefs_is_noted() {
+    let observed: Vec<bool> = (0..12).map(|i| i % 3 == 0).collect();
+    let run = |mask: Vec<bool>, structure: Structure| {
+        let m = mask.iter().filter(|seen| **seen).count();
+        let x = var("x").belief(structure);
+        let model = source(GaussianPrior::new(0.0, 1.0).unwrap().iid(12)) >> x;
+        let model = model >> Mask::new(mask) >> var("z").belief(structure);
+        let model = model >> GaussianNoise::new(0.01).unwrap() >> var("y");
+        let tree = model.build().unwrap();
+        let tree = tree.condition("y", &vec![0.5; m]).unwrap();
+        let report = ExpectationPropagation.on(&tree).unwrap();
+        report.run(&mut ()).unwrap().notes
+    };
+    let notes = run(observed.clone(), Structure::Isotropic);
+    let [(factor, note)] = &notes[..] else {
+        panic!("{notes:?}")
+    };
+    assert_eq!(factor, "mask");
+    assert!(
+        note.contains("sees 4 of 12 components of `x`") && note.contains("diagonal"),
+        "{note}"
+    );
+    assert_eq!(run(observed, Structure::Diagonal), []);
+    assert_eq!(run(vec![true; 12], Structure::Isotropic), []);
+}

@@ -9,7 +9,7 @@ use super::messages::{solve, to_input, to_output};
 use super::resolvent::Resolvent;
 use super::work::{IterativeWork, ModesWork};
 use super::{Linear, X, Z, has_structure};
-use crate::belief::Gaussian;
+use crate::belief::{Gaussian, SignalSpec, Structure};
 use crate::error::FactorError;
 use crate::factor::{Context, PosteriorRule, Workspace};
 use crate::operator::{SingularSystem, applied};
@@ -70,6 +70,24 @@ impl Linear {
 }
 
 impl PosteriorRule for Linear {
+    /// The components that are in no output, of an operator whose entries or norms are at hand.
+    fn averaged(&self, ports: &[SignalSpec]) -> Option<(usize, String)> {
+        if ports[Z].structure != Structure::Isotropic || self.columns(ports[Z].len()) != 1 {
+            return None;
+        }
+        let operator = self.operator();
+        let norms = operator.gram_diagonal().or_else(|| {
+            let mut norms = vec![0.0; operator.input().len()];
+            let entries = operator.entries()?;
+            entries.iter().for_each(|(_, j, w)| norms[*j] += w * w);
+            Some(norms)
+        })?;
+        let (n, lanes) = (norms.len(), norms.len() / operator.input().count().max(1));
+        let unseen = norms.iter().filter(|n| **n == 0.0).count();
+        let what = || format!("sees {} of {} components", (n - unseen) / lanes, n / lanes);
+        (0 < unseen && unseen < n).then(|| (Z, what()))
+    }
+
     fn message(
         &self,
         context: &mut Context<'_>,
