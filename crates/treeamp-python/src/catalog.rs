@@ -6,7 +6,7 @@ use numpy::{
 use pyo3::prelude::*;
 use treeamp::catalog::channels::Region;
 use treeamp::catalog::{
-    self, Argument, Arguments, Module, Parameter, ParameterKind, Role, Signals,
+    self, Argument, Arguments, ArrayArgument, Module, Parameter, ParameterKind, Role, Signals,
 };
 use treeamp::extend::Factor;
 use treeamp::operator::{ComplexDense, Filter, Unitary};
@@ -20,11 +20,13 @@ use crate::paired::PairedDft;
 /// Name, role, names of parameters, what it supports.
 type Entry = (&'static str, String, Vec<&'static str>, Vec<&'static str>);
 
-/// An argument of a module: numbers, one or more, or a word.
+/// An argument of a module: numbers, one or more, or an array of them, or a word.
 #[derive(FromPyObject)]
 pub enum Given {
     Word(String),
     Numbers(Vec<f64>),
+    /// A shape, and numbers row by row.
+    Array(Vec<usize>, Vec<f64>),
 }
 
 /// A count or an axis; what does not fit is refused by the module.
@@ -45,13 +47,20 @@ fn argument(module: &Module, parameter: &Parameter, (name, given): Named) -> PyR
         let (module, kind) = (module.name, parameter.kind);
         model_message(format!("{module}: `{name}` must be a {kind}, got {got}"))
     };
+    let array = |shape, values| {
+        Argument::Array(ArrayArgument {
+            shape,
+            values,
+            complex: false,
+        })
+    };
     Ok(match (parameter.kind, given) {
         (ParameterKind::Choice(_), Given::Word(word)) => Argument::Word(word),
         (_, Given::Word(word)) => return Err(wrong(word)),
         (ParameterKind::Numbers, Given::Numbers(x)) => Argument::Numbers(x),
-        (ParameterKind::Mask, Given::Numbers(x)) => {
-            Argument::Mask(x.iter().map(|x| *x != 0.0).collect(), None)
-        }
+        (ParameterKind::Mask, Given::Numbers(x)) => array(vec![x.len()], x),
+        (ParameterKind::Numbers | ParameterKind::Mask, Given::Array(shape, x)) => array(shape, x),
+        (_, Given::Array(shape, _)) => return Err(wrong(format!("an array of shape {shape:?}"))),
         (ParameterKind::Shape, Given::Numbers(x)) => {
             Argument::Shape(x.into_iter().map(whole).collect())
         }

@@ -12,7 +12,7 @@ use treeamp::prelude::Linear;
 
 use crate::array::{freeze, shaped, slice};
 use crate::catalog::{EitherMatrix, route};
-use crate::error::{keep, model_error, named, raised};
+use crate::error::{keep, model_error, model_error_of, named, raised};
 use crate::factor::Factor;
 
 /// A function from arrays of one shape to arrays of another, for the library; what it raises is kept.
@@ -157,5 +157,5 @@ pub fn sparse_linear(
     let entries = entries.as_array().to_vec();
     let w = SparseMatrix::from_rows(cols, starts, columns, entries);
     w.map(|w| Factor::new(Linear::of(w)))
-        .map_err(|e| model_error(&e))
+        .map_err(|e| model_error_of(&e, &[("entries", "W"), ("shape", "W")]))
 }

@@ -23,6 +23,7 @@ pub use moments::Moments;
 pub(crate) use moments::mean_square;
 pub use overlaps::{OverlapFields, Overlaps};
 pub use row_overlaps::{RowMatrix, RowOverlaps};
+pub(crate) use signal::fits;
 pub use signal::{Element, SignalSpec, Structure};
 pub(crate) use sym_matrix::CHUNK;
 pub use sym_matrix::SymMatrix;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{ModelError, parameter};
+use crate::error::{ModelError, ShapeError, parameter};
 
 /// What one component of a signal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -213,6 +213,25 @@ impl SignalSpec {
             _ => false,
         };
         self.shape == other.shape && self.element == other.element && same_ratio
+    }
+}
+
+/// Parameters of this shape stand beside the components of the signal at a factor's first port. In the limit they are a sample.
+///
+/// # Errors
+/// The two shapes, where they differ.
+pub(crate) fn fits(
+    shape: Option<&[usize]>,
+    what: &str,
+    signal: &SignalSpec,
+) -> Result<(), ShapeError> {
+    match shape {
+        Some(shape) if signal.ratio.is_none() && shape != signal.shape => Err(ShapeError {
+            port: 0,
+            expected: format!("shape {}, that of {what}", SignalSpec::real(shape)),
+            got: format!("shape {signal}"),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_complex::Complex;
 
 use super::channels::LinearEnsemble;
-use super::module::{Made, Module, ParameterKind};
+use super::module::{Made, Module, Parameter, ParameterKind};
 use crate::belief::{Element, SignalSpec};
 use crate::error::{ModelError, parameter};
 use crate::factor::Factor;
@@ -95,6 +95,32 @@ impl Argument {
                 complex: false,
             }),
             ParameterKind::Mask => Self::Mask(vec![true; 4], Some(vec![4])),
+        }
+    }
+
+    /// It as the argument of a parameter. An array stands for a list of numbers too, which then has a shape, and for truth values.
+    fn taken(&self, module: &Module, p: &Parameter) -> Result<Self, ModelError> {
+        let refused = |expected: String, got: String| parameter(module.name, p.name, expected, got);
+        let Self::Array(array) = self else {
+            let same = self.is(p.kind).then(|| self.clone());
+            return same.ok_or_else(|| refused(format!("a {}", p.kind), self.describe()));
+        };
+        let real = matches!(p.kind, ParameterKind::Numbers | ParameterKind::Mask);
+        if real && array.complex {
+            return Err(refused("real".to_owned(), "complex numbers".to_owned()));
+        }
+        match p.kind {
+            ParameterKind::Numbers | ParameterKind::Data => Ok(self.clone()),
+            ParameterKind::Mask => {
+                let other = |x: &f64| ![0.0, 1.0].contains(x);
+                if let Some(i) = array.values.iter().position(other) {
+                    let got = format!("{} at index {i}", array.values[i]);
+                    return Err(refused("zeros and ones".to_owned(), got));
+                }
+                let observed = array.values.iter().map(|x| *x != 0.0).collect();
+                Ok(Self::Mask(observed, Some(array.shape.clone())))
+            }
+            _ => Err(refused(format!("a {}", p.kind), self.describe())),
         }
     }
 
@@ -219,11 +245,7 @@ impl Arguments {
         let mut values = Vec::new();
         for p in module.parameters {
             let value = match self.find(p.name) {
-                Some(value) if value.is(p.kind) => value.clone(),
-                Some(other) => {
-                    let expected = format!("a {}", p.kind);
-                    return Err(parameter(module.name, p.name, expected, other.describe()));
-                }
+                Some(value) => value.taken(module, p)?,
                 None if p.default.is_some() => p.example(),
                 None => return Err(parameter(module.name, p.name, "given", "nothing")),
             };
@@ -267,8 +289,6 @@ impl Arguments {
         number, Number, x => *x, f64);
     reader!(/// A count, or an axis.
         count, Count, n => *n, usize);
-    reader!(/// A list of numbers.
-        numbers, Numbers, x => x, &[f64]);
     reader!(/// A list of sizes.
         shape, Shape, shape => shape, &[usize]);
     reader!(/// A word of a choice.
@@ -277,6 +297,27 @@ impl Arguments {
         matrix, Matrix, w => w, &MatrixArgument);
     reader!(/// An array.
         array, Array, x => x, &ArrayArgument);
+
+    /// A list of numbers, or those of an array, row by row.
+    ///
+    /// # Errors
+    /// If there are none of that name.
+    pub fn numbers(&self, name: &'static str) -> Result<&[f64], ModelError> {
+        match self.find(name) {
+            Some(Argument::Numbers(x)) => Ok(x),
+            Some(Argument::Array(x)) => Ok(&x.values),
+            _ => Err(self.missing(name)),
+        }
+    }
+
+    /// The shape of numbers that were given as an array of more than one axis: that of the signal, where there is one number per component.
+    #[must_use]
+    pub fn shape_of(&self, name: &str) -> Option<Vec<usize>> {
+        match self.find(name) {
+            Some(Argument::Array(x)) if x.shape.len() > 1 => Some(x.shape.clone()),
+            _ => None,
+        }
+    }
 
     /// Truth values, with their shape where that is known.
     ///

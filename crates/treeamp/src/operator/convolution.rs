@@ -183,11 +183,17 @@ impl Filter {
         match self {
             Self::GaussianBlur(widths) => {
                 if widths.len() != 1 && widths.len() != axes {
-                    let expected = format!("one for all axes or one for each of {axes}");
+                    let expected =
+                        format!("with one number for all axes or one for each of {axes}");
                     return Err(parameter(NAME, "sigma", expected, widths.len()));
                 }
                 match widths.iter().find(|s| !(**s >= 0.0 && s.is_finite())) {
-                    Some(s) => Err(parameter(NAME, "sigma", "finite and not negative", s)),
+                    Some(s) => Err(parameter(
+                        NAME,
+                        "sigma",
+                        "of widths that are finite and not negative",
+                        s,
+                    )),
                     None => Ok(()),
                 }
             }
@@ -293,7 +299,12 @@ fn check_kernel(
         return Err(parameter(NAME, "kernel", expected, entries));
     }
     if !finite {
-        return Err(parameter(NAME, "kernel", "finite", "NaN or infinity"));
+        return Err(parameter(
+            NAME,
+            "kernel",
+            "of finite entries",
+            "NaN or infinity",
+        ));
     }
     Ok(())
 }

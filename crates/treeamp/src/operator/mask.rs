@@ -17,7 +17,7 @@ pub struct SubSampling {
 
 impl SubSampling {
     /// Name in messages and drawings.
-    pub const NAME: &'static str = "sub_sampling";
+    pub const NAME: &'static str = "mask";
 
     /// Keeps the entries of `input` where `mask`, row-major, is true.
     ///

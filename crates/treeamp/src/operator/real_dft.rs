@@ -31,7 +31,7 @@ impl OrthogonalDft {
     pub fn new(signal: &SignalSpec) -> Result<Self, ModelError> {
         not_empty(Self::NAME, signal)?;
         if signal.element == Element::Complex {
-            return Err(parameter(Self::NAME, "input", "real", signal));
+            return Err(parameter(Self::NAME, "input", "a real signal", signal));
         }
         let outer = signal
             .shape

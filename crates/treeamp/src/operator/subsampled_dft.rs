@@ -42,7 +42,7 @@ pub struct SubSampledDft {
 
 impl SubSampledDft {
     /// Name in messages and drawings.
-    pub const NAME: &'static str = "sub_sampled_dft";
+    pub const NAME: &'static str = "masked_dft";
 
     /// The coefficients where `mask`, row-major over all frequencies, is true.
     ///

@@ -35,6 +35,11 @@ pub trait ScalarLikelihood<E: Elem = f64>:
         None
     }
 
+    /// The shape of the parameters of these components, which is the signal's, where it is known.
+    fn shape(&self) -> Option<&[usize]> {
+        None
+    }
+
     /// The law of component `i`.
     fn of(&self, _i: usize) -> Cow<'_, Self> {
         Cow::Borrowed(self)

@@ -7,7 +7,7 @@ use super::disorder::noise_entropy;
 use super::one_port::OnePort;
 use super::prior::listed;
 use super::{chunked_sum, gaussian_excess, law_structures};
-use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure};
+use crate::belief::{Element, Gaussian, Moments, SignalSpec, Structure, fits};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Context, EnsembleRule, Factor, PosteriorRule, ProximalRule, downcast};
 use crate::scalar::{Elem, ScalarLikelihood, ScalarView, Symmetry, Tilt};
@@ -179,6 +179,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for SeparableLikelihood<L, E> {
                 got: format!("a {} one of shape {z}", z.element),
             });
         }
+        fits(self.law.shape(), "its parameters", z)?;
         // a law on parts has one observation per real component
         let (count, size) = if L::ON_PARTS {
             (self.y.len(), z.len())

@@ -11,7 +11,7 @@ use rand::Rng;
 use super::ObservedLaw;
 use super::likelihood::check_all;
 use super::prior::listed;
-use crate::belief::SignalSpec;
+use crate::belief::{SignalSpec, fits};
 use crate::error::ShapeError;
 use crate::factor::{Arity, Factor, GenerativeRule, downcast};
 use crate::scalar::{Elem, ScalarLikelihood};
@@ -83,6 +83,7 @@ impl<E: Elem, L: ScalarLikelihood<E>> Factor for OutputChannel<L, E> {
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
         let z = &inputs[0];
+        fits(self.law.shape(), "its parameters", z)?;
         // in the limit the components are a sample of their laws
         let sized = z.ratio.is_none();
         let count = self.law.components().filter(|_| sized);

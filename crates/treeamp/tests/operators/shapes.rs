@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{self, infer, normals, seen};
 use treeamp::belief::SignalSpec;
+use treeamp::catalog::{Argument, Arguments, ArrayArgument};
 use treeamp::extend::{Factor, Gaussian};
 use treeamp::factor::Site;
 use treeamp::prelude::*;
@@ -191,12 +192,12 @@ fn bad_shapes_are_said() {
     let e = text(pair >> Concatenate::new(2).unwrap() >> var("x"));
     says(&e, &["concatenate", "`b`", "(2, 2)"]);
     let e = text(prior(&[4]) >> var("x") >> Mask::new(vec![true; 3]) >> var("y"));
-    says(&e, &["sub_sampling", "mask of 4 entries", "got 3"]);
+    says(&e, &["factor `mask`", "mask of 4 entries", "got 3"]);
     let e = text(prior(&[4]) >> var("x") >> MaskedDft::new(vec![false; 4]) >> var("y"));
     says(
         &e,
         &[
-            "sub_sampled_dft",
+            "factor `masked_dft`",
             "at least one observed",
             "nothing observed",
         ],
@@ -215,4 +216,111 @@ fn bad_shapes_are_said() {
     says(&e, &["convolution", "real", "complex"]);
     assert!(Split::new(vec![]).is_err() && Split::new(vec![1, 0]).is_err());
     assert!(Concatenate::new(0).is_err());
+}
+
+/// Numbers that stand beside components have the shape of the signal, where they have one; a flat list needs the right length only.
+#[test]
+fn arrays_of_parameters_have_the_shape_of_the_signal() {
+    let array = |shape: &[usize]| {
+        Argument::Array(ArrayArgument {
+            shape: shape.to_vec(),
+            values: vec![0.5; shape.iter().product()],
+            complex: false,
+        })
+    };
+    for (name, key, spoken) in [
+        ("bias", "bias", "that of the bias"),
+        (
+            "heteroscedastic_noise",
+            "variances",
+            "that of its parameters",
+        ),
+    ] {
+        let module = treeamp::catalog::module(name).unwrap();
+        let built = |shape: &[usize]| {
+            let made = module.make(&Arguments::new().with(key, array(shape)));
+            let mut tree = TreeBuilder::new();
+            tree.variable("x").variable("y");
+            let prior = GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 6]);
+            tree.factor(prior, &[], &["x"]);
+            tree.shared_factor(None, made.unwrap(), &["x"], &["y"]);
+            tree.build()
+        };
+        for fits in [&[4, 6][..], &[24], &[1], &[]] {
+            built(fits).unwrap_or_else(|e| panic!("{name} {fits:?}: {e}"));
+        }
+        let error = built(&[6, 4]).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("expected shape (6, 4), {spoken}"))
+                && error.contains("`x`")
+                && error.contains("got shape (4, 6)"),
+            "{error}"
+        );
+    }
+    let law = HeteroscedasticNoise::new(&[0.5; 24])
+        .unwrap()
+        .of_shape([6, 4]);
+    let seen = law.observed([0.0; 24]).unwrap();
+    let prior = source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 6]));
+    let error = (prior >> var("x") >> seen).build().unwrap_err().to_string();
+    assert!(
+        error.contains("(6, 4)") && error.contains("(4, 6)"),
+        "{error}"
+    );
+    // a shape that fits says no more
+    let shifts = [0.5; 24];
+    let prior = || source(GaussianPrior::new(0.0, 1.0).unwrap().shaped([4, 6])) >> var("x");
+    let of = |bias: Bias| (prior() >> bias >> var("y")).build().unwrap();
+    let (flat, whole) = (Bias::new(shifts), Bias::new(shifts));
+    let (flat, whole) = (of(flat.unwrap()), of(whole.unwrap().of_shape([4, 6])));
+    assert!(
+        flat.factors()[1]
+            .factor
+            .same_law(whole.factors()[1].factor.as_ref())
+    );
+}
+
+#[test]
+fn masks_are_zeros_and_ones() {
+    for name in ["mask", "masked_dft"] {
+        let module = treeamp::catalog::module(name).unwrap();
+        let made = |values: &[f64]| {
+            let mask = ArrayArgument {
+                shape: vec![values.len()],
+                values: values.to_vec(),
+                complex: false,
+            };
+            module.make(&Arguments::new().with("observed", Argument::Array(mask)))
+        };
+        assert!(made(&[0.0, 1.0, 1.0]).is_ok());
+        for bad in [0.5, -1.0, 2.0, f64::NAN] {
+            let error = made(&[1.0, bad]).unwrap_err().to_string();
+            let expected = format!("`observed` must be zeros and ones, got {bad} at index 1");
+            assert!(error.contains(&expected), "{error}");
+        }
+    }
+}
+
+/// Parameters are said by their names, in sentences.
+#[test]
+fn what_a_filter_needs_is_said() {
+    let blur = treeamp::catalog::module("gaussian_blur").unwrap();
+    for (widths, told) in [
+        (
+            vec![1.0, -1.0],
+            "`sigma` must be finite and not negative, got -1",
+        ),
+        (
+            vec![f64::NAN],
+            "`sigma` must be finite and not negative, got NaN",
+        ),
+        (vec![], "`sigma` must be finite and not negative, got none"),
+    ] {
+        let error = blur.make(&Arguments::new().with("sigma", widths));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let empty = Gradient::periodic().bind(&[SignalSpec::real([0])]);
+    let error = empty.unwrap_err();
+    assert_eq!(error.expected, "a signal with at least one component");
 }

@@ -8,7 +8,9 @@ use rand::Rng;
 
 use super::gaussian_channel::{GaussianChannel, Kernel};
 use super::gaussian_theory::Theory;
-use crate::belief::{Gaussian, Message as _, Overlaps, SignalSpec, mean_square, product_excess};
+use crate::belief::{
+    Gaussian, Message as _, Overlaps, SignalSpec, fits, mean_square, product_excess,
+};
 use crate::catalog::module::{Domain, Module, numbers};
 use crate::error::{FactorError, ModelError, ShapeError, parameter};
 use crate::factor::{Arity, Averaged, EnsembleRule, Factor, Incoming, downcast};
@@ -20,6 +22,8 @@ pub type Bias = GaussianChannel<BiasKernel>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct BiasKernel {
     bias: Arc<[f64]>,
+    /// Of the signal, where it was given.
+    shape: Option<Vec<usize>>,
 }
 
 impl Bias {
@@ -41,8 +45,16 @@ impl Bias {
             let got = format!("{} at index {i}", bias[i]);
             return Err(parameter(Self::NAME, "bias", "finite", got));
         }
-        let kernel = BiasKernel { bias: bias.into() };
+        let (bias, shape) = (bias.into(), None);
+        let kernel = BiasKernel { bias, shape };
         Ok(Self { kernel })
+    }
+
+    /// The same bias as an array, which must have the signal's shape.
+    #[must_use]
+    pub fn of_shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.kernel.shape = Some(shape.into());
+        self
     }
 
     /// Its entry in the catalogue.
@@ -58,7 +70,13 @@ impl Bias {
             "one per component, or one for all",
         )
         .called("c")],
-        constructor: |a| a.channel(Self::new(a.numbers("bias")?)?),
+        constructor: |a| {
+            let bias = Self::new(a.numbers("bias")?)?;
+            a.channel(match a.shape_of("bias") {
+                Some(shape) => bias.of_shape(shape),
+                None => bias,
+            })
+        },
         ..Module::CHANNEL
     };
 }
@@ -78,6 +96,7 @@ impl Kernel for BiasKernel {
     }
 
     fn output_specs(&self, inputs: &[SignalSpec]) -> Result<Vec<SignalSpec>, ShapeError> {
+        fits(self.shape.as_deref(), "the bias", &inputs[0])?;
         if inputs[0].len() == self.bias.len() || self.bias.len() == 1 {
             return Ok(vec![inputs[0].clone()]);
         }
@@ -89,12 +108,14 @@ impl Kernel for BiasKernel {
         })
     }
 
-    /// One number for all components becomes one for each.
+    /// One number for all components becomes one for each, and a shape that fits has told what it can.
     fn bind(&self, inputs: &[SignalSpec]) -> Result<Option<Self>, ShapeError> {
+        fits(self.shape.as_deref(), "the bias", &inputs[0])?;
         let n = inputs[0].len();
         let whole = self.bias.len() == 1 && n > 1;
-        Ok(whole.then(|| Self {
+        Ok((whole || self.shape.is_some()).then(|| Self {
             bias: self.on(n).into(),
+            shape: None,
         }))
     }
 

@@ -63,7 +63,10 @@ fn misfit(error: ModelError, input: &SignalSpec) -> ShapeError {
             ..
         } => ShapeError {
             port: 0,
-            expected: format!("a {name} {expected}"),
+            expected: match name {
+                "input" => expected,
+                name => format!("a {name} {expected}"),
+            },
             got: format!("{got}, on a signal of shape {input}"),
         },
         other => ShapeError {
@@ -188,6 +191,21 @@ pub struct Convolution {
 }
 
 impl Convolution {
+    /// Gaussian blur of these widths, one for all axes or one for each.
+    ///
+    /// # Errors
+    /// A width that is negative or not finite, or none.
+    pub fn gaussian_blurs(sigma: &[f64]) -> Result<Self, ModelError> {
+        let refused = |got| parameter("gaussian_blur", "sigma", "finite and not negative", got);
+        if sigma.is_empty() {
+            return Err(refused("none".to_owned()));
+        }
+        match sigma.iter().find(|s| !(**s >= 0.0 && s.is_finite())) {
+            Some(s) => Err(refused(s.to_string())),
+            None => Ok(Self::new(Filter::GaussianBlur(sigma.to_vec()))),
+        }
+    }
+
     /// Any filter; whether it fits is seen when the signal is known.
     #[must_use]
     pub fn new(filter: Filter) -> Self {
@@ -199,11 +217,7 @@ impl Convolution {
     /// # Errors
     /// A width that is negative or not finite.
     pub fn gaussian_blur(sigma: f64) -> Result<Self, ModelError> {
-        if !(sigma >= 0.0 && sigma.is_finite()) {
-            let expected = "finite and not negative";
-            return Err(parameter(Self::NAME, "sigma", expected, sigma));
-        }
-        Ok(Self::new(Filter::GaussianBlur(vec![sigma])))
+        Self::gaussian_blurs(&[sigma])
     }
 
     /// The forward difference along one axis.
@@ -261,12 +275,7 @@ impl Convolution {
             "width in samples, one for all axes or one for each",
         )
         .called(r"\sigma")],
-        constructor: |a| {
-            a.channel(match a.numbers("sigma")? {
-                [sigma] => Self::gaussian_blur(*sigma)?,
-                widths => Self::new(Filter::GaussianBlur(widths.to_vec())),
-            })
-        },
+        constructor: |a| a.channel(Self::gaussian_blurs(a.numbers("sigma")?)?),
         ..Module::OPERATOR
     };
 

@@ -26,6 +26,8 @@ use crate::scalar::{OutputMeasure, ScalarLikelihood, Tilt, Tilted};
 pub struct HeteroscedasticNoise {
     /// None of a single variance: that of all components, or of one.
     variances: Option<Arc<[f64]>>,
+    /// Of the signal, where it was given.
+    shape: Option<Arc<[usize]>>,
     /// The law of one component.
     own: GaussianLikelihood,
 }
@@ -51,8 +53,16 @@ impl HeteroscedasticNoise {
         };
         Ok(Self {
             variances: (variances.len() > 1).then(|| variances.into()),
+            shape: None,
             own: GaussianLikelihood::new(*first)?,
         })
+    }
+
+    /// The same variances as an array, which must have the signal's shape.
+    #[must_use]
+    pub fn of_shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.shape = Some(shape.into().into());
+        self
     }
 
     /// Its entry in the catalogue.
@@ -69,7 +79,13 @@ impl HeteroscedasticNoise {
             "the variance of every observation, or of all",
         )
         .called(r"\Delta")],
-        constructor: |a| a.likelihood(Self::new(a.numbers("variances")?)?),
+        constructor: |a| {
+            let law = Self::new(a.numbers("variances")?)?;
+            a.likelihood(match a.shape_of("variances") {
+                Some(shape) => law.of_shape(shape),
+                None => law,
+            })
+        },
         ..Module::LIKELIHOOD
     };
 }
@@ -82,11 +98,16 @@ impl ScalarLikelihood for HeteroscedasticNoise {
         self.variances.as_ref().map(|all| all.len())
     }
 
+    fn shape(&self) -> Option<&[usize]> {
+        self.shape.as_deref()
+    }
+
     fn of(&self, i: usize) -> Cow<'_, Self> {
         let variance = self.variances.as_ref().and_then(|all| all.get(i));
         match variance.map(|v| GaussianLikelihood::new(*v)) {
             Some(Ok(own)) => Cow::Owned(Self {
                 variances: None,
+                shape: None,
                 own,
             }),
             _ => Cow::Borrowed(self),

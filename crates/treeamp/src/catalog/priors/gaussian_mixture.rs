@@ -14,7 +14,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::weights::{are_as_many, check_each, normalised};
+use super::weights::{are_as_many, check_each, counted, normalised};
 use crate::catalog::gaussian_tilt::{gain, gaussian_mode, log_normal_density};
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
@@ -46,8 +46,8 @@ impl GaussianMixture {
     pub fn new(weights: &[f64], means: &[f64], variances: &[f64]) -> Result<Self, ModelError> {
         let n = means.len();
         if !are_as_many(weights, n) || variances.len() != n {
-            let (w, v) = (weights.len(), variances.len());
-            let got = format!("{w} weights, {n} means, {v} variances");
+            let v = variances.len();
+            let got = format!("{}{n} means, {v} variances", counted(weights));
             let (name, expected) = if n > 0 && v == n {
                 ("weights", "as many as means and variances, or none")
             } else {

@@ -14,7 +14,7 @@
 use rand::Rng;
 
 use super::Interval;
-use super::weights::{are_as_many, check_each, normalised};
+use super::weights::{are_as_many, check_each, counted, normalised};
 use crate::catalog::module::{Domain, Module, SIZE, numbers};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{AnchoredMixture, draw};
@@ -37,8 +37,8 @@ impl NonnegativeGaussianMixture {
     pub fn new(weights: &[f64], means: &[f64], variances: &[f64]) -> Result<Self, ModelError> {
         let n = means.len();
         if !are_as_many(weights, n) || variances.len() != n {
-            let (w, v) = (weights.len(), variances.len());
-            let got = format!("{w} weights, {n} means, {v} variances");
+            let v = variances.len();
+            let got = format!("{}{n} means, {v} variances", counted(weights));
             let (name, expected) = if n > 0 && v == n {
                 ("weights", "as many as means and variances, or none")
             } else {

@@ -26,6 +26,14 @@ pub(super) fn are_as_many(weights: &[f64], n: usize) -> bool {
     n > 0 && (weights.is_empty() || weights.len() == n)
 }
 
+/// How many weights came, before the other numbers that did: nothing where none were given.
+pub(super) fn counted(weights: &[f64]) -> String {
+    match weights.len() {
+        0 => String::new(),
+        n => format!("{n} weights, "),
+    }
+}
+
 /// Refuses the first number of a list that is not allowed.
 ///
 /// # Errors
