@@ -49,6 +49,29 @@ def defaulted(power: int) -> Callable[[int], int]:
     return raised
 
 
+def with_default(a: int, rho: float = 0.05, seed: int = 0) -> dict[str, float]:
+    return {"rho_was": rho, "stream": float(seed % 2**20)}
+
+
+def test_a_default_is_the_same_whether_it_is_written_or_not(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "journal"
+    first = run_experiments(with_default, a=[1, 2], seeds=2, journal=path)
+    again = run_experiments(with_default, a=[1, 2], rho=0.05, seeds=2, journal=path, resume=True)
+    assert len(again.attrs["reused"]) == 4 and again.stream.tolist() == first.stream.tolist()
+    axis = run_experiments(with_default, a=[1, 2], rho=[0.05], seeds=2)
+    assert axis.stream.tolist() == first.stream.tolist()
+    with pytest.raises(ValueError, match="`fixed.rho` is 0.1 now and nothing there"):
+        run_experiments(with_default, a=[1, 2], rho=0.1, seeds=2, journal=path, resume=True)
+
+
+def test_seeds_that_come_later_stand_where_they_belong(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "journal"
+    run_experiments(with_default, a=[1, 2], seeds=[2], journal=path)
+    grown = run_experiments(with_default, a=[1, 2], seeds=[0, 1, 2], journal=path, resume=True)
+    whole = run_experiments(with_default, a=[1, 2], seeds=[0, 1, 2])
+    assert grown.to_csv() == whole.to_csv()
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -53,8 +53,25 @@ def test_a_report_is_a_table(belief):
     assert {"variable", "x", "z", "40", "20", f"{report.variance('x'):.4g}"} <= set(texts)
     assert f"log-evidence {report.log_evidence():.6g}" in texts
     assert any(" to " in text for text in texts) == (belief == "diagonal")
+    assert {"belief", belief} <= set(texts)
+    assert pickle.loads(pickle.dumps(report))._repr_html_() == report._repr_html_()
     shown = Cells(sample._repr_html_()).texts
     assert {"x", "y", "z", "Sample, seed 0", f"{sample['x'].max():.4g}"} <= set(shown)
+
+
+@pytest.mark.parametrize("belief", ["isotropic", "diagonal"])
+def test_an_average_over_what_is_seen_and_what_is_not_is_noted(belief):
+    mask = np.arange(12) % 3 == 0
+    z = ta.V("z", belief=belief)
+    image = ta.GaussianPrior(12) @ ta.V("x", belief=belief) @ ta.MaskChannel(mask) @ z @ ta.GaussianLikelihood(np.ones(4), var=0.01)
+    report = ta.ExpectationPropagation(image.to_model()).iterate()
+    if belief == "diagonal":
+        assert report.notes == {}
+        return
+    assert report.notes["mask"].startswith("sees 4 of 12 components of `x`") and "diagonal" in report.notes["mask"]
+    assert f"mask: {report.notes['mask']}" in Cells(report._repr_html_()).texts
+    # what it hides: 4 variances of 1/101 and 8 of 1
+    assert report.variance("x") == pytest.approx((4 / 101 + 8) / 12)
 
 
 def test_the_other_results_are_tables_too():

@@ -63,6 +63,15 @@ def test_what_cannot_be_imported_is_an_import_error(module: str, name: str) -> N
     assert isinstance(told.value, ta.NotAvailable) and name in str(told.value)
     with pytest.raises(ta.NotAvailable):
         getattr(found, name)
+    assert not hasattr(found, name) and getattr(found, name, None) is None
+
+
+def test_modules_with_refused_names_answer_hasattr() -> None:
+    for module in (ta.checks, importlib.import_module("treeamp.checks.check_limits"), importlib.import_module("treeamp.utils.misc")):
+        assert not hasattr(module, "x") and not hasattr(module, "check_x") and not hasattr(module, "__wrapped__")
+    with pytest.raises(ImportError, match="cannot import name 'x'"):
+        exec("from treeamp.checks import x")
+    assert importlib.import_module("treeamp.utils.misc").relu(-1.0) == 0.0
 
 
 def test_likelihoods_have_the_moments_of_their_input() -> None:
@@ -347,6 +356,26 @@ def test_diagonal_beliefs_on_a_sparse_matrix_are_those_of_the_array() -> None:
     one, other = found(W), found(W.toarray())
     assert one["variances"].shape == (N,)
     assert np.allclose(one["r"], other["r"], rtol=1e-6, atol=1e-7) and np.allclose(one["variances"], other["variances"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (300, 500), (1, 1)])
+def test_the_dot_test_follows_the_precision_of_products(shape: tuple[int, int]) -> None:
+    """What 32 bits round is let through; an adjoint that is wrong by a thousandth, or at one entry, is not, in 32 bits as in 64."""
+    linalg = pytest.importorskip("scipy.sparse.linalg")
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=shape) / np.sqrt(shape[1])
+    spoiled = w.copy()
+    spoiled[-1, 0] += 0.1
+    for dtype in (np.float64, np.float32):
+
+        def operator(adjoint: Any, dtype: Any = dtype) -> Any:
+            forward, back = w.astype(dtype), adjoint.astype(dtype)
+            return linalg.LinearOperator(shape, lambda z: forward @ z.astype(dtype), lambda x: back.T @ x.astype(dtype), dtype=dtype)
+
+        ta.LinearChannel(operator(w))
+        for wrong in (1.001 * w, 0.999 * w, spoiled):
+            with pytest.raises(ta.ModelError, match="fails the dot test"):
+                ta.LinearChannel(operator(wrong))
 
 
 def test_operators_that_are_wrong_are_refused() -> None:

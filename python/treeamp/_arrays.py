@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import TooLarge
+from .errors import ModelError, TooLarge
 
 __all__ = [
     "Array",
@@ -35,6 +35,7 @@ __all__ = [
     "matrix",
     "moduli",
     "new_seed",
+    "not_empty",
     "number",
     "one_of",
     "owned",
@@ -323,6 +324,17 @@ def size_to_shape(size: Any, name: str = "size") -> list[int] | None:
     if isinstance(size, (tuple, list)) or (isinstance(size, np.ndarray) and size.ndim):
         return [count(n, name, 0) for n in size]
     return [count(size, name, 0)]
+
+
+def not_empty(shape: tuple[int, ...], name: str) -> tuple[int, ...]:
+    """A shape of at least one component.
+
+    >>> not_empty((2, 4), "shape")
+    (2, 4)
+    """
+    if 0 in shape:
+        raise ModelError(f"`{name}` must have at least one component, got shape {shape}")
+    return shape
 
 
 def new_seed() -> int:

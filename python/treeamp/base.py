@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ._fragment import Fragment
     from .models import Model
 
+#: A parameter for a native twin: a word, numbers, or a shape with them.
+Given = str | list[float] | tuple[list[int], list[float]]
+
 __all__ = ["Factor", "Piece", "ReprMixin", "Variable", "filter_message", "inv"]
 
 
@@ -254,12 +257,15 @@ class Factor(Piece, ReprMixin):
 
     _native: _lib.Factor = _NativeTwin()  # type: ignore[assignment]
 
-    def _values(self) -> list[tuple[str, str | list[float]]]:
+    def _values(self) -> list[tuple[str, Given]]:
         """The parameters for the native twin, numbers or a word, under the names that were written: errors speak of these."""
 
-        def value(name: str) -> str | list[float]:
+        def value(name: str) -> Given:
             found = getattr(self, name)
-            return found if isinstance(found, str) else np.ravel(found).tolist()
+            if isinstance(found, str):
+                return found
+            numbers: list[float] = np.ravel(found).tolist()
+            return (list(np.shape(found)), numbers) if np.ndim(found) > 1 else numbers
 
         return [(self._given_as.get(name, name), value(name)) for name in self._native_parameters]
 
@@ -280,11 +286,11 @@ class Factor(Piece, ReprMixin):
         try:
             return self._make()
         except ModelError as error:
-            parts = re.fullmatch(r"\w+: (observation: |parameter )(.*)", str(error), re.DOTALL)
+            parts = re.fullmatch(r"\w+: (observation: |parameter )(.*)|factor `\w+`, port \d+: (.*)", str(error), re.DOTALL)
             if not parts:
                 raise
             name = "`y`: " if parts[1] == "observation: " else ""
-            raise type(error)(f"{type(self).__name__}: {name}{parts[2]}") from None
+            raise type(error)(f"{type(self).__name__}: {name}{parts[2] or parts[3]}") from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}

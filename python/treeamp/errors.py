@@ -8,6 +8,7 @@ __all__ = [
     "NotAvailable",
     "NotImported",
     "NotKnown",
+    "NotThere",
     "RunError",
     "TooLarge",
     "TreeampError",
@@ -44,6 +45,10 @@ class NotAvailable(TreeampError, NotImplementedError):
 
 class NotImported(NotAvailable, ImportError):
     """A name of tramp's that cannot be imported here; the sentence says what is in its place."""
+
+
+class NotThere(NotAvailable, AttributeError):
+    """The same of a name that is asked of a module: ``hasattr`` says that there is none."""
 
 
 class TooLarge(TreeampError, MemoryError):

@@ -113,7 +113,7 @@ class ExpectationPropagation(MessagePassing):
         strength = number(strength, "strength")
         runs = _lib.restarts(tree, options, plain, chosen, strength, given)
         found, self.unsettled = (
-            [FixedPoint(Report(native, ids, energies=tree.energies), names) for native, names in part] for part in runs
+            [FixedPoint(Report(native, ids, energies=tree.energies, beliefs=tree.beliefs), names) for native, names in part] for part in runs
         )
         self.report = (found or self.unsettled)[0].report
         self._log_restarts(found)

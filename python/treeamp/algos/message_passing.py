@@ -187,7 +187,7 @@ class MessagePassing(ReprMixin):
             watch = self._keep
         self._log_cost()
         native = self._guarded(options, warm, watch)
-        self.report = Report(native, self.model.variable_ids, bool(positive), self.model._tree.energies)
+        self.report = Report(native, self.model.variable_ids, bool(positive), self.model._tree.energies, self.model._tree.beliefs)
         if native.error is not None:
             raise native.error
         judged = tol > 0.0 or (callback is not None and self.residual > self.default_tol)
@@ -338,7 +338,7 @@ class MessagePassing(ReprMixin):
         return state.step if isinstance(state, _lib.Snapshot) else float(state.trace["step"][-1])
 
     def get_variable_data(self, id: str) -> dict[str, Any]:
-        """What is known about one variable."""
+        """What is known about one variable, as in :meth:`get_variables_data`."""
         state = self._state()
         if isinstance(state, _lib.Snapshot):
             if id not in state.variables:
@@ -348,7 +348,9 @@ class MessagePassing(ReprMixin):
         return state.variable(id)
 
     def get_variables_data(self, ids: Any = "all") -> dict[str, dict[str, Any]]:
-        """What is known about variables, by name: ``r`` and ``v``; in state evolution ``v`` and overlaps.
+        """What is known about variables, by name: the mean ``r`` of every component, and the variance ``v``, one number: that which an
+        isotropic belief has for all components, else the average over them. Beliefs that are not isotropic have ``variances`` besides,
+        one per component, and ``covariance`` where they hold matrices. In state evolution ``v`` and overlaps.
 
         They are copies: writing to them does not change the state, from which the run, and a warm start, go on.
         """

@@ -34,7 +34,7 @@ _LAZY = (
 
 
 #: Columns of the table that notebooks show, where a variable has them.
-_COLUMNS = ("variable", "shape", "mean", "variance", "std", "not zero", "mse")
+_COLUMNS = ("variable", "shape", "belief", "mean", "variance", "std", "not zero", "mse")
 
 
 #: Why a run that is no expectation propagation has no log-evidence.
@@ -92,10 +92,13 @@ class Report:
         ids: list[str],
         positive: bool = False,
         energies: Sequence[str] = (),
+        beliefs: Sequence[str] = (),
     ) -> None:
         self._native: Any = native
         self._kind = type(native).__name__.lower()
         self.variable_ids = ids
+        #: The structure of the belief on every variable, which says whether its variance is an average.
+        self._beliefs = dict(zip(ids, beliefs))
         self.positive = positive
         #: Factors that are not probability distributions: there is no evidence beside them.
         self._unnormalised = list(energies)
@@ -125,6 +128,8 @@ class Report:
         if "r" in known:
             row |= {"shape": " x ".join(map(str, np.shape(known["r"]))), "mean": float(np.mean(known["r"]))}
         if "v" in known and self._kind != "minimum":
+            if id in self._beliefs and self._kind == "posterior":
+                row["belief"] = self._beliefs[id]
             row |= {"variance": float(known["v"]), "std": float(np.sqrt(max(known["v"], 0.0)))}
         if known.get("variances") is not None:
             spread = np.sqrt(np.maximum(known["variances"], 0.0))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import array, complex_matrix, dense, number, owned
+from .._arrays import array, complex_matrix, dense, not_empty, number, owned
 from ..errors import ModelError
 from .base_channel import Channel
 from .operators import _Shaped
@@ -182,8 +182,8 @@ class MaskedDFTChannel(_Shaped):
 
     Parameters
     ----------
-    mask : array of bool
-        Of the shape of the signal, one per frequency.
+    mask : array
+        Of booleans, or zeros and ones, in the shape of the signal, one per frequency.
     real : bool
         Whether the signal is; a complex one has its parts on the first axis.
 
@@ -199,6 +199,7 @@ class MaskedDFTChannel(_Shaped):
 
     def __init__(self, mask: Any, real: bool = True) -> None:
         self.mask = owned(array(mask, "mask"))
+        not_empty(self.mask.shape, "mask")
         self._input_shape = self.mask.shape if real else (2, *self.mask.shape)
         self._on(self.mask.shape, real)
         self._complex = (not self.real, True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_seed, choice, complex_array, count, counts, flag, number, owned, size_to_shape
+from .._arrays import Array, array, check_seed, choice, complex_array, count, counts, finite, flag, not_empty, number, owned, size_to_shape
 from ..errors import ModelError
 from .base_channel import Channel
 
@@ -38,7 +38,7 @@ class _Shaped(Channel):
         if not self.real:
             self._complex = (True, True)
         given = size_to_shape(shape, "shape")
-        self.shape = None if given is None else tuple(given)
+        self.shape = None if given is None else not_empty(tuple(given), "shape")
         self._start()
 
     def _unbound(self) -> _lib.Factor:
@@ -175,9 +175,12 @@ class ConvChannel(_Shaped):
     _law = "convolution"
 
     def __init__(self, filter: Any, real: bool = True) -> None:
-        self.filter = owned(array(filter, "filter")) if real else complex_array(filter, "filter")
+        self.filter = owned(finite(filter, "filter")) if real else complex_array(filter, "filter")
         if self.filter.ndim == 0:
             raise ValueError("`filter` must be an array of the signal's shape, got a number")
+        if not np.isfinite(self.filter).all():
+            raise ValueError("`filter` must be finite, got NaN or infinity")
+        not_empty(self.filter.shape, "filter")
         self._on(self.filter.shape, real)
 
     def _unbound(self) -> _lib.Factor:
@@ -205,7 +208,7 @@ class DifferentialChannel(_Shaped):
     repr_parameters = ("D1", "D2", "shape")
 
     def __init__(self, D1: Any, D2: Any, shape: Any, real: bool = True) -> None:
-        self.D1, self.D2 = owned(np.atleast_1d(array(D1, "D1"))), owned(np.atleast_1d(array(D2, "D2")))
+        self.D1, self.D2 = owned(np.atleast_1d(finite(D1, "D1"))), owned(np.atleast_1d(finite(D2, "D2")))
         axes = len(size_to_shape(shape, "shape") or [])
         for name in ("D1", "D2"):
             if getattr(self, name).shape != (axes,):
@@ -252,8 +255,8 @@ class MaskChannel(_Shaped):
 
     Parameters
     ----------
-    mask : array of bool
-        Of the shape of the signal.
+    mask : array
+        Of booleans, or zeros and ones, in the shape of the signal.
 
     Examples
     --------
@@ -266,6 +269,7 @@ class MaskChannel(_Shaped):
 
     def __init__(self, mask: Any) -> None:
         self.mask = owned(array(mask, "mask"))
+        not_empty(self.mask.shape, "mask")
         self._input_shape = self.mask.shape
         self._on(self.mask.shape, True)
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import _lib
-from .._arrays import Array, array, check_memory, check_seed, choice, count, number
+from .._arrays import Array, array, check_memory, check_seed, choice, count, number, positive
 from ..base import ReprMixin
+from ..errors import ModelError
 
 __all__ = [
     "BinaryEnsemble",
@@ -90,8 +91,22 @@ class BinaryEnsemble(Ensemble):
 
     def __init__(self, M: int, N: int, p_pos: float = 0.5) -> None:
         self.p_pos = number(p_pos, "p_pos")
+        if not 0 < self.p_pos < 1:
+            raise ModelError(f"`p_pos` must be between 0 and 1, so that entries vary, got {self.p_pos}")
         self._sized(M, N)
         self._probabilities = (1 - self.p_pos, 0.0, self.p_pos)
+
+
+def _probabilities(**given: float) -> float:
+    """The sum of two probabilities of which neither is that of all entries; rounding may take it past one."""
+    for name, p in given.items():
+        if not 0 <= p < 1:
+            raise ModelError(f"`{name}` must be a probability below 1, so that entries vary, got {p}")
+    total = sum(given.values())
+    if not 0 < total <= 1 + np.finfo(float).eps:
+        names = " + ".join(f"`{name}`" for name in given)
+        raise ModelError(f"{names} must be above 0 and at most 1, so that entries vary, got {total}")
+    return total
 
 
 class TernaryEnsemble(Ensemble):
@@ -110,8 +125,9 @@ class TernaryEnsemble(Ensemble):
 
     def __init__(self, M: int, N: int, p_pos: float = 0.33, p_neg: float = 0.33) -> None:
         self.p_pos, self.p_neg = number(p_pos, "p_pos"), number(p_neg, "p_neg")
+        both = _probabilities(p_pos=self.p_pos, p_neg=self.p_neg)
         self._sized(M, N)
-        self._probabilities = (self.p_neg, 1 - self.p_pos - self.p_neg, self.p_pos)
+        self._probabilities = (self.p_neg, max(0.0, 1 - both), self.p_pos)
 
 
 class OrthogonalEnsemble(Ensemble):
@@ -221,7 +237,7 @@ class MarchenkoPasturEnsemble(Ensemble):
     limit = "gaussian"
 
     def __init__(self, alpha: float) -> None:
-        self.alpha = number(alpha, "alpha")
+        self.alpha = positive(alpha, "alpha")
         native = _lib.linear_ensemble("gaussian", self.alpha, [])
         spectrum = native.spectrum
         assert spectrum is not None

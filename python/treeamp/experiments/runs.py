@@ -7,6 +7,7 @@ number of threads, any executor, and any interruption.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import logging
@@ -55,6 +56,14 @@ def _shown(x: Any) -> Any:
     return kind.__name__ if kind.__repr__ is object.__repr__ else repr(x)
 
 
+def _signature(run: Callable[..., Any]) -> inspect.Signature | None:
+    """What a run takes, None where that is not known, as of some builtins."""
+    try:
+        return inspect.signature(run)
+    except (TypeError, ValueError):
+        return None
+
+
 class _Plan:
     """The cells of a grid, and what each passes to the run."""
 
@@ -76,14 +85,24 @@ class _Plan:
             chosen = list(range(count(seeds, "seeds"))) if np.ndim(seeds) == 0 else [check_seed(scalar(s)) for s in seeds]
         self.seeded = self.literal or seeds is not None
         self.axes = axes
+        self.signature = _signature(run)
+        self.defaults = self._defaults()
         self.labels = {name: [_label(name, x) for x in values] for name, values in axes.items()}
         self.sweep = _lib.Sweep(list(self.labels.items()), chosen, self._fixed_labels())
         self._check()
 
+    def _defaults(self) -> dict[str, Any]:
+        """What the run has for parameters that are not given: a default is the same whether it is written or not."""
+        if self.signature is None:
+            return {}
+        return {name: p.default for name, p in self.signature.parameters.items() if p.default is not p.empty and name != "seed"}
+
     def _fixed_labels(self) -> list[tuple[str, Any]]:
         """Fixed parameters as they would be labelled on an axis, so that a cell has one stream in every grid."""
         labels = []
-        for name, value in self.fixed.items():
+        for name, value in {**self.defaults, **self.fixed}.items():
+            if name in self.axes:
+                continue
             try:
                 labels.append((name, _label(name, scalar(value))))
             except TypeError:  # what has no label cannot be on an axis either
@@ -92,15 +111,13 @@ class _Plan:
 
     def _check(self) -> None:
         """The run takes what it will be given."""
-        try:
-            signature = inspect.signature(self.run)
-        except (TypeError, ValueError):  # some builtins have none
+        if self.signature is None:
             return
         given = dict.fromkeys([*self.fixed, *self.axes, *(["seed"] if self.seeded else [])])
         try:
-            signature.bind(**given)
+            self.signature.bind(**given)
         except TypeError as error:
-            raise TypeError(f"{name_of(self.run)}{signature} cannot be called with {', '.join(given)}: {error}") from None
+            raise TypeError(f"{name_of(self.run)}{self.signature} cannot be called with {', '.join(given)}: {error}") from None
 
     def cells(self) -> list[tuple[str, dict[str, Any]]]:
         """Key and keywords of every cell."""
@@ -115,6 +132,10 @@ class _Plan:
 
     def configuration(self) -> str:
         values = {name: fixed(name, value) for name, value in sorted(self.fixed.items())}
+        for name in values.keys() & self.defaults.keys():
+            with contextlib.suppress(TypeError):  # a default that cannot be told apart from others
+                if fixed(name, self.defaults[name]) == values[name]:
+                    del values[name]
         seeds = "literal" if self.literal else "streams" if self.seeded else "none"
         axes = sorted(self.axes)
         return json.dumps({"run": origin(self.run), "fixed": values, "axes": axes, "seeds": seeds})

@@ -47,8 +47,8 @@ class Likelihood(Law):
     def _complex_native(self) -> _lib.Factor:
         if not self._on_parts:
             return self._native
-        ((_, variance),) = self._values()
-        return _lib.complex_gaussian_likelihood(float(variance[0]), None if self.y is None else np.ravel(self.y))
+        variance = float(getattr(self, self._native_parameters[0]))
+        return _lib.complex_gaussian_likelihood(variance, None if self.y is None else np.ravel(self.y))
 
     @staticmethod
     def get_size(y: Any) -> Any:
@@ -61,6 +61,10 @@ class Likelihood(Law):
             return written_likelihood(self, Likelihood)
         if self.y is not None and self.y.size == 0:
             raise ModelError(f"{type(self).__name__}: `y` must have at least one component, got an empty array")
+        for name in self._native_parameters:
+            shape = np.shape(getattr(self, name))
+            if self.y is not None and self.y.ndim > 1 and len(shape) > 1 and shape != self.y.shape:
+                raise ModelError(f"{type(self).__name__}: `{name}` must have the shape of `y`, {self.y.shape}, got {shape}")
         observed = self._channel().observe(None if self.y is None else np.ravel(self.y))
         if observed is None:
             raise ModelError(f"{type(self).__name__}: its output cannot be observed")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, array, number, positive
 from ..algos.metrics import array2complex, complex2array
-from ..errors import NotImported
+from .._refused import told
 from .integration import norm_pdf
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "sigmoid",
     "symm_door",
 ]
+__path__: list[str] = []
 
 
 def relu(x: Any) -> Any:
@@ -105,9 +106,4 @@ def norm_cdf(x: Any) -> Any:
     return values.reshape(z.shape)[()].item() if z.ndim == 0 else values.reshape(z.shape)
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'treeamp.utils.misc' has no attribute {name!r}")
-    raise NotImported(
-        f"treeamp.utils.misc.{name} is not available: treeamp.beliefs has log-partitions, means and variances of truncated laws"
-    )
+__getattr__ = told(__name__, lambda name: "treeamp.beliefs has log-partitions, means and variances of truncated laws")

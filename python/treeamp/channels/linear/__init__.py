@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _lib
-from ..._arrays import Array, array, count, is_operator, matrix, number, owned, size_to_shape
+from ..._arrays import Array, array, count, is_operator, matrix, not_empty, number, owned, size_to_shape
 from ..._device import DeviceMatrix, in_memory, is_foreign
 from ..._spectrum import gauss_nodes
 from ...errors import ModelError
@@ -152,11 +152,17 @@ def _matrix_free(
         kind = np.asarray(apply(np.zeros(prev_shape))).dtype
         tolerance = max(1e-12, 8 * float(np.finfo(kind).eps)) if kind.kind == "f" else 1e-12
 
+    def answer(x: Any, way: str, shape: tuple[int, ...]) -> Array:
+        found, size = array(x, f"{way} of {name}"), int(np.prod(shape))
+        if found.size != size:
+            raise ValueError(f"`{way} of {name}`: expected {size} components, got {found.size}")
+        return found
+
     def applied(z: Array) -> Array:
-        return array(apply(z), f"apply of {name}")
+        return answer(apply(z), "apply", next_shape)
 
     def turned(x: Array) -> Array:
-        return array(adjoint(x), f"adjoint of {name}")
+        return answer(adjoint(x), "adjoint", prev_shape)
 
     return _lib.matrix_free(name, list(prev_shape), list(next_shape), applied, turned, tolerance, max_iter)
 
@@ -208,8 +214,8 @@ class LinearOperatorChannel(Channel):
         for key, function in self._given.items():
             if not callable(function):
                 raise TypeError(f"`{key}` must be a function, got {type(function).__name__}")
-        self.prev_shape = tuple(size_to_shape(prev_shape, "prev_shape") or ())
-        self.next_shape = tuple(size_to_shape(next_shape, "next_shape") or ())
+        self.prev_shape = not_empty(tuple(size_to_shape(prev_shape, "prev_shape") or ()), "prev_shape")
+        self.next_shape = not_empty(tuple(size_to_shape(next_shape, "next_shape") or ()), "next_shape")
         self.tolerance = None if tolerance is None else number(tolerance, "tolerance")
         self.max_iter = count(max_iter, "max_iter")
         self.name = str(name)
@@ -339,7 +345,7 @@ class BiasChannel(Channel):
     Parameters
     ----------
     bias : array or float
-        :math:`c`, of the shape of the signal, or one number for all components.
+        :math:`c`, of the shape of the signal, or flat with as many numbers as it has, or one number for all components.
 
     Examples
     --------
@@ -352,7 +358,17 @@ class BiasChannel(Channel):
 
     def __init__(self, bias: Any) -> None:
         self.bias = owned(array(bias, "bias"))
+        if self.bias.ndim > 1:
+            self._input_shape = self.bias.shape
         self._start()
+
+    def _complex_native(self) -> _lib.Factor:
+        """Parts are on the first axis here, and side by side there."""
+        if self.bias.size < 2 or len(self.bias) % 2:
+            return self._native
+        pairs = np.moveaxis(self.bias.reshape(2, *self.bias.shape[1:] or (-1,)), 0, -1)
+        numbers = np.ravel(pairs).tolist()
+        return _lib.channel(self._law, [("bias", (list(pairs.shape[:-1]), numbers) if self.bias.ndim > 2 else numbers)])
 
 
 class SumChannel(Channel):
