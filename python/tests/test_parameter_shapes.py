@@ -63,15 +63,16 @@ def test_a_bias_of_a_complex_signal_is_an_array_as_the_signal(shape: tuple[int, 
         noisy = ta.BiasChannel(given) @ ta.V("z") @ ta.GaussianChannel(var=0.1) @ ta.O("y")
         drawn = (ta.CircularGaussianPrior(shape) @ ta.V("x") @ noisy).to_model().sample(seed=0)
         assert np.allclose(drawn["z"] - drawn["x"], numbers)
-    turned = np.swapaxes(np.ones((2, 3, 2)), 1, 2) if len(shape) == 2 else np.ones((2, 3, 2))
-    with pytest.raises(ta.ModelError, match="shape"):
-        (ta.CircularGaussianPrior(shape) @ ta.V("x") @ ta.BiasChannel(turned) @ ta.O("y")).to_model()
+    for wrong in (np.ones((2, 3, 2)), np.ones((4, 3)), np.ones((3, 4)), np.ones(5)):
+        with pytest.raises(ta.ModelError, match="mismatch at factor `bias`, variable `x`"):
+            (ta.CircularGaussianPrior(shape) @ ta.V("x") @ ta.BiasChannel(wrong) @ ta.O("y")).to_model()
 
 
 @pytest.mark.parametrize("channel", [ta.MaskChannel, ta.MaskedDFTChannel])
 def test_masks_are_zeros_and_ones(channel: Any) -> None:
     for mask in ([1, 0, 1], [True, False, True], np.array([1.0, 0.0, 1.0])):
         channel(mask)
+    assert ta.MaskChannel(1).sample(2.0) == [2.0]
     for wrong in (0.5, 2, -1, np.nan):
         got = "NaN" if np.isnan(wrong) else str(wrong)
         with pytest.raises(ta.ModelError, match=f"^{channel.__name__}: `mask` must be zeros and ones, got {got} at index 1"):

@@ -265,7 +265,7 @@ class Factor(Piece, ReprMixin):
             if isinstance(found, str):
                 return found
             numbers: list[float] = np.ravel(found).tolist()
-            return (list(np.shape(found)), numbers) if np.ndim(found) > 1 else numbers
+            return (list(found.shape), numbers) if isinstance(found, np.ndarray) and found.ndim != 1 else numbers
 
         return [(self._given_as.get(name, name), value(name)) for name in self._native_parameters]
 

@@ -364,11 +364,11 @@ class BiasChannel(Channel):
 
     def _complex_native(self) -> _lib.Factor:
         """Parts are on the first axis here, and side by side there."""
-        if self.bias.size < 2 or len(self.bias) % 2:
+        whole = self.bias.ndim > 1
+        if self.bias.size < 2 or (len(self.bias) != 2 if whole else len(self.bias) % 2):
             return self._native
-        pairs = np.moveaxis(self.bias.reshape(2, *self.bias.shape[1:] or (-1,)), 0, -1)
-        numbers = np.ravel(pairs).tolist()
-        return _lib.channel(self._law, [("bias", (list(pairs.shape[:-1]), numbers) if self.bias.ndim > 2 else numbers)])
+        pairs = np.moveaxis(self.bias if whole else self.bias.reshape(2, -1), 0, -1)
+        return _lib.channel(self._law, [("bias", (list(pairs.shape[:-1]), np.ravel(pairs).tolist()))])
 
 
 class SumChannel(Channel):
