@@ -145,6 +145,7 @@ impl<A: Algorithm> Engine<'_, A> {
             engine: self,
             state,
             observer: &mut (),
+            before: 0,
             count: 0,
         };
         supervisor.sweep_residual(&messages)

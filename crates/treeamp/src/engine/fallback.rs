@@ -56,7 +56,7 @@ pub enum Bound {
     Evaluations,
     /// Steps of an outer loop.
     Steps,
-    /// Steps of an outer loop that do not come nearer to a fixed point than the first.
+    /// Steps of an outer loop that do not come near a fixed point, in five times the work of the sweeps before.
     NoProgress,
     /// Steps of an outer loop whose inner problem is not solved well enough for the next one.
     Unsolved,

@@ -153,6 +153,7 @@ impl<'t, A: Algorithm> Probe<'_, 't, A> {
             engine,
             state: &mut *self.state,
             observer: &mut (),
+            before: 0,
             count: 0,
         };
         if led_by == LedBy::OtherSweeps && !self.recovered {
@@ -180,6 +181,9 @@ pub trait Watch<M> {
 
     /// What the state of these messages is, at which all variances have vanished; none where that cannot be told.
     fn verdict_of_recovery(&mut self, messages: &[M]) -> Option<Verdict>;
+
+    /// The sweeps of all attempts that it takes over from; none where it was forced, and no work is too much.
+    fn sweeps_before(&self) -> Option<usize>;
 }
 
 /// The run that handed over.
@@ -187,7 +191,9 @@ pub(super) struct Supervisor<'e, 't, A: Algorithm, O> {
     pub engine: &'e Engine<'t, A>,
     pub state: &'e mut State<A>,
     pub observer: &'e mut O,
-    /// Sweeps, and steps since.
+    /// The sweeps of all attempts before.
+    pub before: usize,
+    /// These, and steps since.
     pub count: usize,
 }
 
@@ -218,6 +224,10 @@ impl<A: Algorithm, O: Observer<A>> Watch<A::Message> for Supervisor<'_, '_, A, O
             message.copy_from(slot);
         }
         Some(residual)
+    }
+
+    fn sweeps_before(&self) -> Option<usize> {
+        (!self.engine.is_forced()).then_some(self.before)
     }
 
     fn verdict_of_recovery(&mut self, messages: &[A::Message]) -> Option<Verdict> {

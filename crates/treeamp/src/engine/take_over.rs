@@ -40,6 +40,7 @@ impl<A: Algorithm> Engine<'_, A> {
             engine: self,
             state: &mut main.state,
             observer,
+            before: count,
             count,
         };
         // a method that starts from anywhere does not use the state of the sweeps

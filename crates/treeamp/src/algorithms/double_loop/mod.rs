@@ -28,16 +28,17 @@ use crate::model::{Tree, Variable};
 use ascent::Ascent;
 use fall::Fall;
 use inner::Dual;
-use shortcut::Shortcuts;
+use shortcut::{NEAR, Shortcuts};
 
 /// Outer steps after which it gives up.
 const OUTER_LIMIT: usize = 4000;
 /// Evaluations of all moments after which it gives up, about as many sweeps.
 const EVALUATION_LIMIT: usize = 20_000;
-/// Evaluations after the first step within which the residual must fall below that of the first step: a tenth of all. Runs that settle need up to 229 in
-/// the table of `docs/convergence.md`, and some of the diagonal regressions between 500 and 2000; a larger bound only adds to the work of those that come no
-/// nearer. It does not end the recorded decoder of half an image, which comes nearer after 33 and goes on to the bound on evaluations.
-const FIRST_PROGRESS: usize = EVALUATION_LIMIT / 10;
+/// After the first step the residual must fall below [`NEAR`] within so many times the sweeps that it takes over from: a run whose fallback does not
+/// even come near a fixed point takes a few times the work of its sweeps. From 4 to 7 the runs of `docs/convergence.md` and 75 diagonal
+/// regressions settle alike, and a recorded decoder that does not settle takes less than ten times the work of its plain and damped sweeps. A
+/// fallback that is forced has [`EVALUATION_LIMIT`] alone.
+const FAR: usize = 5;
 /// An inner loop solves its problem to this fraction of the last outer change.
 const INNER_FRACTION: f64 = 0.1;
 /// Where the plain outer step does not lower the free energy, the inner problem before it was not solved: it is solved on, in so
@@ -92,6 +93,7 @@ pub(super) fn double_loop(
     watch: &mut dyn Watch<Gaussian>,
 ) -> Result<FallbackReport, RunError> {
     let mut run = DoubleLoop::new(tree, messages)?;
+    run.far_limit = watch.sweeps_before().map(|sweeps| FAR * sweeps);
     for _ in 0..OUTER_LIMIT {
         run.step(messages, options.tolerance)?;
         let residual = run.out.residual;
@@ -152,11 +154,12 @@ struct DoubleLoop<'t> {
     exhausted: bool,
     /// Times in a row that the inner problem had to be solved on.
     unsolved: i32,
-    /// The first residual, and the least one.
-    first: f64,
+    /// The least residual.
     least: f64,
     /// Evaluations of the first step: those of an inner problem depend on its size.
     first_cost: usize,
+    /// Evaluations after it within which the residual must be near.
+    far_limit: Option<usize>,
     out: FallbackReport,
 }
 
@@ -177,9 +180,9 @@ impl<'t> DoubleLoop<'t> {
             shortcuts: Shortcuts::new(),
             exhausted: false,
             unsolved: 0,
-            first: f64::NEG_INFINITY,
             least: f64::INFINITY,
             first_cost: 0,
+            far_limit: None,
             out: FallbackReport {
                 method: "double loop",
                 steps: 0,
@@ -226,7 +229,6 @@ impl<'t> DoubleLoop<'t> {
         self.out.evaluations = self.dual.evaluations;
         self.out.residual = self.change.max(mismatch);
         if self.out.steps == 1 {
-            self.first = self.out.residual;
             self.first_cost = self.out.evaluations;
         }
         self.least = self.least.min(self.out.residual);
@@ -284,9 +286,11 @@ impl<'t> DoubleLoop<'t> {
         Ok(mismatch)
     }
 
-    /// It has come no nearer to a fixed point than its first step.
+    /// It has not come near a fixed point, in so much work after its first step.
     fn is_idle(&self) -> bool {
-        self.least >= self.first && self.dual.evaluations - self.first_cost > FIRST_PROGRESS
+        let after = self.dual.evaluations - self.first_cost;
+        let late = self.far_limit.is_some_and(|limit| after > limit);
+        self.out.steps > 0 && self.least >= NEAR && late
     }
 
     /// Why it ends here, other than at a stationary point.

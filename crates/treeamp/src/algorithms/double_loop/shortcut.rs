@@ -8,9 +8,9 @@ use super::newton::Newton;
 use crate::belief::{Gaussian, Message as _, Moments};
 use crate::engine::{FallbackEnd, Options, RESTING, Verdict, Watch};
 
-/// The first shortcut is tried when the residual is below this, and another when it has fallen to this fraction of where
+/// The first shortcut is tried when the residual is below this, near a fixed point, and another when it has fallen to this fraction of where
 /// the last one failed, or after so many evaluations.
-const FIRST: f64 = 0.03;
+pub(super) const NEAR: f64 = 0.03;
 const NEARER: f64 = 0.3;
 const PATIENCE: usize = 1000;
 /// Sweeps of a shortcut.
@@ -26,7 +26,7 @@ pub(super) struct Shortcuts {
 impl Shortcuts {
     pub fn new() -> Self {
         Self {
-            below: FIRST,
+            below: NEAR,
             after: PATIENCE,
         }
     }
@@ -135,8 +135,8 @@ impl DoubleLoop<'_> {
         watch: &mut dyn Watch<Gaussian>,
     ) -> Option<FallbackEnd> {
         let energy = Dual::new(self.tree, messages).ok()?.free_energy().ok()?;
-        // where inner problems are not solved, the value of the last one is below its maximum, and no bound
-        let solved = self.unsolved < super::DEEPEST;
+        // where the last inner problem is not solved, its value is below its maximum, and no bound
+        let solved = self.unsolved == 0;
         let higher = !(energy <= self.energy + super::ROUNDING * self.dual.scale());
         if solved && higher || !self.rests(messages, watch) {
             return None;

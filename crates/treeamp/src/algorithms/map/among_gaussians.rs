@@ -74,6 +74,10 @@ impl Watch<Gaussian> for Outer<'_> {
     fn verdict_of_recovery(&mut self, _: &[Gaussian]) -> Option<Verdict> {
         None
     }
+
+    fn sweeps_before(&self) -> Option<usize> {
+        self.watch.sweeps_before()
+    }
 }
 
 /// A message that is tangent to an energy at the minimiser.
