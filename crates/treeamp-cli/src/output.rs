@@ -33,14 +33,24 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a file whose name does not say what will be in it.
+pub fn check_name(path: &Path, endings: &[&str]) -> Result<(), Failure> {
+    let own = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+    if own.is_some_and(|own| endings.contains(&own.as_str())) {
+        return Ok(());
+    }
+    let known: Vec<String> = endings.iter().map(|e| format!(".{e}")).collect();
+    let text = format!(
+        "{}: expected a name that ends in {}",
+        path.display(),
+        known.join(" or ")
+    );
+    Err(Failure::Usage(text))
+}
+
 /// Refuses a report whose name is not that of a page, or that exists.
 pub fn check_report(path: &Path, force: bool) -> Result<(), Failure> {
-    let page =
-        |e: &std::ffi::OsStr| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm");
-    if !path.extension().is_some_and(page) {
-        let text = format!("{}: expected a name that ends in .html", path.display());
-        return Err(Failure::Usage(text));
-    }
+    check_name(path, &["html", "htm"])?;
     refuse_existing(path, force)
 }
 

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use treeamp::engine::Algorithm;
 use treeamp::prelude::{Observer, SweepView};
 
+use treeamp_lab::experiment::TheoryStep;
+
 use crate::common::Common;
 
 /// Work that takes less than this has no line on a terminal.
@@ -93,6 +95,18 @@ impl ProgressLine {
     /// What is being done now, of which nothing can be counted.
     pub fn say(&mut self, what: &str) {
         self.write(None, what.to_owned());
+    }
+
+    /// A sweep of a theory, of which nobody knows how many there will be: the residual says how far it has come.
+    pub fn theory(&mut self, step: TheoryStep) {
+        // most theories are over before anybody waits
+        if self.start.elapsed() < PATIENCE {
+            return;
+        }
+        self.say(&format!(
+            "state evolution, {}: sweep {}, residual {:.1e}",
+            step.start, step.sweep, step.residual
+        ));
     }
 
     /// `done` of `total`, with a word on what is counted and the time left.

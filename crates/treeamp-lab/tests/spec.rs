@@ -627,3 +627,23 @@ fn weights_that_are_not_given_are_equal() {
         }
     }
 }
+
+/// Wires that are missing or too many, and observations of what is not there, are named with their line.
+#[test]
+fn wires_are_named_with_their_line() -> Outcome {
+    let said = |text: &str| -> Result<String, Box<dyn std::error::Error>> {
+        let file = ModelFile::parse("sparse.toml", text)?;
+        let failed = instance(&file, &Setting::new(), 0).err();
+        Ok(failed.ok_or("it worked")?.to_string())
+    };
+    let input = SPARSE.replace("input = \"z\"\n", "");
+    let reason = "sparse.toml:22: `factor.gaussian_noise.input`: expected 1 input, got 0";
+    assert_eq!(said(&input)?, reason);
+    let observed = SPARSE.replace("y = \"sample\"", "q = \"sample\"");
+    assert!(
+        said(&observed)?.starts_with("sparse.toml:28: `observe.q`: there is no variable `q`"),
+        "{}",
+        said(&observed)?
+    );
+    Ok(())
+}

@@ -23,6 +23,21 @@ pub fn parameter(
     }
 }
 
+/// A number for a message, with four or five digits.
+pub(crate) fn brief(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    if (1e-3..1e5).contains(&x.abs()) {
+        let digits = format!("{x:.5}");
+        return digits
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned();
+    }
+    format!("{x:.3e}")
+}
+
 /// Digits of a number that are shown as they are.
 const LONGEST: usize = 24;
 

@@ -13,6 +13,7 @@ use treeamp::prelude::*;
 use treeamp_lab::ensemble;
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Series};
 
+use super::plot::check_ending;
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::number;
@@ -65,7 +66,7 @@ pub struct Demo {
     #[arg(long, default_value = "adaptive", value_name = "adaptive|none|NUMBER")]
     #[arg(value_parser = number::damping, allow_negative_numbers = true)]
     damping: Damping,
-    /// Where the picture goes; a file that exists is replaced
+    /// Where the picture goes (.svg or .png); a file that exists is replaced
     #[arg(long, short, default_value = "demo.svg", value_name = "FILE")]
     output: PathBuf,
     /// Draw nothing
@@ -98,6 +99,9 @@ struct Outcome {
 impl Demo {
     /// Runs it, prints the table and draws the picture.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        if !self.no_picture {
+            check_ending(&self.output)?;
+        }
         let outcome = self.infer()?;
         let drawn = if self.no_picture {
             Ok("none".to_owned())

@@ -7,7 +7,7 @@ use treeamp_lab::sweep::SweepError;
 
 use crate::common::Common;
 use crate::exit::Failure;
-use crate::output::{refuse_existing, save};
+use crate::output::{check_name, refuse_existing, save};
 
 /// Join the parts of a sweep into its table.
 #[derive(Debug, Args)]
@@ -37,6 +37,7 @@ pub struct Merge {
 impl Merge {
     /// Joins them.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        check_name(&self.output, &["csv"])?;
         refuse_existing(&self.output, self.force)?;
         let merged = treeamp_lab::sweep::merge(&self.parts).map_err(|error| match error {
             // no option of this command can help

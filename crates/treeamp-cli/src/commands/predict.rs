@@ -4,7 +4,9 @@ use clap::Args;
 use serde_json::json;
 use treeamp::algorithms::state_evolution::mutual_information;
 use treeamp::algorithms::state_evolution::phases::{PhaseReport, phase_report};
-use treeamp_lab::experiment::{Branch, Forecast, has_rows, leaves, predict, theory};
+use treeamp_lab::experiment::{
+    Branch, Forecast, has_rows, predict_watched, symmetric_point, theory,
+};
 
 use super::run::How;
 use crate::common::Common;
@@ -41,10 +43,12 @@ impl Predict {
     /// Predicts, and prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
+        let file = self.how.beliefs_of(file);
         let of_runs = ["gap", "start-noise", "restarts", "memory-limit", "exact"];
         self.how.warn_of_unused(&of_runs, "state evolution");
         let mut line = ProgressLine::new(common, "state evolution");
-        let forecast = predict(&file, &setting, &self.how.options());
+        let options = self.how.options();
+        let forecast = predict_watched(&file, &setting, &options, &mut |s| line.theory(s));
         let forecast = forecast.map_err(|e| Failure::from(e).in_file(&file.name))?;
         let tree = theory(&file, &setting)?;
         let rows = has_rows(&tree);
@@ -56,6 +60,7 @@ impl Predict {
         tree.variable(&signal)?;
         // a mismatched student has no phases
         line.say(&format!("fixed points of {signal}"));
+        let away = symmetric_point(&file, &setting, &forecast, Some(&signal))?;
         let phase = (!mismatched && !rows).then(|| phase_report(&tree, &signal));
         let phase = phase.map(|p| p.map_err(|e| e.to_string()));
         line.say(&format!("information about {signal}"));
@@ -70,12 +75,11 @@ impl Predict {
         };
         line.clear();
         if common.json {
-            print(&format!(
-                "{:#}\n",
-                as_json(&forecast, &signal, &phase, &information)
-            ))?;
+            let answer = as_json(&forecast, &signal, &phase, &information, away);
+            print(&format!("{answer:#}\n"))?;
         } else {
-            print(&(heading(&file.title) + &as_text(&forecast, &signal, &phase, &information)))?;
+            let answer = as_text(&forecast, &signal, &phase, &information, away);
+            print(&(heading(&file.title) + &answer))?;
         }
         if forecast.termination.is_converged() {
             Ok(())
@@ -92,6 +96,7 @@ fn as_text(
     signal: &str,
     phase: &Reported,
     information: &Result<f64, String>,
+    away: Option<f64>,
 ) -> String {
     let rows: Vec<Vec<String>> = forecast
         .variables
@@ -148,9 +153,13 @@ fn as_text(
             .iter()
             .map(|(name, text)| (name.as_str(), text.clone())),
     );
-    if is_symmetric_point(forecast, signal, phase) {
-        let note = "the table is at the symmetric point, a fixed point that runs leave: they end with the errors below the table";
-        lines.push(("note", note.to_owned()));
+    if let Some(mse) = away {
+        let note = format!(
+            "the table is at the symmetric point, where nothing is known of {signal}: the least knowledge leads from there to an MSE of {}. \
+             A run stays there too, unless rounding or a push (--start-noise, --restarts) leads it away",
+            short(mse)
+        );
+        lines.push(("note", note));
     }
     lines.extend(forecast.heuristics.iter().map(|h| ("heuristic", h.clone())));
     lines.push(("sweeps", forecast.sweeps.to_string()));
@@ -173,22 +182,12 @@ fn branch_line(branch: &Branch) -> (String, String) {
     (format!("MSE: {}", branch.start), text)
 }
 
-/// The iteration from nothing rests at a point that the slightest knowledge leads away from, as even outputs have it.
-fn is_symmetric_point(forecast: &Forecast, signal: &str, phase: &Reported) -> bool {
-    let row = forecast.variables.iter().find(|v| v.variable == signal);
-    match (row, phase) {
-        (Some(row), Some(Ok(report))) if forecast.termination.is_converged() => {
-            leaves(row, report.uninformed.mse)
-        }
-        _ => false,
-    }
-}
-
 fn as_json(
     forecast: &Forecast,
     signal: &str,
     phase: &Reported,
     information: &Result<f64, String>,
+    away: Option<f64>,
 ) -> serde_json::Value {
     let variables = forecast.variables.iter().map(|v| {
         let entry = json!({
@@ -199,7 +198,6 @@ fn as_json(
         (v.variable.clone(), entry)
     });
     let value = |x: &Result<f64, String>| x.as_ref().ok().map(|x| number(*x));
-    let symmetric = is_symmetric_point(forecast, signal, phase);
     let phase = match phase {
         None => json!(null),
         Some(Err(reason)) => json!({ "unknown": reason }),
@@ -234,7 +232,8 @@ fn as_json(
         "variables": serde_json::Value::Object(variables.collect()),
         "entropy": value(&forecast.entropy),
         "mutual_information": value(information),
-        "symmetric_point": symmetric,
+        "symmetric_point": away.is_some(),
+        "mse_away_from_it": away.map(number),
         "heuristics": forecast.heuristics,
         "phase": phase,
         "branches": branches.collect::<Vec<_>>(),

@@ -13,7 +13,7 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{check_report, note, print, refuse_existing, save};
+use crate::output::{check_name, check_report, note, print, refuse_existing, save};
 use crate::pictures::curve::{self, Curve};
 use crate::progress::ProgressLine;
 use crate::report::Page;
@@ -56,8 +56,10 @@ Columns:
   mse_x, sign_mse_x, phase_mse_x   errors of variable x (up to its sign, up to its phase)
   variance_x                       its posterior variance, averaged over components
   log_evidence                     of the whole model; entropy is minus that, per component of the first variable
-  energy, nonzero_x                with --map: the energy of the whole model, components that are not zero
-  symmetric_point                  the prediction is at the symmetric point, which runs leave
+  nonzero_x                        components that are not zero: with --map of the mode, else their expected number
+  energy                           with --map: that of the whole model
+  symmetric_point                  the prediction is at the symmetric point, which the least knowledge leads away from
+  heuristic                        why the theory is not exact in the limit, where it is not
   phase                            with --by all: impossible, hard or easy
 
 Exit codes:
@@ -82,7 +84,7 @@ pub struct Sweep {
     map: bool,
     #[command(flatten)]
     how: How,
-    /// The table; its journal has `.journal` behind the name
+    /// The table (.csv); its journal has `.journal` behind the name
     #[arg(long, short, value_name = "FILE", default_value = "sweep.csv")]
     output: PathBuf,
     /// Only part k of n of the cells, for `merge`
@@ -100,11 +102,13 @@ impl Sweep {
     /// Runs the missing cells and writes the table.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let (file, setting) = self.model.read()?;
+        let file = self.how.beliefs_of(file);
         if self.map {
             self.how.warn_of_unused(OF_MEANS, "modes");
         } else {
             self.how.warn_of_unused(OF_MODES, "means: it is for --map");
         }
+        check_name(&self.output, &["csv"])?;
         self.check_theory(&file)?;
         let shard = self.shard.unwrap_or(Shard::WHOLE);
         if let Some(path) = &self.report {
@@ -121,7 +125,7 @@ impl Sweep {
         if !journal_path.exists() && !shard.is_part() {
             refuse_existing(&self.output, self.force)?;
         }
-        let configuration = self.configuration(&file);
+        let configuration = self.configuration(&file, &setting);
         let mut journal = if self.force {
             Journal::start(&journal_path, &configuration)?
         } else {
@@ -168,14 +172,15 @@ impl Sweep {
     }
 
     /// What the results depend on besides the parameters and seeds of the cells.
-    fn configuration(&self, file: &ModelFile) -> serde_json::Map<String, serde_json::Value> {
+    fn configuration(
+        &self,
+        file: &ModelFile,
+        setting: &Setting,
+    ) -> serde_json::Map<String, serde_json::Value> {
         let sources: Vec<&str> = self.sources(file).iter().map(|s| s.name()).collect();
-        let set: serde_json::Map<_, _> = self
-            .model
-            .set
-            .iter()
-            .map(|(n, x)| (n.clone(), json!(x)))
-            .collect();
+        let set = file.changes(setting);
+        let set: serde_json::Map<_, _> =
+            set.iter().map(|(n, x)| (n.to_owned(), json!(x))).collect();
         let mut configuration = json!({
             "model": file.content(),
             "set": set,
@@ -191,7 +196,7 @@ impl Sweep {
         configuration.as_object().cloned().unwrap_or_default()
     }
 
-    /// The seeds that are asked for, behind those that are there.
+    /// The seeds that are asked for, and those that are there, in rising order.
     fn seeds_beside(&self, mut seeds: Vec<u64>) -> Vec<u64> {
         for k in 0..self.seeds as u64 {
             let seed = self.seed.wrapping_add(k);
@@ -199,6 +204,8 @@ impl Sweep {
                 seeds.push(seed);
             }
         }
+        // whatever their order of coming, the table is that of all at once
+        seeds.sort_unstable();
         seeds
     }
 
@@ -273,13 +280,7 @@ fn fill(mut page: Page, file: &ModelFile, plan: &Plan, table: &Table) -> Result<
             log: false,
             title: String::new(),
         };
-        let others: Vec<String> = names
-            .iter()
-            .skip(1)
-            .filter(|n| *n != "source")
-            .cloned()
-            .collect();
-        if let Ok(figure) = curve.figure(table, &others) {
+        if let Ok(figure) = curve.figure(table, &curve::others(table, x)) {
             page.section("Curves").figure(&figure)?;
         }
     }
@@ -316,6 +317,7 @@ impl Plan {
         let sources = sweep.sources(file);
         let sources = sources.iter().map(|s| s.name().to_owned()).collect();
         let grid = grid(&sweep.grid, sources, seeds.to_vec())?;
+        refuse_two_names(file, &grid)?;
         let known = file.adjustable();
         let stray = |a: &&Axis| a.name != "source" && !known.contains(&a.name);
         if let Some(axis) = grid.axes().iter().find(stray) {
@@ -348,6 +350,23 @@ impl Plan {
             let failure = Failure::from(e);
             failure.message().unwrap_or("not converged").to_owned()
         })
+    }
+}
+
+/// Two axes over one number: one of them would have no effect.
+fn refuse_two_names(file: &ModelFile, grid: &Grid) -> Result<(), Failure> {
+    let axes = || grid.axes().iter().map(|a| a.name.as_str());
+    let both = axes().find_map(|name| {
+        let parameter = file.only_name(name)?;
+        axes()
+            .any(|other| other == parameter)
+            .then_some((name, parameter))
+    });
+    match both {
+        None => Ok(()),
+        Some((name, parameter)) => Err(Failure::Usage(format!(
+            "--grid: `{parameter}` and `{name}` are the same thing: expected values of one of them"
+        ))),
     }
 }
 
@@ -398,6 +417,11 @@ fn journal_path(output: &Path, shard: Shard) -> PathBuf {
     name.into()
 }
 
+/// The name of a cell in a journal, without its quotes.
+fn readable(key: &str) -> String {
+    key.replace('"', "").replace(';', ", ").replace('=', " = ")
+}
+
 /// Says what happened; a sweep in which nothing worked has failed.
 pub fn report(records: &[Record], output: &Path, json: bool) -> Result<(), Failure> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -410,6 +434,12 @@ pub fn report(records: &[Record], output: &Path, json: bool) -> Result<(), Failu
         }
     }
     let failed: usize = reasons.iter().map(|(_, cells)| cells.len()).sum();
+    let rows = records
+        .iter()
+        .filter_map(|r| r.rows.as_ref().ok())
+        .flatten();
+    let unsettled = rows.filter(|r| r.get("converged") == Some(&Value::Flag(false)));
+    let unsettled = unsettled.count();
     if json {
         let reasons = reasons
             .iter()
@@ -417,6 +447,7 @@ pub fn report(records: &[Record], output: &Path, json: bool) -> Result<(), Failu
         let report = json!({
             "cells": records.len(),
             "failed": failed,
+            "not_converged": unsettled,
             "reasons": reasons.collect::<Vec<_>>(),
             "output": output,
         });
@@ -431,11 +462,14 @@ pub fn report(records: &[Record], output: &Path, json: bool) -> Result<(), Failu
                 1 => String::new(),
                 n => format!(" and {} more", n - 1),
             };
-            lines.push(("", format!("{}{more}: {reason}", cells[0])));
+            lines.push(("", format!("{}{more}: {reason}", readable(cells[0]))));
         }
         if reasons.len() > SHOWN_REASONS {
             let left = reasons.len() - SHOWN_REASONS;
             lines.push(("", format!("{left} more reasons stand in the table")));
+        }
+        if unsettled > 0 {
+            lines.push(("did not converge", unsettled.to_string()));
         }
         lines.push(("output", output.display().to_string()));
         print(&pairs(&lines))?;

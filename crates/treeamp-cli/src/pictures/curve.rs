@@ -1,9 +1,11 @@
 //! An error against a parameter: runs with error bars, theory as lines.
 
+use std::ops::Range;
+
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Series};
 use treeamp_lab::sweep::{Table, Value};
 
-use super::{AT_SYMMETRIC_POINT, symbol};
+use super::{A_HEURISTIC, AT_SYMMETRIC_POINT, symbol};
 
 /// What is drawn.
 #[derive(Debug, Clone)]
@@ -21,22 +23,98 @@ pub struct Curve {
 /// What stands before the name of an error that is up to a symmetry of the model.
 const SYMMETRIES: [&str; 3] = ["phase_", "permutation_", "sign_"];
 
+/// Rows have different numbers in a column.
+fn varies(table: &Table, k: usize) -> bool {
+    let value = |row: &Vec<Value>| row[k].as_number().map(f64::to_bits);
+    let mut values = table.rows.iter().filter_map(value);
+    let first = values.next();
+    values.any(|x| Some(x) != first)
+}
+
+/// The columns of parameters, which stand before where a row comes from; none, where nothing says where they end.
+fn parameters(table: &Table) -> Option<Range<usize>> {
+    let sources = ["source", "seed"].iter().filter_map(|n| table.column(n));
+    sources.min().map(|end| 0..end)
+}
+
 /// The parameter that varies: `alpha` if that does, else the first that does.
 pub fn varied(table: &Table) -> Option<&str> {
-    let varies = |k: &usize| {
-        let value = |row: &Vec<Value>| row[*k].as_number().map(f64::to_bits);
-        let mut values = table.rows.iter().filter_map(value);
-        let first = values.next();
-        values.any(|x| Some(x) != first)
-    };
-    // the parameters stand before where a row comes from
-    let sources = ["source", "seed"].iter().filter_map(|n| table.column(n));
-    let parameters = 0..sources.min().unwrap_or(table.columns.len());
+    let parameters = parameters(table).unwrap_or(0..table.columns.len());
     let alpha = table.column("alpha");
     let all = alpha.into_iter().chain(parameters.clone());
-    let found = all.filter(|k| parameters.contains(k)).find(varies);
+    let found = all
+        .filter(|k| parameters.contains(k))
+        .find(|k| varies(table, *k));
     let found = found.or(alpha).or(Some(parameters.start));
     found.and_then(|k| table.columns.get(k)).map(String::as_str)
+}
+
+/// The parameters that vary beside that of the horizontal axis: every combination of them is a curve of its own.
+pub fn others(table: &Table, x: &str) -> Vec<String> {
+    let parameters = parameters(table).unwrap_or(0..0);
+    let found = parameters.filter(|k| table.columns[*k] != x && varies(table, *k));
+    found.map(|k| table.columns[k].clone()).collect()
+}
+
+/// What a row says of itself, in the columns of a sweep.
+struct Marks {
+    source: Option<usize>,
+    converged: Option<usize>,
+    symmetric_point: Option<usize>,
+    heuristic: Option<usize>,
+    status: Option<usize>,
+}
+
+impl Marks {
+    fn of(table: &Table) -> Self {
+        Self {
+            source: table.column("source"),
+            converged: table.column("converged"),
+            symmetric_point: table.column("symmetric_point"),
+            heuristic: table.column("heuristic"),
+            status: table.column("status"),
+        }
+    }
+
+    /// Without the column, all rows are of any source.
+    fn is_of(&self, source: &str, row: &[Value]) -> bool {
+        self.source.is_none_or(|k| row[k].to_csv() == source)
+    }
+
+    fn settled(&self, row: &[Value]) -> bool {
+        self.converged.is_none_or(|k| row[k] != Value::Flag(false))
+    }
+
+    fn at_symmetric_point(&self, row: &[Value]) -> bool {
+        self.symmetric_point
+            .is_some_and(|k| row[k] == Value::Flag(true))
+    }
+
+    fn is_heuristic(&self, row: &[Value]) -> bool {
+        self.heuristic.is_some_and(|k| row[k] != Value::Missing)
+    }
+
+    fn failed(&self, row: &[Value]) -> bool {
+        self.status.is_some_and(|k| row[k].to_csv() == "failed")
+    }
+}
+
+/// What there is to say of rows that are not results like the others: that did not converge, and that failed.
+pub fn said(table: &Table) -> Vec<(&'static str, String)> {
+    let marks = Marks::of(table);
+    let all = table.rows.len();
+    let count = |wanted: &dyn Fn(&[Value]) -> bool| table.rows.iter().filter(|r| wanted(r)).count();
+    let lines = [
+        (
+            "did not converge",
+            count(&|r| !marks.settled(r)),
+            "drawn as crosses",
+        ),
+        ("failed", count(&|r| marks.failed(r)), "not drawn"),
+    ];
+    let some = lines.into_iter().filter(|(_, n, _)| *n > 0);
+    some.map(|(name, n, how)| (name, format!("{n} of {all} rows, {how}")))
+        .collect()
 }
 
 /// The error of the first variable: up to a symmetry, where runs lost the sign, the phase or the order of its components.
@@ -80,6 +158,7 @@ impl Curve {
         if table.rows.is_empty() {
             return Err("expected rows, got only a header".to_owned());
         }
+        self.check(table, (x, y))?;
         let others: Vec<usize> = others
             .iter()
             .map(|n| column(table, n))
@@ -109,6 +188,28 @@ impl Curve {
         Ok(figure)
     }
 
+    /// There is something to draw, and it has a place on the axes.
+    fn check(&self, table: &Table, (x, y): (usize, usize)) -> Result<(), String> {
+        let numbers = |k: usize| table.rows.iter().filter_map(move |row| row[k].as_number());
+        for (name, k) in [(&self.x, x), (&self.y, y)] {
+            if numbers(k).next().is_none() {
+                let failed = said(table).pop().filter(|(what, _)| *what == "failed");
+                let why = failed.map_or(String::new(), |(_, n)| format!(": failed {n}"));
+                return Err(format!(
+                    "expected numbers in the column `{name}`, got none{why}"
+                ));
+            }
+        }
+        let negative = numbers(y).filter(|v| *v < 0.0).count();
+        if self.log && negative > 0 {
+            return Err(format!(
+                "a logarithmic axis has no place for the {negative} negative values of `{}`: expected no --log",
+                self.y
+            ));
+        }
+        Ok(())
+    }
+
     fn panel(
         &self,
         table: &Table,
@@ -121,63 +222,65 @@ impl Curve {
         } else {
             Axis::linear(symbol(&self.y))
         };
-        let mut panel = Panel::new(title, Axis::linear(symbol(&self.x)), vertical);
-        let source = table.column("source");
         // the error of the theory is already up to a symmetry
         let name = &table.columns[y];
         let theory = SYMMETRIES.iter().find_map(|s| name.strip_prefix(s));
         let theory = theory.and_then(|name| table.column(name)).unwrap_or(y);
-        let symmetric = table.column("symmetric_point");
-        let at_symmetric_point =
-            |row: &[Value]| symmetric.is_some_and(|k| row[k] == Value::Flag(true));
+        let marks = Marks::of(table);
         let of = |name: &str, y: usize, wanted: &dyn Fn(&[Value]) -> bool| -> Vec<(f64, f64)> {
-            let named = |row: &&&Vec<Value>| source.is_none_or(|s| row[s].to_csv() == name);
-            let numbers = rows.iter().filter(named).filter(|row| wanted(row));
-            numbers
-                .filter_map(|row| Some((row[x].as_number()?, row[y].as_number()?)))
+            let rows = rows
+                .iter()
+                .filter(|row| marks.is_of(name, row) && wanted(row));
+            rows.filter_map(|row| Some((row[x].as_number()?, row[y].as_number()?)))
                 .collect()
         };
-        for (low, high) in hard_ranges(table, rows, x) {
-            panel = panel.band("hard phase, to half a step of the grid", low, high);
-        }
-        if source.is_some() {
+        let mut series = Vec::new();
+        if marks.source.is_some() {
+            let heuristic = rows.iter().any(|row| marks.is_heuristic(row));
+            let word = if heuristic { A_HEURISTIC } else { "" };
+            let settled = |r: &[Value]| marks.settled(r) && !marks.at_symmetric_point(r);
+            let resting = |r: &[Value]| marks.settled(r) && marks.at_symmetric_point(r);
             let lines = [
-                (
-                    "state evolution",
-                    of("SE", theory, &|r| !at_symmetric_point(r)),
-                    Ink::Blue,
-                    false,
-                ),
-                (
-                    AT_SYMMETRIC_POINT,
-                    of("SE", theory, &at_symmetric_point),
-                    Ink::Grey,
-                    false,
-                ),
+                ("state evolution", of("SE", theory, &settled), Ink::Blue),
+                (AT_SYMMETRIC_POINT, of("SE", theory, &resting), Ink::Grey),
                 (
                     "Bayes-optimal",
-                    of("BO", theory, &|_| true),
+                    of("BO", theory, &|r| marks.settled(r)),
                     Ink::Black,
-                    true,
                 ),
             ];
-            for (name, points, ink, dashed) in lines {
-                if !points.is_empty() {
-                    let line = Series::line(name, sorted(points)).ink(ink);
-                    panel = panel.series(if dashed { line.dashed() } else { line });
-                }
+            for (name, points, ink) in lines {
+                let alone = points.len() == 1;
+                let line = Series::line(format!("{name}{word}"), sorted(points)).ink(ink);
+                let line = if alone { line.mark(Mark::Dot) } else { line };
+                series.push(if name == "Bayes-optimal" {
+                    line.dashed()
+                } else {
+                    line
+                });
             }
+            let lost = of("SE", theory, &|r| !marks.settled(r));
+            series.push(crosses("state evolution", Ink::Blue, lost));
         }
         let runs = [("EP", "expectation propagation"), ("MAP", "mode")];
         // without the column, all rows are one series
-        let runs = &runs[..if source.is_some() { 2 } else { 1 }];
-        for (source, name) in runs {
-            let points = self.summaries(&of(source, y, &|_| true));
-            if !points.is_empty() {
-                panel = panel.series(self.marks(name, &points));
-            }
+        for (source, name) in &runs[..if marks.source.is_some() { 2 } else { 1 }] {
+            let points = self.summaries(&of(source, y, &|r| marks.settled(r)));
+            series.push(self.marks(name, &points));
+            let lost = of(source, y, &|r| !marks.settled(r));
+            series.push(crosses(name, Ink::Grey, lost));
         }
-        panel
+        series.retain(|s| !s.is_empty());
+        let title = match (title, series.is_empty()) {
+            (_, false) => title.to_owned(),
+            ("", true) => "nothing to draw".to_owned(),
+            (_, true) => format!("{title}: nothing to draw"),
+        };
+        let mut panel = Panel::new(title, Axis::linear(symbol(&self.x)), vertical);
+        for (low, high) in hard_ranges(table, rows, x) {
+            panel = panel.band("hard phase, to half a step of the grid", low, high);
+        }
+        series.into_iter().fold(panel, Panel::series)
     }
 
     /// Runs, with bars where there are several.
@@ -223,6 +326,13 @@ impl Curve {
         };
         same_place.map(summary).collect()
     }
+}
+
+/// Rows that did not converge: where they were when they stopped.
+fn crosses(name: &str, ink: Ink, points: Vec<(f64, f64)>) -> Series {
+    Series::marks(format!("{name}, did not converge"), points)
+        .ink(ink)
+        .mark(Mark::Cross)
 }
 
 /// A quantile of sorted values, on the line between its neighbours.

@@ -2,11 +2,16 @@
 
 pub mod curve;
 pub mod landscape;
+pub mod outcome;
 pub mod phases;
 pub mod run;
 
-/// What theory is drawn where it rests at a point that runs leave.
-pub const AT_SYMMETRIC_POINT: &str = "state evolution at the symmetric point, which runs leave";
+/// What theory is drawn where it rests at a point that the least knowledge leads away from.
+pub const AT_SYMMETRIC_POINT: &str =
+    "state evolution at the symmetric point, which a push leads away from";
+
+/// What stands behind the name of a theory that is not exact in the limit.
+pub const A_HEURISTIC: &str = ", a heuristic here";
 
 /// A parameter or a column of a table as papers write it.
 pub fn symbol(name: &str) -> String {

@@ -63,6 +63,10 @@ pub fn figure(title: &str, names: (&str, &str), columns: &[Column], rows: &[f64]
         .collect();
     let head = match found[..] {
         [one] => format!("{one} everywhere: no transition in this range"),
+        // an area too low for its name
+        _ if !found.contains(&"hard") && is_hard(&across, y) => {
+            "hard between the two lines".to_owned()
+        }
         _ => String::new(),
     };
     let mut panel = Panel::new(
@@ -81,7 +85,8 @@ pub fn figure(title: &str, names: (&str, &str), columns: &[Column], rows: &[f64]
             .size(3.0),
     ];
     if found.len() > 1 {
-        panel = lines.into_iter().fold(panel, Panel::series);
+        let drawn = lines.into_iter().filter(|line| !line.is_empty());
+        panel = drawn.fold(panel, Panel::series);
     }
     for (name, place) in areas {
         if let Some((at, height)) = place {
@@ -91,26 +96,49 @@ pub fn figure(title: &str, names: (&str, &str), columns: &[Column], rows: &[f64]
     Figure::new(title).panel(panel).panel_size(560.0, 460.0)
 }
 
-/// A threshold along the columns. One beyond the range lies at its end beside one inside, as areas have it, and is left out elsewhere.
+/// Somewhere the two thresholds differ.
+fn is_hard(across: &[Column], range: (f64, f64)) -> bool {
+    let height = |c: &Column| {
+        let (low, high) = (lowest(c)?, c.algorithmic?);
+        Some(high.clamp(range.0, range.1) - low.clamp(range.0, range.1))
+    };
+    let heights = across.iter().filter_map(height);
+    heights.fold(0.0, f64::max) > 1.0 / PIXELS as f64 * (range.1 - range.0)
+}
+
+/// A threshold along the columns, where it lies inside the range.
 fn boundary(
     columns: &[Column],
     f: fn(&Column) -> Option<f64>,
     range: (f64, f64),
 ) -> Vec<(f64, f64)> {
-    let inside = |k: usize| {
-        let value = columns.get(k).and_then(f);
-        value.is_some_and(|t| (range.0..=range.1).contains(&t))
-    };
-    let place = |(k, c): (usize, &Column)| {
-        let beside = inside(k) || inside(k + 1) || (k > 0 && inside(k - 1));
-        let value = f(c).filter(|_| beside);
-        (c.x, value.map_or(f64::NAN, |t| t.clamp(range.0, range.1)))
-    };
-    columns.iter().enumerate().map(place).collect()
+    let inside = |t: f64| (range.0..=range.1).contains(&t);
+    let known: Vec<Option<f64>> = columns
+        .iter()
+        .map(|c| f(c).filter(|t| t.is_finite()))
+        .collect();
+    if !known.iter().flatten().any(|t| inside(*t)) {
+        return Vec::new();
+    }
+    let mut line = Vec::new();
+    for (k, here) in known.iter().enumerate() {
+        let x = columns[k].x;
+        line.push((x, here.filter(|t| inside(*t)).unwrap_or(f64::NAN)));
+        let next = known.get(k + 1).copied().flatten();
+        if let (Some(a), Some(b)) = (*here, next)
+            && inside(a) != inside(b)
+        {
+            // where the line to a threshold beyond the frame crosses that
+            let outer = if inside(a) { b } else { a };
+            let edge = outer.clamp(range.0, range.1);
+            line.push((x + (edge - a) / (b - a) * (columns[k + 1].x - x), edge));
+        }
+    }
+    line
 }
 
-/// The thresholds at a place between two columns: on the straight line between theirs. One beyond the range counts as
-/// at its end.
+/// The thresholds at a place between two columns: on the straight line between theirs. One that is beyond the range, nobody knows
+/// how far, counts as at its end.
 fn between(columns: &[Column], x: f64, range: (f64, f64)) -> Column {
     let right = columns
         .partition_point(|c| c.x < x)
@@ -118,7 +146,14 @@ fn between(columns: &[Column], x: f64, range: (f64, f64)) -> Column {
     let (a, b) = (&columns[right - 1], &columns[right]);
     let weight = ((x - a.x) / (b.x - a.x)).clamp(0.0, 1.0);
     let line = |f: fn(&Column) -> Option<f64>| {
-        let [low, high] = [f(a)?, f(b)?].map(|t| t.clamp(range.0, range.1));
+        let ends = [f(a)?, f(b)?];
+        let [low, high] = ends.map(|t| {
+            if t.is_finite() {
+                t
+            } else {
+                t.clamp(range.0, range.1)
+            }
+        });
         Some(low + weight * (high - low))
     };
     Column {

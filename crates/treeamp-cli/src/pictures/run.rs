@@ -1,16 +1,17 @@
 //! A run: its signals and its convergence.
 
-use treeamp::belief::{Element, SignalSpec, Structure};
-use treeamp_lab::experiment::{Alignment, BySweep, Inference};
+use treeamp::belief::{Element, SignalSpec};
+use treeamp_lab::experiment::{Alignment, BySweep};
 use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Raster, Series};
 use treeamp_lab::spec::ModelFile;
 
-use super::AT_SYMMETRIC_POINT;
+use super::outcome::Outcome;
+use super::{A_HEURISTIC, AT_SYMMETRIC_POINT};
 
 /// A variable of a run, with what the model file knows of its components.
 #[derive(Debug)]
 pub struct Shown<'r> {
-    run: &'r Inference,
+    run: Outcome<'r>,
     variable: &'r str,
     /// Their names, where they are few enough to be read.
     names: Vec<String>,
@@ -20,10 +21,10 @@ pub struct Shown<'r> {
 
 impl<'r> Shown<'r> {
     /// A variable of a run of this file.
-    pub fn new(file: &ModelFile, run: &'r Inference, variable: &'r str) -> Self {
+    pub fn new(file: &ModelFile, run: Outcome<'r>, variable: &'r str) -> Self {
         /// More names than this cannot stand side by side.
         const READABLE: usize = 40;
-        let count = spec(run, variable).map_or(0, |s| s.count());
+        let count = spec(&run, variable).map_or(0, |s| s.count());
         let names = file.component_names(variable).unwrap_or_default();
         let fits = names.len() == count && count <= READABLE;
         Self {
@@ -32,6 +33,16 @@ impl<'r> Shown<'r> {
             names: if fits { names } else { Vec::new() },
             exchangeable: file.is_exchangeable(),
         }
+    }
+
+    /// The run.
+    pub fn run(&self) -> &Outcome<'r> {
+        &self.run
+    }
+
+    /// The variable.
+    pub fn variable(&self) -> &str {
+        self.variable
     }
 
     /// The axis of the components.
@@ -49,11 +60,11 @@ const SCATTERED: usize = 5000;
 
 /// True and recovered values of a variable: side by side where few are not zero, else against each other.
 pub fn signal(shown: &Shown<'_>) -> Option<Panel> {
-    let (run, variable) = (shown.run, shown.variable);
+    let (run, variable) = (&shown.run, shown.variable);
     let spec = spec(run, variable).ok()?;
     let (mean, note) = aligned(run, variable, spec.element)?;
-    let truth = truth(run, variable);
-    let recovered = format!("recovered{note}");
+    let truth = run.truth(variable);
+    let recovered = format!("{}{note}", run.word());
     if let Some(truth) = truth.filter(|t| t.iter().filter(|x| **x != 0.0).count() > STEMS) {
         let bars = deviations(run, variable, &mean);
         return Some(scatter(variable, truth, &mean, &recovered, bars));
@@ -84,9 +95,9 @@ pub fn signal(shown: &Shown<'_>) -> Option<Panel> {
         Some(_) => format!("{recovered}, ± one standard deviation"),
         None => recovered,
     };
-    let marks = Series::marks(name, place(&mean)).ink(Ink::Blue).size(3.0);
-    let bars = bars.into_iter().flatten().take(SHOWN);
-    Some(panel.series(marks.bars(bars)))
+    let marks = Series::marks(name, place(&mean)).ink(Ink::Blue);
+    let marks = marks.size(if mean.len() <= STEMS { 6.0 } else { 3.0 });
+    Some(panel.series(marks.bars(bars.into_iter().flatten())))
 }
 
 /// Recovered against true values.
@@ -110,32 +121,28 @@ fn scatter(
         None => recovered.to_owned(),
     };
     let marks = Series::marks(name, points).ink(Ink::Blue).size(3.0);
-    let marks = marks.bars(bars.into_iter().flatten().take(SCATTERED));
+    let marks = marks.bars(bars.into_iter().flatten());
     Panel::new(title, Axis::linear("true"), Axis::linear("recovered"))
         .series(Series::line("equal", [(low, low), (high, high)]).ink(Ink::Grey))
         .series(marks)
 }
 
-/// One standard deviation to either side, where every component has its own.
-fn deviations(run: &Inference, variable: &str, mean: &[f64]) -> Option<Vec<(f64, f64)>> {
-    let moments = run.report.marginal(variable).ok()?;
-    if moments.variance.structure() == Structure::Isotropic {
-        return None;
-    }
-    let stds = moments.variance.diagonal().map(f64::sqrt);
+/// One standard deviation to either side, where every component has its own, and they are few enough to be seen.
+fn deviations(run: &Outcome<'_>, variable: &str, mean: &[f64]) -> Option<Vec<(f64, f64)>> {
+    let stds = run.deviations(variable).filter(|_| mean.len() <= STEMS)?;
     let bars = mean.iter().zip(stds).map(|(m, s)| (m - s, m + s));
     Some(bars.collect())
 }
 
 /// Residual and variances, sweep by sweep.
-pub fn convergence(run: &Inference) -> Panel {
+pub fn convergence(run: &Outcome<'_>) -> Panel {
     /// More lines cannot be distinguished.
     const LINES: usize = 4;
-    let report = &run.report;
-    let residuals = report.trace.iter().map(|r| (r.sweep as f64, r.residual));
-    let names = report.variables();
-    let title = match (&report.fallback, report.termination.is_converged()) {
-        (Some(done), true) => format!("Convergence: the sweeps before the {}", done.method),
+    const MARKS: [Mark; LINES] = [Mark::Dot, Mark::Circle, Mark::Square, Mark::Cross];
+    let residuals = run.trace.iter().map(|r| (r.sweep as f64, r.residual));
+    let (names, variances) = run.variances();
+    let title = match (run.fallback, run.converged) {
+        (Some(method), true) => format!("Convergence: the sweeps before the {method}"),
         (None, true) => "Convergence".to_owned(),
         (_, false) => "Did not converge".to_owned(),
     };
@@ -146,15 +153,20 @@ pub fn convergence(run: &Inference) -> Panel {
     let mut panel = Panel::new(
         title,
         Axis::linear("sweep").integer(),
-        Axis::log("residual, variance").with_zero(),
+        Axis::log(if names.is_empty() {
+            "residual"
+        } else {
+            "residual, variance"
+        })
+        .with_zero(),
     )
     .series(Series::line("residual", residuals).ink(Ink::Grey).dashed());
     for (i, name) in names.iter().enumerate().take(LINES) {
-        let points = report.variances.iter().enumerate();
+        let points = variances.iter().enumerate();
         let points = points.map(|(sweep, v)| (sweep as f64 + 1.0, v[i]));
         panel = panel.series(
             Series::line(format!("variance of {name}"), points)
-                .mark(Mark::Dot)
+                .mark(MARKS[i])
                 .size(4.0),
         );
     }
@@ -162,8 +174,8 @@ pub fn convergence(run: &Inference) -> Panel {
 }
 
 /// The title of a picture of a run: it says where the run did not converge.
-fn heading(run: &Inference, title: &str) -> String {
-    if run.report.termination.is_converged() {
+fn heading(run: &Outcome<'_>, title: &str) -> String {
+    if run.converged {
         return title.to_owned();
     }
     let said = "state of a run that did not converge";
@@ -175,8 +187,8 @@ fn heading(run: &Inference, title: &str) -> String {
 
 /// The probability that a component is not zero, where the prior has a point mass there.
 fn inclusion(shown: &Shown<'_>) -> Option<Panel> {
-    let (run, variable) = (shown.run, shown.variable);
-    let all = run.inclusion(variable).ok()??;
+    let (run, variable) = (&shown.run, shown.variable);
+    let all = run.inclusion(variable)?;
     let title = match all.len() {
         n if n > SHOWN => format!("{variable}, the first {SHOWN} components"),
         _ => variable.to_owned(),
@@ -195,17 +207,17 @@ fn inclusion(shown: &Shown<'_>) -> Option<Panel> {
 }
 
 /// The figures of a report: images where there are some, else the signals, inclusion probabilities and convergence of the first variable.
-pub fn of_report(file: &ModelFile, run: &Inference) -> Vec<Figure> {
+pub fn of_report(file: &ModelFile, run: Outcome<'_>) -> Vec<Figure> {
     let name = run.posterior.variables()[0].name.as_str();
-    match images(run, name, "") {
-        Ok(pictures) => vec![pictures, Figure::new("").panel(convergence(run))],
+    match images(&run, name, "") {
+        Ok(pictures) => vec![pictures, Figure::new("").panel(convergence(&run))],
         Err(_) => vec![figure(&Shown::new(file, run, name), "")],
     }
 }
 
 /// The signals of one variable, its inclusion probabilities and the convergence. Other variables are not shown, and the figure says so.
 pub fn figure(shown: &Shown<'_>, title: &str) -> Figure {
-    let run = shown.run;
+    let run = &shown.run;
     let mut figure = Figure::new(heading(run, title));
     if let Some(panel) = signal(shown) {
         figure = figure.panel(panel);
@@ -219,11 +231,11 @@ pub fn figure(shown: &Shown<'_>, title: &str) -> Figure {
 /// True, observed and recovered values of a variable: observations in the same panel where they are values of its own
 /// components, or else in one of their own. Only neighbours that have to do with each other are joined by lines.
 pub fn signals(shown: &Shown<'_>, title: &str) -> Result<Figure, String> {
-    let (run, variable) = (shown.run, shown.variable);
+    let (run, variable) = (&shown.run, shown.variable);
     let spec = spec(run, variable)?;
     let mut figure = Figure::new(heading(run, title));
     let mut own = Vec::new();
-    for observed in &run.observed {
+    for observed in run.observed {
         let name = format!("observed, {}", observed.variable);
         let marks = |name: &str| {
             let points = places(&observed.values, observed.spec.element);
@@ -250,7 +262,7 @@ pub fn signals(shown: &Shown<'_>, title: &str) -> Result<Figure, String> {
 
 /// True and recovered values along the components, over what is drawn already; neighbours are joined by lines.
 fn side_by_side(shown: &Shown<'_>, spec: &SignalSpec, drawn: Vec<Series>) -> Option<Panel> {
-    let (run, variable) = (shown.run, shown.variable);
+    let (run, variable) = (&shown.run, shown.variable);
     let joined = shown.names.is_empty() && !shown.exchangeable;
     let curve = |name: String, values: &[f64]| {
         let points = places(values, spec.element);
@@ -265,14 +277,14 @@ fn side_by_side(shown: &Shown<'_>, spec: &SignalSpec, drawn: Vec<Series>) -> Opt
     for series in drawn {
         panel = panel.series(series);
     }
-    if let Some(truth) = truth(run, variable) {
+    if let Some(truth) = run.truth(variable) {
         let line = curve("true".to_owned(), truth).size(4.0);
         panel = panel.series(line.ink(Ink::Orange));
     }
     let (mean, note) = aligned(run, variable, spec.element)?;
-    let mut line = curve(format!("recovered{note}"), &mean);
+    let mut line = curve(format!("{}{note}", run.word()), &mean);
     if let Some(bars) = deviations(run, variable, &mean).filter(|_| spec.element == Element::Real) {
-        line = line.bars(bars.into_iter().take(SHOWN));
+        line = line.bars(bars);
     }
     Some(panel.series(line.ink(Ink::Blue)))
 }
@@ -297,7 +309,7 @@ fn heads(name: &str, spec: &SignalSpec) -> String {
 }
 
 /// True, observed and recovered image, in grey levels of the truth where it is known.
-pub fn images(run: &Inference, variable: &str, title: &str) -> Result<Figure, String> {
+pub fn images(run: &Outcome<'_>, variable: &str, title: &str) -> Result<Figure, String> {
     let spec = spec(run, variable)?;
     let [_, columns] = spec.shape[..] else {
         return Err(format!(
@@ -306,7 +318,7 @@ pub fn images(run: &Inference, variable: &str, title: &str) -> Result<Figure, St
     };
     let (mean, note) = aligned(run, variable, spec.element)
         .ok_or_else(|| format!("there is no variable `{variable}`"))?;
-    let truth = truth(run, variable);
+    let truth = run.truth(variable);
     let shared = range(&modulus(truth.unwrap_or(&mean), spec.element));
     let mut figure = Figure::new(heading(run, title));
     let picture = |name: String, columns: usize, values: &[f64], own: Option<(f64, f64)>| {
@@ -322,7 +334,7 @@ pub fn images(run: &Inference, variable: &str, title: &str) -> Result<Figure, St
             Some(shared),
         ));
     }
-    for observed in &run.observed {
+    for observed in run.observed {
         let values = modulus(&observed.values, observed.spec.element);
         let name = format!("observed {}", observed.variable);
         if let [_, columns] = observed.spec.shape[..] {
@@ -342,7 +354,10 @@ pub fn images(run: &Inference, variable: &str, title: &str) -> Result<Figure, St
         }
     }
     let values = modulus(&mean, spec.element);
-    let name = format!("recovered {variable}{note}");
+    let name = match run.word() {
+        "mode" => format!("mode of {variable}{note}"),
+        word => format!("{word} {variable}{note}"),
+    };
     figure = figure.panel(picture(name, columns, &values, Some(shared)));
     Ok(figure.panel_size(340.0, 320.0))
 }
@@ -355,19 +370,34 @@ fn spread(mask: &[bool], shown: &[f64]) -> Vec<f64> {
 }
 
 /// The mean of a variable, turned to the truth where the model does not see its sign or phase, and a word on that.
-fn aligned(run: &Inference, variable: &str, element: Element) -> Option<(Vec<f64>, &'static str)> {
-    let mean = run.report.mean(variable).ok()?;
-    let alignment = truth(run, variable).map_or(Alignment::Plain, |truth| {
+fn aligned(
+    run: &Outcome<'_>,
+    variable: &str,
+    element: Element,
+) -> Option<(Vec<f64>, &'static str)> {
+    let mean = run.estimate(variable)?;
+    let alignment = run.truth(variable).map_or(Alignment::Plain, |truth| {
         Alignment::of(mean, truth, element)
     });
     Some((alignment.turn(mean), alignment.note()))
 }
 
-/// The errors of runs after every sweep, and the predicted one.
+/// The errors of one run.
+#[derive(Debug, Clone, Default)]
+pub struct Errors {
+    /// After every sweep and every step of a fallback.
+    pub sweeps: Vec<f64>,
+    /// Which of these are the first of another attempt, counted from zero.
+    pub begins: Vec<usize>,
+    /// At the end, where a fallback led there.
+    pub end: Option<f64>,
+}
+
+/// The errors of runs after every sweep, where other attempts begin and fallbacks end, and the predicted error.
 pub fn errors(
     title: &str,
     (variable, up_to): (&str, &str),
-    runs: &[Vec<f64>],
+    runs: &[Errors],
     predicted: Option<&BySweep>,
 ) -> Figure {
     let points = |trace: &[f64]| -> Vec<(f64, f64)> {
@@ -385,6 +415,10 @@ pub fn errors(
             (false, true) => (AT_SYMMETRIC_POINT, Ink::Grey),
             (false, false) => ("state evolution", Ink::Black),
         };
+        let name = match predicted.heuristics.len() {
+            0 => name.to_owned(),
+            _ => format!("{name}{A_HEURISTIC}"),
+        };
         let line = Series::line(name, points(&predicted.errors));
         let line = line.ink(ink).size(2.5);
         panel = panel.series(if predicted.fixed_point {
@@ -393,23 +427,33 @@ pub fn errors(
             line
         });
     }
-    let all: Vec<(f64, f64)> = runs.iter().flat_map(|trace| points(trace)).collect();
+    let all: Vec<(f64, f64)> = runs.iter().flat_map(|run| points(&run.sweeps)).collect();
     let name = match runs.len() {
         1 => "expectation propagation".to_owned(),
         n => format!("expectation propagation, {n} seeds"),
     };
     let marks = Series::marks(name, all).ink(Ink::Orange);
-    Figure::new(title).panel(panel.series(marks.mark(Mark::Circle).size(6.0)))
+    panel = panel.series(marks.mark(Mark::Circle).size(6.0));
+    let begins = runs.iter().flat_map(|run| {
+        let places = run.begins.iter();
+        places.filter_map(|k| Some((*k as f64 + 1.0, *run.sweeps.get(*k)?)))
+    });
+    let ends = runs.iter();
+    let ends = ends.filter_map(|run| Some((run.sweeps.len() as f64 + 1.0, run.end?)));
+    let more = [
+        Series::marks("another attempt begins", begins).mark(Mark::Square),
+        Series::marks("end of the fallback", ends).size(7.0),
+    ];
+    for series in more.into_iter().filter(|s| !s.is_empty()) {
+        panel = panel.series(series.ink(Ink::Blue));
+    }
+    Figure::new(title).panel(panel)
 }
 
-fn spec(run: &Inference, variable: &str) -> Result<SignalSpec, String> {
-    let tree = &run.posterior;
+fn spec(run: &Outcome<'_>, variable: &str) -> Result<SignalSpec, String> {
+    let tree = run.posterior;
     let index = tree.variable(variable).map_err(|e| e.to_string())?;
     Ok(tree.variables()[index].spec.clone())
-}
-
-fn truth<'r>(run: &'r Inference, variable: &str) -> Option<&'r [f64]> {
-    run.truth.as_ref().and_then(|s| s.get(variable).ok())
 }
 
 /// Real values as they are, complex ones by their modulus.

@@ -214,3 +214,59 @@ fn the_estimate_comes_before_the_matrix() {
     assert!(said[0].starts_with("estimated cost: "), "{said:?}");
     assert!(said[1].starts_with("drawing the instance"), "{said:?}");
 }
+
+/// Beliefs that no memory holds are refused before anything is drawn or decomposed.
+#[test]
+fn memory_is_refused_before_the_work() {
+    let folder = Folder::new("memory_first");
+    let file = models().join("sparse_regression.toml");
+    let (table, picture) = (folder.path("t.csv"), folder.path("p.svg"));
+    let full = ["--belief", "full", "--set", "n=20000"];
+    let commands: [&[&str]; 4] = [
+        &["run", text(&file)],
+        &[
+            "sweep",
+            text(&file),
+            "--by",
+            "ep",
+            "--grid",
+            "rho=0.1",
+            "-o",
+            text(&table),
+        ],
+        &["plot", "run", text(&file), "-o", text(&picture)],
+        &["plot", "convergence", text(&file), "-o", text(&picture)],
+    ];
+    for command in commands {
+        let clock = Instant::now();
+        let output = treeamp(&[command, &full].concat());
+        assert!(!output.status.success());
+        assert!(
+            stderr(&output).contains("GB") || stderr(&output).contains("bytes"),
+            "{}",
+            stderr(&output)
+        );
+        assert!(
+            clock.elapsed() < Duration::from_secs(5),
+            "{command:?}: {:?}",
+            clock.elapsed()
+        );
+    }
+}
+
+/// `check` takes the beliefs that `run` takes.
+#[test]
+fn check_takes_beliefs() {
+    let file = models().join("sparse_regression.toml");
+    let cost = |more: &[&str]| {
+        let answer = works(&[&["check", text(&file), "--json"][..], more].concat());
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        answer["cost"]["bytes"].as_f64().expect("a number")
+    };
+    assert!(cost(&["--belief", "diagonal"]) > cost(&[]));
+    let said = fails(
+        2,
+        &["check", text(&file), "--belief", "full", "--set", "n=20000"],
+    );
+    assert!(said.contains("memory"), "{said}");
+}

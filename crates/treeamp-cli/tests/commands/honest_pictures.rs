@@ -189,7 +189,7 @@ fn sweeps_name_the_symmetric_point() {
     );
     let (svg, _) = drawn(&folder, &["plot", "curve", text(&table), "--y", "mse_x"]);
     assert!(
-        svg.contains("at the symmetric point, which runs leave"),
+        svg.contains("at the symmetric point, which a push leads away from"),
         "{svg}"
     );
     let odd = folder.path("odd.csv");
@@ -210,7 +210,7 @@ fn sweeps_name_the_symmetric_point() {
     );
 }
 
-/// Even outputs: the theory rests where nothing is known, and the picture says that runs leave that point.
+/// Even outputs: the theory rests where nothing is known, and the picture says that a push leads away from there.
 #[test]
 fn the_theory_of_sweeps_names_the_symmetric_point() {
     let folder = Folder::new("symmetric_sweeps");
@@ -221,7 +221,7 @@ fn the_theory_of_sweeps_names_the_symmetric_point() {
         let file = model(name);
         let arguments = ["plot", "convergence", &file, "--set", "n=60"];
         let (svg, output) = drawn(&folder, &arguments);
-        let said = "state evolution at the symmetric point, which runs leave";
+        let said = "state evolution at the symmetric point, which a push leads away from";
         assert_eq!(svg.contains(said), symmetric, "{name}");
         let said = stdout(&output);
         assert_eq!(said.contains("at the symmetric point"), symmetric, "{said}");
@@ -302,4 +302,99 @@ fn components_are_joined_only_where_they_are_neighbours() {
             );
         }
     }
+}
+
+/// Sweeps of several attempts are told apart, and the picture ends where the run does.
+#[test]
+fn attempts_and_the_end_of_a_fallback_are_marked() {
+    let folder = Folder::new("attempts");
+    let convergence = |name: &str, set: &[&str]| {
+        let file = model(name);
+        drawn(
+            &folder,
+            &[&["plot", "convergence", &file][..], set].concat(),
+        )
+        .0
+    };
+    let several = convergence("phase_retrieval", &[]);
+    assert!(several.contains("another attempt begins"));
+    assert!(several.contains("end of the fallback"));
+    let one = convergence("sparse_regression", &["--set", "n=100"]);
+    assert!(!one.contains("another attempt") && !one.contains("fallback"));
+}
+
+/// Where theory is left out of a picture, the command says why; beliefs of the command line count as those of the file.
+#[test]
+fn theory_that_is_left_out_is_missed_aloud() {
+    let folder = Folder::new("left_out");
+    let file = small(&folder);
+    let diagonal = ["--belief", "diagonal"];
+    let (svg, output) = drawn(
+        &folder,
+        &[&["plot", "convergence", text(&file)][..], &diagonal].concat(),
+    );
+    assert!(!svg.contains("state evolution"));
+    let said = stdout(&output);
+    assert!(
+        said.contains("left out: ") && said.contains("no theory of diagonal beliefs"),
+        "{said}"
+    );
+    let said = fails(2, &[&["predict", text(&file)][..], &diagonal].concat());
+    assert!(said.contains("no theory of diagonal beliefs"), "{said}");
+    let table = folder.path("t.csv");
+    let sweep = [
+        "sweep",
+        text(&file),
+        "--grid",
+        "alpha=0.3",
+        "-o",
+        text(&table),
+    ];
+    works(&[&sweep[..], &diagonal].concat());
+    let lines = fs::read_to_string(&table).expect("the table");
+    assert!(lines.contains(",EP,") && !lines.contains(",SE,"), "{lines}");
+}
+
+/// A theory that is not exact in the limit says so beside runs.
+#[test]
+fn a_heuristic_is_named_beside_runs() {
+    let folder = Folder::new("heuristic_sweeps");
+    let set = ["--set", "n=100", "--max-sweeps", "20"];
+    let (svg, output) = drawn(
+        &folder,
+        &[&["plot", "convergence", &model("committee")][..], &set].concat(),
+    );
+    assert!(svg.contains("a heuristic here"));
+    assert!(stdout(&output).contains("heuristic"), "{}", stdout(&output));
+}
+
+/// A threshold that is not in the frame is not drawn in it, and a legend names the lines that are there.
+#[test]
+fn a_diagram_draws_the_thresholds_inside_it() {
+    let folder = Folder::new("frame");
+    let diagram = |name: &str, x: &str, y: &str| {
+        let file = model(name);
+        drawn(&folder, &["plot", "phases", &file, "--x", x, "--y", y]).0
+    };
+    let one = diagram("compressed_sensing", "rho=0.1:0.9:2", "alpha=0.1:0.9:5");
+    assert!(one.contains("algorithmic threshold"));
+    assert!(!one.contains("information-theoretic threshold"));
+}
+
+/// Where a threshold leaves the frame, its line crosses the edge on the way to where it is; what the table has is the threshold itself.
+#[test]
+fn a_line_leaves_the_frame_where_the_threshold_does() {
+    let folder = Folder::new("leaves");
+    let file = model("symmetric_door");
+    let table = folder.path("t.csv");
+    let axes = ["--x", "width=0.3,0.54", "--y", "alpha=0.5:3:3"];
+    let more = ["--tolerance", "1e-2", "--table", text(&table)];
+    drawn(
+        &folder,
+        &[&["plot", "phases", &file][..], &axes, &more].concat(),
+    );
+    let lines = fs::read_to_string(&table).expect("the table");
+    let first = lines.lines().nth(1).and_then(|l| l.rsplit(',').next());
+    let threshold: f64 = first.and_then(|x| x.parse().ok()).expect("a number");
+    assert!((threshold - 3.524).abs() < 0.02, "{threshold}");
 }

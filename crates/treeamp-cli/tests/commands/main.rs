@@ -2,6 +2,7 @@
 
 mod beliefs;
 mod cost;
+mod curves;
 mod documented;
 mod honest_pictures;
 mod mistakes;

@@ -383,3 +383,30 @@ fn gradual_recovery_has_no_transition() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("already recovered at the lower end"));
 }
+
+/// A name says what is in a file, or is refused before any work.
+#[test]
+fn files_have_the_endings_of_what_is_in_them() {
+    let folder = Folder::new("endings");
+    let model = small(&folder);
+    let (model, table) = (text(&model), folder.path("t.npz"));
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["sweep", model, "--grid", "alpha=0.5", "-o", "x.npz"],
+            ".csv",
+        ),
+        (
+            &["sweep", model, "--grid", "alpha=0.5", "-o", "x.html"],
+            ".csv",
+        ),
+        (&["merge", text(&table), "-o", "x.npz"], ".csv"),
+        (&["demo", "--n", "50", "--output", "x.pdf"], ".svg or .png"),
+    ];
+    for (arguments, ending) in cases {
+        let said = fails(2, arguments);
+        assert!(
+            said.contains(&format!("expected a name that ends in {ending}")),
+            "{said}"
+        );
+    }
+}

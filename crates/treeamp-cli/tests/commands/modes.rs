@@ -193,3 +193,23 @@ fn students_and_modes_that_are_refused() {
         "{said}"
     );
 }
+
+/// Modes have the pictures that means have, and reports show them.
+#[test]
+fn modes_have_pictures() {
+    let folder = Folder::new("mode_pictures");
+    let file = models().join("total_variation.toml");
+    for what in ["run", "signals"] {
+        let path = folder.path(&format!("{what}.svg"));
+        works(&["plot", what, text(&file), "--map", "-o", text(&path)]);
+        let svg = fs::read_to_string(&path).expect("the picture");
+        assert!(
+            svg.contains("aria-label=\"mode\"") && !svg.contains("recovered"),
+            "{what}"
+        );
+    }
+    let page = folder.path("r.html");
+    works(&["run", text(&file), "--map", "--report", text(&page)]);
+    let page = fs::read_to_string(&page).expect("the report");
+    assert!(page.contains("Pictures") && page.contains("aria-label=\"mode\""));
+}

@@ -160,7 +160,7 @@ fn columns_are_taken_by_their_names() {
             )),
         ],
     );
-    assert!(said.contains("column 1 is constant"), "{said}");
+    assert!(said.contains("column `a` is constant"), "{said}");
 }
 
 /// One column of a table is a matrix of one column.
@@ -257,4 +257,45 @@ fn coefficients_keep_their_names() {
     // the products have no names
     let product = lines.iter().find(|l| l[0] == "z").expect("a line");
     assert_eq!(product.last(), Some(&""));
+}
+
+/// Names of columns: one column has a table, a repeated or taken name is refused, a constant column is called by its own.
+#[test]
+fn columns_are_called_by_their_names() {
+    let folder = Folder::new("names");
+    let y = "\"t.csv:y\"";
+    let one = line(&folder, "\"t.csv:a\"", y, 1);
+    let table = works(&["run", text(&one)]);
+    assert!(
+        table.lines().any(|l| l.trim_start().starts_with("a ")),
+        "{table}"
+    );
+    let twice = line(&folder, "\"t.csv:a,a\"", y, 2);
+    assert!(fails(2, &["run", text(&twice)]).contains("column `a` is chosen twice"));
+    let constant = line(&folder, "{ file = \"c.csv:-y\", standardise = true }", y, 2);
+    folder.file("c.csv", "intercept,b,y\n1,1,2\n2,1,5\n3,1,8\n4,1,11\n");
+    let said = fails(2, &["run", text(&constant)]);
+    assert!(said.contains("column `b` is constant"), "{said}");
+    let taken = line(&folder, "{ file = \"c.csv:-y\", intercept = true }", y, 3);
+    let said = fails(2, &["run", text(&taken)]);
+    assert!(
+        said.contains("a column is called `intercept` already"),
+        "{said}"
+    );
+}
+
+/// More named components than a table has room for: the output says where they are.
+#[test]
+fn many_columns_are_pointed_to() {
+    let folder = Folder::new("many_names");
+    let names: Vec<String> = (0..61).map(|k| format!("c{k}")).collect();
+    let row = |k: usize| -> String {
+        let values = (0..61).map(|j| if j == k { "1" } else { "0" });
+        values.collect::<Vec<_>>().join(",") + ",1\n"
+    };
+    let rows: String = (0..61).map(row).collect();
+    let model = line(&folder, "\"m.csv:-y\"", "\"m.csv:y\"", 61);
+    folder.file("m.csv", &format!("{},y\n{rows}", names.join(",")));
+    let said = works(&["run", text(&model)]);
+    assert!(said.contains("61 of x, under their names"), "{said}");
 }

@@ -333,7 +333,7 @@ fn failed_cells_say_why() {
     assert!(out.status.success(), "{warned}");
     assert!(said.contains("failed  2"), "{said}");
     assert!(
-        said.contains("\"rho\"=1.5;") && said.contains("`rho` must be"),
+        said.contains("rho = 1.5, source = EP") && said.contains("`rho` must be"),
         "{said}"
     );
     assert!(
@@ -429,4 +429,68 @@ fn a_cell_has_one_stream_under_all_its_names() {
     fs::write(&model, own).expect("a file");
     let one = run(&["--set", "linear.alpha=0.6"]);
     assert_ne!(error(&one), error(&run(&["--set", "alpha=0.6"])));
+}
+
+/// A sweep to which lower seeds come later ends in the table of all at once, and a value that the file has is no other configuration.
+#[test]
+fn a_journal_forgets_in_what_order_it_grew() {
+    let folder = Folder::new("order");
+    let model = small(&folder);
+    let (grown, whole) = (folder.path("grown.csv"), folder.path("whole.csv"));
+    let sweep = |table: &Path, more: &[&str]| {
+        let start = [
+            "sweep",
+            text(&model),
+            "--grid",
+            "alpha=0.4,0.6",
+            "-o",
+            text(table),
+        ];
+        works(&[&start[..], more].concat())
+    };
+    sweep(&grown, &["--seed", "2"]);
+    sweep(&grown, &["--seeds", "2", "--set", "rho=0.05"]);
+    sweep(&whole, &["--seeds", "3"]);
+    let read = |path: &Path| fs::read_to_string(path).expect("the table");
+    assert_eq!(read(&grown), read(&whole));
+    // another value is another sweep
+    let start = [
+        "sweep",
+        text(&model),
+        "--grid",
+        "alpha=0.4,0.6",
+        "-o",
+        text(&grown),
+    ];
+    fails(2, &[&start[..], &["--set", "rho=0.06"]].concat());
+}
+
+/// Runs have the expected number of components that are not zero in their rows, as modes have theirs; failed cells are named plainly.
+#[test]
+fn rows_count_what_is_not_zero() {
+    let folder = Folder::new("nonzero");
+    let model = small(&folder);
+    let table = folder.path("t.csv");
+    let start = ["sweep", text(&model), "--by", "ep", "-o", text(&table)];
+    let said = works(&[&start[..], &["--grid", "alpha=-1,0.6"]].concat());
+    assert!(
+        said.contains("alpha = -1.0, source = EP, seed = 0: "),
+        "{said}"
+    );
+    assert!(said.contains("`alpha` must be positive, got -1"), "{said}");
+    let expected: f64 = column(&table, "nonzero_x")[1].parse().expect("a number");
+    let run = [
+        "run",
+        text(&model),
+        "--set",
+        "alpha=0.6",
+        "--cell",
+        "--json",
+    ];
+    let answer: serde_json::Value = serde_json::from_str(&works(&run)).expect("JSON");
+    let all = answer["variables"]["x"]["inclusion"]
+        .as_array()
+        .expect("a list");
+    let sum: f64 = all.iter().filter_map(serde_json::Value::as_f64).sum();
+    assert!((sum - expected).abs() < 1e-9, "{sum} {expected}");
 }

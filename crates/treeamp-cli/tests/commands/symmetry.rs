@@ -165,3 +165,34 @@ fn transitions_of_low_rank_are_in_the_limit() {
     // to the tolerance of the search
     assert!((found.expect("a number") - 1.0).abs() < 1e-4, "{answer}");
 }
+
+/// The symmetric point is known by where the least knowledge leads, also where no phase is: next to a transition.
+#[test]
+fn the_symmetric_point_needs_no_phase() {
+    let file = models().join("complex_phase_retrieval.toml");
+    for alpha in ["alpha=1.5", "alpha=2", "alpha=3"] {
+        let answer = json(&["predict", text(&file), "--set", alpha, "--json"]);
+        assert_eq!(answer["symmetric_point"], true, "{alpha}");
+        let away = answer["mse_away_from_it"].as_f64().expect("a number");
+        assert!(away < 0.9, "{alpha}: {away}");
+    }
+    // below weak recovery nothing leads away
+    let answer = json(&["predict", text(&file), "--set", "alpha=0.8", "--json"]);
+    assert_eq!(answer["symmetric_point"], false, "{answer}");
+}
+
+/// A run that ends where it began says how to push it; one that was pushed does not.
+#[test]
+fn a_run_that_learns_nothing_says_how_to_push_it() {
+    let file = models().join("symmetric_door.toml");
+    let even = ["run", text(&file), "--set", "p_plus=0.5", "--set", "n=200"];
+    let said = works(&even);
+    assert!(
+        said.contains("all means are zero") && said.contains("--start-noise"),
+        "{said}"
+    );
+    let pushed = works(&[&even[..], &["--start-noise", "0.1"]].concat());
+    assert!(!pushed.contains("all means are zero"), "{pushed}");
+    let odd = works(&["run", text(&file), "--set", "n=200"]);
+    assert!(!odd.contains("all means are zero"), "{odd}");
+}

@@ -215,12 +215,16 @@ fn suspicious_models_are_warned_of() {
         );
         assert_eq!(said.lines().count(), 2, "{said}");
     }
-    // a matrix with a seed of its own is always the same one
+    // a matrix with a seed of its own is always the same one, and not that of the data either
     let seeded = folder.file(
         "seeded.toml",
         &model(", seed = 3").replace("spare = 1\n", ""),
     );
-    assert_eq!(stderr(&treeamp(&["run", text(&seeded)])), "");
+    let said = stderr(&treeamp(&["run", text(&seeded)]));
+    assert!(
+        said.contains("the matrix of `linear` is drawn at random"),
+        "{said}"
+    );
     for entry in fs::read_dir(models()).expect("the models") {
         let path = entry.expect("a model").path();
         if path.extension().is_some_and(|e| e == "toml") {

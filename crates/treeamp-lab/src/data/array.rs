@@ -41,11 +41,11 @@ impl Array {
 }
 
 impl Array {
-    /// Every column with mean zero and variance one; a column that is constant is refused.
+    /// Every column with mean zero and variance one; a column that is constant is refused, by its name if it has one.
     ///
     /// # Errors
     /// Complex numbers, more than two axes, a constant column.
-    pub fn standardised(mut self) -> Result<Self, String> {
+    pub fn standardised(mut self, names: &[String]) -> Result<Self, String> {
         let columns = match self.shape[..] {
             [_] => 1,
             [_, n] => n,
@@ -60,9 +60,10 @@ impl Array {
             let mean = column().sum::<f64>() / n;
             let std = (column().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
             if !(std > 1e-12 * mean.abs()) {
+                let name = names.get(k).map(|n| format!("`{n}`"));
+                let name = name.unwrap_or_else(|| (k + 1).to_string());
                 return Err(format!(
-                    "column {} is constant and cannot be standardised",
-                    k + 1
+                    "column {name} is constant and cannot be standardised"
                 ));
             }
             let column = self.values.iter_mut().skip(k).step_by(columns);

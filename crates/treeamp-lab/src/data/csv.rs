@@ -210,6 +210,10 @@ pub fn columns(bytes: &[u8], wanted: &str) -> Result<Array, String> {
     let mut records = Records::new(text_of(bytes)?);
     let header = header(&mut records)?;
     let chosen = chosen(&header, wanted)?;
+    if let Some(k) = (1..chosen.len()).find(|k| chosen[..*k].contains(&chosen[*k])) {
+        let name = header[chosen[k]].trim();
+        return Err(format!("column `{name}` is chosen twice: expected it once"));
+    }
     let mut values = Vec::new();
     let mut rows = 0;
     for record in records {

@@ -1,6 +1,7 @@
 //! Inference on an instance.
 
 use serde_json::json;
+use treeamp::RunError;
 use treeamp::algorithms::Restarts;
 use treeamp::belief::Structure;
 use treeamp::engine::{
@@ -10,7 +11,7 @@ use treeamp::extend::PosteriorRule;
 use treeamp::model::Sample;
 use treeamp::prelude::{ExpectationPropagation, Posterior};
 
-use super::{ExperimentError, Instance, Metric, Observed, instance};
+use super::{ExperimentError, Instance, Metric, Observed, instance, outline};
 use crate::spec::{ModelFile, Setting};
 
 /// How a run is to be done; what is not given comes from the file, or is the library's default.
@@ -62,6 +63,39 @@ impl RunOptions {
             belief: self.belief,
             exact: self.exact,
         }
+    }
+
+    /// Refuses beliefs that take more memory than is allowed, before anything is drawn.
+    ///
+    /// # Errors
+    /// [`RunError::Memory`]; what else is wrong is said of the instance itself.
+    pub fn check_memory(&self, file: &ModelFile, setting: &Setting) -> Result<(), ExperimentError> {
+        let isotropic = |s: Structure| s == Structure::Isotropic;
+        if self.belief.map_or(file.has_isotropic_beliefs(), isotropic) {
+            return Ok(());
+        }
+        let Ok(outline) = outline(file, setting).and_then(|o| self.with_beliefs(o)) else {
+            return Ok(());
+        };
+        let planning = self.or_of(file).planning();
+        match ExpectationPropagation.check(&outline.posterior, &planning) {
+            Err(error @ RunError::Memory { .. }) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// An instance of a seed, unless its beliefs take more memory than is allowed.
+    ///
+    /// # Errors
+    /// As [`instance`] and [`check_memory`](Self::check_memory).
+    pub fn instance(
+        &self,
+        file: &ModelFile,
+        setting: &Setting,
+        seed: u64,
+    ) -> Result<Instance, ExperimentError> {
+        self.check_memory(file, setting)?;
+        instance(file, setting, seed)
     }
 
     /// An instance with the beliefs that are asked for.
@@ -243,7 +277,7 @@ pub fn infer(
 ) -> Result<Inference, ExperimentError> {
     infer_on(
         file,
-        instance(file, setting, seed)?,
+        options.instance(file, setting, seed)?,
         seed,
         options,
         observer,

@@ -129,6 +129,10 @@ fn at_scale(
     let assumed = file.student_setting(setting);
     let mut posterior = file.of_student().tree(&assumed, scale)?;
     let names = observed(file, &posterior);
+    for name in &names {
+        let known = posterior.variable(name);
+        known.map_err(|e| file.observation_error(name, &e.to_string()))?;
+    }
     let from_data = |name: &str| {
         file.observations
             .iter()

@@ -17,5 +17,8 @@ pub use instance::{
 };
 pub use metric::Metric;
 pub use minimise::{Minimisation, minimise};
-pub use predict::{Branch, BySweep, Forecast, ForecastRow, has_rows, predict, predict_by_sweep};
-pub use rows::{Source, cell_seed, leaves, phase_name, row};
+pub use predict::{
+    Branch, BySweep, Forecast, ForecastRow, TheoryStep, has_rows, predict, predict_by_sweep,
+    predict_watched,
+};
+pub use rows::{Source, cell_seed, phase_name, row, symmetric_point};

@@ -12,7 +12,7 @@ use treeamp::error::{ModelError, RunError};
 use treeamp::model::{Tree, Variable};
 use treeamp::prelude::{MismatchedEvolution, RowEvolution, StateEvolution, SweepView};
 
-use super::rows::{NOTICEABLE, is_symmetric_point};
+use super::rows::{NOTICEABLE, symmetric_point};
 use super::{ExperimentError, RunOptions, theory, theory_student};
 use crate::spec::{ModelFile, Setting};
 
@@ -68,11 +68,40 @@ pub struct BySweep {
     /// The theory of a student with a penalty is that of its minimiser, and does not describe the sweeps before it: the error is that of
     /// the fixed point, once for every sweep.
     pub fixed_point: bool,
-    /// The error is that of the symmetric point, which runs leave.
+    /// The error is that of the symmetric point, which the least knowledge leads away from.
     pub symmetric_point: bool,
+    /// Why the prediction is a heuristic; empty where it is exact in the limit.
+    pub heuristics: Vec<String>,
+}
+
+/// What a theory tells of itself while it runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TheoryStep {
+    /// The start, of those it has one after the other.
+    pub start: &'static str,
+    /// Its sweeps.
+    pub sweep: usize,
+    /// Their residual.
+    pub residual: f64,
+}
+
+/// Tells an observer of the sweeps of a theory.
+fn telling<'w, A: Theory>(
+    start: &'static str,
+    watch: &'w mut dyn FnMut(TheoryStep),
+) -> impl FnMut(&SweepView<'_, A>) -> ControlFlow<String> + 'w {
+    move |view| {
+        watch(TheoryStep {
+            start,
+            sweep: view.sweep,
+            residual: view.residual,
+        });
+        ControlFlow::Continue(())
+    }
 }
 
 /// The error of one variable after every sweep, as state evolution predicts it; of a student with a penalty, that of its fixed point.
+/// `watch` is told of every sweep.
 ///
 /// # Errors
 /// As [`predict`], and an unknown variable.
@@ -81,6 +110,7 @@ pub fn predict_by_sweep(
     setting: &Setting,
     options: &RunOptions,
     variable: &str,
+    watch: &mut dyn FnMut(TheoryStep),
 ) -> Result<BySweep, ExperimentError> {
     let teacher = theory(file, setting)?;
     let student = theory_student(file, setting)?;
@@ -100,13 +130,14 @@ pub fn predict_by_sweep(
                     errors.clear();
                 }
                 errors.push(view.marginals()[index].mse());
-                ControlFlow::Continue(())
-            })?;
+                telling("sweep by sweep", watch)(view)
+            })?
+            .heuristics
         }};
     }
-    match &student {
+    let heuristics = match &student {
         None if has_rows(&teacher) => {
-            watched!(BayesOptimalRows, RowEvolution::new(&teacher)?, teacher);
+            watched!(BayesOptimalRows, RowEvolution::new(&teacher)?, teacher)
         }
         None => watched!(BayesOptimal, StateEvolution::new(&teacher)?, teacher),
         Some(student) => watched!(
@@ -115,7 +146,7 @@ pub fn predict_by_sweep(
                 .fallback(options.fallback.unwrap_or_default()),
             student
         ),
-    }
+    };
     let fixed_point = student.is_some_and(|student| {
         let mut factors = student.factors().iter();
         factors.any(|f| f.factor.ensemble().is_some_and(|e| !e.is_law()))
@@ -128,12 +159,15 @@ pub fn predict_by_sweep(
         (Some(first), Some(last)) => first - last <= NOTICEABLE * first,
         _ => false,
     };
-    let symmetric_point =
-        rests && is_symmetric_point(file, setting, &predict(file, setting, options)?)?;
+    let symmetric_point = rests && {
+        let forecast = predict(file, setting, options)?;
+        symmetric_point(file, setting, &forecast, None)?.is_some()
+    };
     Ok(BySweep {
         errors,
         fixed_point,
         symmetric_point,
+        heuristics,
     })
 }
 
@@ -146,14 +180,30 @@ pub fn predict(
     setting: &Setting,
     options: &RunOptions,
 ) -> Result<Forecast, ExperimentError> {
+    predict_watched(file, setting, options, &mut |_| {})
+}
+
+/// As [`predict`]; `watch` is told of every sweep.
+///
+/// # Errors
+/// As [`predict`].
+pub fn predict_watched(
+    file: &ModelFile,
+    setting: &Setting,
+    options: &RunOptions,
+    watch: &mut dyn FnMut(TheoryStep),
+) -> Result<Forecast, ExperimentError> {
     let teacher = theory(file, setting)?;
     match &theory_student(file, setting)? {
-        None if has_rows(&teacher) => of_rows(&teacher, options),
-        None => forecast(&options.theory(StateEvolution::new(&teacher)?), &teacher),
+        None if has_rows(&teacher) => of_rows(&teacher, options, watch),
+        None => {
+            let theory = options.theory(StateEvolution::new(&teacher)?);
+            forecast(&theory, &teacher, watch)
+        }
         Some(student) => {
             let theory = MismatchedEvolution::new(&teacher, student)?;
             let theory = theory.fallback(options.fallback.unwrap_or_default());
-            forecast(&options.theory(theory), student)
+            forecast(&options.theory(theory), student, watch)
         }
     }
 }
@@ -186,8 +236,10 @@ impl RunOptions {
 fn forecast<A: Theory>(
     run: &EvolutionBuilder<'_, A>,
     tree: &Tree,
+    watch: &mut dyn FnMut(TheoryStep),
 ) -> Result<Forecast, ExperimentError> {
-    Ok(forecast_of(&run.run()?, tree)?)
+    let evolution = run.observed_by(&mut telling("uninformed start", watch))?;
+    Ok(forecast_of(&evolution, tree)?)
 }
 
 fn forecast_of<A: Theory>(evolution: &Evolution<A>, tree: &Tree) -> Result<Forecast, ModelError> {
@@ -212,14 +264,23 @@ fn forecast_of<A: Theory>(evolution: &Evolution<A>, tree: &Tree) -> Result<Forec
 }
 
 /// The prediction for rows, with the fixed points that other starts lead to.
-fn of_rows(tree: &Tree, options: &RunOptions) -> Result<Forecast, ExperimentError> {
+fn of_rows(
+    tree: &Tree,
+    options: &RunOptions,
+    watch: &mut dyn FnMut(TheoryStep),
+) -> Result<Forecast, ExperimentError> {
     let theory = || -> Result<_, RunError> { Ok(options.theory(RowEvolution::new(tree)?)) };
     let first = tree.variables()[0].name.as_str();
-    let uninformed = theory()?.run()?;
+    let mut run = |start: &'static str, theory: EvolutionBuilder<'_, BayesOptimalRows>| {
+        theory.observed_by(&mut telling(start, watch))
+    };
+    let uninformed = run("uninformed start", theory()?)?;
+    let symmetric = run("symmetric start", theory()?.initial(Initial::Flat))?;
+    let informed = run("informed start", theory()?.informed(&[first])?)?;
     let found = [
-        ("symmetric start", &theory()?.initial(Initial::Flat).run()?),
+        ("symmetric start", &symmetric),
         ("uninformed start", &uninformed),
-        ("informed start", &theory()?.informed(&[first])?.run()?),
+        ("informed start", &informed),
     ];
     let branch = |(start, run): (&'static str, &Evolution<BayesOptimalRows>)| {
         Ok(Branch {

@@ -1,9 +1,14 @@
 //! One row of a sweep: a cell of the grid run by expectation propagation, minimised, or predicted by theory.
 
+use std::collections::BTreeSet;
+
+use treeamp::algorithms::state_evolution::heuristics;
 use treeamp::algorithms::state_evolution::phases::{FixedPoints, Phase, phase_report_at};
 
+use treeamp::prelude::StateEvolution;
+
 use super::{
-    ExperimentError, Forecast, ForecastRow, Metric, Minimisation, RunOptions, infer, minimise,
+    ExperimentError, Forecast, Metric, Minimisation, RunOptions, has_rows, infer, minimise,
     predict, theory,
 };
 use crate::spec::{ModelFile, Setting};
@@ -72,8 +77,8 @@ pub fn cell_seed(file: &ModelFile, setting: &Setting, seed: u64) -> u64 {
 }
 
 /// The results of a cell, with `others` for the parameters that no axis has: for every variable its errors and variance, how
-/// the run ended, the log-evidence and the entropy per component of the first variable (of a mode, the energy and how many
-/// components of every variable are not zero).
+/// the run ended, the log-evidence and the entropy per component of the first variable, how many components are expected not to be zero
+/// where the prior has a point mass there (of a mode, the energy and how many components of every variable are not zero).
 ///
 /// # Errors
 /// What went wrong, for the table.
@@ -101,6 +106,9 @@ pub fn row(
                     &format!("variance_{variable}"),
                     run.report.variance(variable)?,
                 );
+                if let Some(p) = run.inclusion(variable)? {
+                    row.set(&format!("nonzero_{variable}"), p.iter().sum::<f64>());
+                }
             }
             let components = run.posterior.variables()[0].spec.len() as f64;
             if let Ok(evidence) = run.log_evidence() {
@@ -125,9 +133,10 @@ pub fn row(
             if let Ok(entropy) = forecast.entropy {
                 row.set("entropy", entropy);
             }
-            if is_symmetric_point(file, &setting, &forecast)? {
+            if symmetric_point(file, &setting, &forecast, None)?.is_some() {
                 row.set("symmetric_point", true);
             }
+            set_heuristic(&mut row, &forecast.heuristics);
             row.set("sweeps", forecast.sweeps);
             row.set("converged", forecast.termination.is_converged());
             row.set("ended", forecast.termination.to_string());
@@ -142,6 +151,7 @@ pub fn row(
             row.set(&format!("mse_{signal}"), report.mmse);
             row.set(&format!("variance_{signal}"), report.mmse);
             row.set("phase", phase_name(report.phase));
+            set_heuristic(&mut row, &heuristics(&tree));
             row.set("converged", true);
             row.set("ended", "converged");
         }
@@ -149,35 +159,54 @@ pub fn row(
     Ok(row)
 }
 
-/// The prediction rests where nothing is known of the first variable, and the slightest knowledge leads away from there, as
-/// even outputs have it.
-pub(super) fn is_symmetric_point(
+/// Why the theory is a heuristic, where it is one.
+fn set_heuristic(row: &mut Row, reasons: &[String]) {
+    if !reasons.is_empty() {
+        row.set("heuristic", reasons.join("; "));
+    }
+}
+
+/// Where the prediction rests at a point at which nothing is known of a variable (the first, unless one is named), and the slightest
+/// knowledge leads away from there, as even outputs have it: the error that it leads to.
+///
+/// # Errors
+/// As [`theory`], and an unknown variable.
+pub fn symmetric_point(
     file: &ModelFile,
     setting: &Setting,
     forecast: &Forecast,
-) -> Result<bool, ExperimentError> {
-    let Some(first) = forecast.variables.first() else {
-        return Ok(false);
+    signal: Option<&str>,
+) -> Result<Option<f64>, ExperimentError> {
+    let mut all = forecast.variables.iter();
+    let Some(row) = all.find(|v| signal.is_none_or(|name| v.variable == name)) else {
+        return Ok(None);
     };
-    if file.is_mismatched() || first.mse < (1.0 - NOTICEABLE) * first.second_moment {
-        return Ok(false);
+    let moved = row.mse < (1.0 - NOTICEABLE) * row.second_moment;
+    if file.is_mismatched() || moved || !forecast.termination.is_converged() {
+        return Ok(None);
     }
-    let report = phase_report_at(
-        &theory(file, setting)?,
-        &first.variable,
-        &FixedPoints::default(),
-    );
-    Ok(report.is_ok_and(|r| leaves(first, r.uninformed.mse)))
+    let tree = theory(file, setting)?;
+    if has_rows(&tree) {
+        return Ok(None);
+    }
+    let points = FixedPoints::default();
+    // who knows something of the signal knows as much of all that has a prior
+    let priors = tree.factors().iter().filter(|f| f.inputs == 0);
+    let edges = priors.flat_map(|f| f.edges.iter().map(|e| tree.edges()[*e].variable));
+    let known = edges.map(|v| tree.variables()[v].name.as_str());
+    let known: BTreeSet<&str> = known.chain([row.variable.as_str()]).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let pushed = StateEvolution::new(&tree)?
+        .max_sweeps(points.max_sweeps)
+        .tolerance(points.tolerance)
+        .starting_with(&known, points.push)?
+        .run()?;
+    let mse = pushed.mse(&row.variable)?;
+    Ok((row.mse - mse > NOTICEABLE * row.second_moment).then_some(mse))
 }
 
 /// An error that differs by less than this from the second moment of the signal carries no information on it.
 pub(super) const NOTICEABLE: f64 = 1e-3;
-
-/// A run ends with a smaller error than the prediction of a variable.
-#[must_use]
-pub fn leaves(row: &ForecastRow, uninformed: f64) -> bool {
-    row.mse - uninformed > NOTICEABLE * row.second_moment
-}
 
 /// Errors of the minimiser, its energy, how many of its components are not zero, and how the run ended.
 fn minimised(run: &Minimisation, metrics: &[Metric], row: &mut Row) -> Result<(), ExperimentError> {

@@ -46,7 +46,10 @@ const TITLE: f64 = 26.0;
 /// Size of its letters.
 const TITLE_SIZE: f64 = 15.0;
 
-/// A row of panels under a title.
+/// Panels side by side; more stand in rows below.
+const ACROSS: usize = 4;
+
+/// Rows of panels under a title.
 #[derive(Debug, Clone)]
 pub struct Figure {
     title: String,
@@ -65,7 +68,7 @@ impl Figure {
         }
     }
 
-    /// Adds a panel to the right.
+    /// Adds a panel to the right, or in a new row where one is full.
     #[must_use]
     pub fn panel(mut self, panel: Panel) -> Self {
         self.panels.push(panel);
@@ -98,14 +101,16 @@ impl Figure {
     /// The elements of the page.
     fn draw(&self) -> Svg {
         let (width, height) = self.panel_size;
-        let columns = self.panels.len().max(1) as f64;
+        let columns = self.panels.len().clamp(1, ACROSS) as f64;
+        let rows = self.panels.len().div_ceil(ACROSS).max(1) as f64;
         let total = MARGIN + columns * (width + MARGIN);
         let top = if self.title.is_empty() {
             MARGIN
         } else {
             MARGIN + TITLE
         };
-        let mut svg = Svg::new(total, top + height + 4.0, &self.described());
+        let foot = top + rows * height + (rows - 1.0) * MARGIN + 4.0;
+        let mut svg = Svg::new(total, foot, &self.described());
         // a title that is wider than the page is written smaller
         let fits = (total - 2.0 * MARGIN) / font::width(&self.title, TITLE_SIZE, true).max(1.0);
         let size = TITLE_SIZE * fits.min(1.0);
@@ -114,8 +119,10 @@ impl Figure {
             svg.text(total / 2.0, MARGIN + 10.0, &title, &self.title);
         }
         for (i, panel) in self.panels.iter().enumerate() {
-            let x = MARGIN + i as f64 * (width + MARGIN);
-            panel.draw(&mut svg, (x, top), self.panel_size);
+            let (row, column) = ((i / ACROSS) as f64, (i % ACROSS) as f64);
+            let x = MARGIN + column * (width + MARGIN);
+            let y = top + row * (height + MARGIN);
+            panel.draw(&mut svg, (x, y), self.panel_size);
         }
         svg
     }

@@ -16,7 +16,7 @@ pub enum Ink {
     Blue,
     /// Orange, of middle darkness.
     Orange,
-    /// Light grey-green.
+    /// Light green.
     Green,
     /// Grey.
     Grey,
@@ -31,7 +31,7 @@ impl Ink {
             Self::Black => "#1a1a1a",
             Self::Blue => "#12427e",
             Self::Orange => "#e07b1a",
-            Self::Green => "#6fb48b",
+            Self::Green => "#a9d6b9",
             Self::Grey => "#9a9a9a",
         }
     }
@@ -86,6 +86,12 @@ impl Series {
             mark: None,
             size: 6.0,
         }
+    }
+
+    /// It has no points.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
     }
 
     /// Points joined by a line.

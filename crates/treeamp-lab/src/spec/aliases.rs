@@ -32,6 +32,17 @@ impl ModelFile {
         renamed.fold(one, |s, (name, x)| s.with(name, x))
     }
 
+    /// What a setting changes, each number under one name: values that the file has itself are left out.
+    #[must_use]
+    pub fn changes(&self, setting: &Setting) -> Setting {
+        let set = self.with_one_name_each(setting);
+        let own = |name: &str| self.parameters.iter().find(|(n, _)| n == name);
+        let changed = set
+            .iter()
+            .filter(|(name, x)| own(name).is_none_or(|(_, own)| own.to_bits() != x.to_bits()));
+        changed.fold(Setting::new(), |s, (name, x)| s.with(name, x))
+    }
+
     /// The parameter that is the same thing as a number of a factor (`linear.alpha`): nobody else refers to it, and a student has it from the
     /// teacher. `None` of any other name.
     #[must_use]

@@ -87,6 +87,7 @@ impl ModelFile {
             let Some(factor) = factor else {
                 return Err(self.dangling(entry));
             };
+            self.check_wires(entry, factor.as_ref())?;
             let inputs: Vec<&str> = entry.inputs.iter().map(String::as_str).collect();
             let outputs: Vec<&str> = entry.outputs.iter().map(String::as_str).collect();
             builder.shared_factor(entry.name.as_deref(), factor, &inputs, &outputs);
@@ -95,6 +96,24 @@ impl ModelFile {
         let tree = tree.map_err(|e| self.error(0, "", e.to_string()))?;
         self.check_beliefs(&tree)?;
         Ok(tree)
+    }
+
+    /// A factor has as many inputs and outputs as its module takes.
+    fn check_wires(&self, entry: &FactorEntry, factor: &dyn Factor) -> Result<(), SpecError> {
+        let arity = factor.arity();
+        let sides = [
+            ("input", arity.inputs, entry.inputs.len()),
+            ("output", arity.outputs, entry.outputs.len()),
+        ];
+        match sides.into_iter().find(|(_, wanted, got)| wanted != got) {
+            None => Ok(()),
+            Some((side, wanted, got)) => {
+                let s = if wanted == 1 { "" } else { "s" };
+                let key = path(&path("factor", entry.label()), &format!("{side}{s}"));
+                let reason = format!("expected {wanted} {side}{s}, got {got}");
+                Err(self.error(entry.line, &key, reason))
+            }
+        }
     }
 
     /// An input that no factor produces, or that needs itself.
@@ -134,13 +153,17 @@ impl ModelFile {
     /// Why the model has no state evolution, which is about beliefs that are isotropic, or one matrix for all rows; `None` where it may have one.
     #[must_use]
     pub fn without_theory(&self) -> Option<SpecError> {
+        let of_run = self
+            .belief_of_run
+            .filter(|s| *s != Structure::Isotropic)
+            .map(|structure| self.error(0, "belief", no_theory(structure)));
+        if of_run.is_some() {
+            return of_run;
+        }
         let own = |s: Structure| matches!(s, Structure::Diagonal | Structure::Full);
         let (name, structure, line) = self.beliefs.iter().find(|(_, s, _)| own(*s))?;
-        let reason = format!(
-            "there is no theory of {structure} beliefs: state evolution has one number for all components, in the limit of large sizes"
-        );
         let key = path(&path("variables", name), "belief");
-        Some(self.error(*line, &key, reason))
+        Some(self.error(*line, &key, no_theory(*structure)))
     }
 
     /// A full belief is a square matrix of its own.
@@ -237,7 +260,16 @@ impl ModelFile {
             }
             MakeError::Model(error) => {
                 if let Some(matrix) = own.iter().find(|p| p.kind == ParameterKind::Matrix) {
-                    return at(matrix.name, error.to_string());
+                    let reason = match error {
+                        ModelError::Parameter {
+                            name,
+                            expected,
+                            got,
+                            ..
+                        } => format!("`{name}` must be {expected}, got {got}"),
+                        other => other.to_string(),
+                    };
+                    return at(matrix.name, reason);
                 }
                 let key = path("factor", entry.label());
                 self.error(entry.line, &key, error.to_string())
@@ -344,10 +376,17 @@ impl ModelFile {
         if !standardise {
             return Ok(Some(array));
         }
-        let array = array.standardised();
+        let names = data::column_names(&full.to_string_lossy()).unwrap_or_default();
+        let array = array.standardised(&names);
         let array = array.map_err(|e| self.observation_error(variable, &e))?;
         Ok(Some(array))
     }
+}
+
+fn no_theory(structure: Structure) -> String {
+    format!(
+        "there is no theory of {structure} beliefs: state evolution has one number for all components, in the limit of large sizes"
+    )
 }
 
 /// The library's name of a parameter is the file's, or ends in it.

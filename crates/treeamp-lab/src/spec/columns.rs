@@ -3,6 +3,7 @@
 use treeamp::catalog::ParameterKind;
 
 use super::argument::locate;
+use super::matrix::INTERCEPT;
 use super::node::{Content, Entry};
 use super::{FactorEntry, ModelFile};
 use crate::data;
@@ -48,7 +49,7 @@ impl ModelFile {
             let path = locate(&self.folder(), file);
             let mut names = data::column_names(&path.to_string_lossy())?;
             if intercept {
-                names.push("intercept".to_owned());
+                names.push(INTERCEPT.to_owned());
             }
             Some(names)
         })

@@ -26,6 +26,8 @@ pub struct ModelFile {
     pub factors: Vec<FactorEntry>,
     /// Variables with beliefs of their own: name, structure, line.
     pub(super) beliefs: Vec<(String, treeamp::belief::Structure, usize)>,
+    /// The structure that a run gives to all beliefs, in place of those.
+    pub(super) belief_of_run: Option<treeamp::belief::Structure>,
     /// What is observed, and where its values come from.
     pub observations: Vec<Observation>,
     /// The parameters of a mismatched student that differ from the teacher's.
@@ -116,6 +118,7 @@ impl ModelFile {
             parameters: Vec::new(),
             factors: Vec::new(),
             beliefs: Vec::new(),
+            belief_of_run: None,
             observations: Vec::new(),
             student: Vec::new(),
             student_factors: Vec::new(),
@@ -178,6 +181,23 @@ impl ModelFile {
     #[must_use]
     pub fn run_option(&self, name: &str) -> Option<f64> {
         self.run.iter().find(|(n, _)| n == name).map(|(_, x)| *x)
+    }
+
+    /// It gives no variable a belief that is not isotropic.
+    #[must_use]
+    pub fn has_isotropic_beliefs(&self) -> bool {
+        let isotropic = treeamp::belief::Structure::Isotropic;
+        self.beliefs.iter().all(|(_, s, _)| *s == isotropic)
+    }
+
+    /// The file as it stands when a run gives all beliefs this structure: what theory there is follows from that, not from `[variables]`.
+    #[must_use]
+    pub fn with_beliefs(mut self, structure: Option<treeamp::belief::Structure>) -> Self {
+        if let Some(structure) = structure {
+            self.belief_of_run = Some(structure);
+            self.beliefs.clear();
+        }
+        self
     }
 
     pub(super) fn error(&self, line: usize, key: &str, reason: impl Into<String>) -> SpecError {

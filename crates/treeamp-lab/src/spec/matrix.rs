@@ -7,7 +7,7 @@ use treeamp::math::complex_matrix::ComplexMatrix;
 use treeamp::math::matrix::Matrix;
 use treeamp::prelude::{LinearEnsemble, Spectrum};
 
-use super::argument::read_finite;
+use super::argument::{locate, read_finite};
 use super::error::MakeError;
 use super::resolve::LARGEST_ARRAY;
 use crate::data::{self, Array, DataError};
@@ -26,6 +26,9 @@ pub const ENSEMBLES: [&str; 10] = [
     "complex_gaussian",
     "unitary",
 ];
+
+/// The name of the column of ones that is added to a table.
+pub const INTERCEPT: &str = "intercept";
 
 /// Where a matrix comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,12 +67,17 @@ impl Table {
         }
     }
 
-    /// Does to an array what is asked for.
-    pub fn prepare(&self, mut array: Array) -> Result<Array, String> {
+    /// Does to an array what is asked for; columns may have names.
+    pub fn prepare(&self, mut array: Array, names: &[String]) -> Result<Array, String> {
         if self.standardise {
-            array = array.standardised()?;
+            array = array.standardised(names)?;
         }
         if self.intercept {
+            if names.iter().any(|n| n == INTERCEPT) {
+                return Err(format!(
+                    "a column is called `{INTERCEPT}` already: expected another name, or no `intercept = true`"
+                ));
+            }
             array = array.with_intercept()?;
         }
         Ok(array)
@@ -177,7 +185,9 @@ fn from_file(folder: &Path, table: &Table, inputs: Option<usize>) -> Result<Matr
     } else {
         array
     };
-    let array = table.prepare(array).map_err(content)?;
+    let names = data::column_names(&locate(folder, path).to_string_lossy());
+    let array = table.prepare(array, &names.unwrap_or_default());
+    let array = array.map_err(content)?;
     let [rows, columns] = array.shape[..] else {
         let got = array.shape.len();
         return Err(content(format!("expected a matrix of two axes, got {got}")));

@@ -37,17 +37,15 @@ impl ModelFile {
 }
 
 impl FactorEntry {
-    /// Its matrix comes from an ensemble, with the seed of the run.
+    /// Its matrix comes from an ensemble.
     fn is_random(&self) -> bool {
-        let own_seed = |node: &Node| match &node.content {
-            Content::Table(entries) => {
-                Some(entries.iter().any(|e| e.key == "seed" || e.key == "file"))
-            }
-            _ => None,
+        let drawn = |node: &Node| match &node.content {
+            Content::Table(entries) => !entries.iter().any(|e| e.key == "file"),
+            _ => false,
         };
         self.arguments.iter().any(|e| {
             let kind = self.module.parameter(&e.key).map(|p| p.kind);
-            kind == Some(ParameterKind::Matrix) && own_seed(&e.node) == Some(false)
+            kind == Some(ParameterKind::Matrix) && drawn(&e.node)
         })
     }
 }

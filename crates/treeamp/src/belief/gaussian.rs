@@ -3,7 +3,7 @@
 use super::block::{Block, Form};
 use super::excess::{isotropic_log_partition, isotropic_log_value, isotropic_normalised};
 use super::{Moments, SignalSpec, Structure, SymMatrix};
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 use crate::math::dense::{column, is_covariance, outside_range, store, store_vector};
 
 /// Natural parameters $(a, b)$ of a Gaussian.
@@ -214,7 +214,7 @@ impl Gaussian {
             Structure::Isotropic => {
                 let a = self.precision.scalar();
                 if a <= 0.0 {
-                    return Err(improper(&format!("precision {a:e}")));
+                    return Err(improper(&format!("precision {}", brief(a))));
                 }
                 let divisor = if a == f64::INFINITY { 1.0 } else { a };
                 for (r, b) in out.mean.iter_mut().zip(&self.linear) {
@@ -225,7 +225,10 @@ impl Gaussian {
             Structure::Diagonal => {
                 for (i, a) in self.precision.data().iter().enumerate() {
                     if !(*a > 0.0) {
-                        return Err(improper(&format!("precision {a:e} at component {i}")));
+                        return Err(improper(&format!(
+                            "precision {} at component {i}",
+                            brief(*a)
+                        )));
                     }
                     let divisor = if *a == f64::INFINITY { 1.0 } else { *a };
                     out.mean[i] = self.linear[i] / divisor;

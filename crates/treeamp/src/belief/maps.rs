@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use faer::linalg::solvers::Solve;
 
 use super::{Form, Gaussian, Structure, product_excess};
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 use crate::math::dense::{cholesky, dot, log_det, store, store_vector, symmetrised};
 
 impl Gaussian {
@@ -83,7 +83,7 @@ impl Gaussian {
                 (a / (1.0 + delta * a), 1.0 + delta * a)
             };
             if shrink <= 0.0 {
-                return Err(below_noise(&format!("{a:e}")));
+                return Err(below_noise(&brief(a)));
             }
             self.precision.set_scalar(noisy);
             self.linear.iter_mut().for_each(|b| *b /= shrink);
@@ -98,7 +98,7 @@ impl Gaussian {
                 }
                 let shrink = 1.0 + delta * *a;
                 if shrink <= 0.0 {
-                    return Err(below_noise(&format!("{a:e} at component {i}")));
+                    return Err(below_noise(&format!("{} at component {i}", brief(*a))));
                 }
                 (*a, *b) = (*a / shrink, *b / shrink);
             }

@@ -198,10 +198,11 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             return Ok(ControlFlow::Break(stop));
         }
         if let Some(divergence) = first.filter(|_| self.improper_in_a_row >= IMPROPER_LIMIT) {
-            let reason = format!(
-                "improper for {} sweeps: {}",
-                self.improper_in_a_row, divergence.reason
-            );
+            // that it is improper is said once
+            let inner = divergence.reason.as_str();
+            let inner = inner.strip_prefix("its tilted law is improper: ");
+            let inner = inner.unwrap_or(&divergence.reason);
+            let reason = format!("improper for {} sweeps: {inner}", self.improper_in_a_row);
             return Ok(self.diverging(Divergence {
                 reason,
                 ..divergence

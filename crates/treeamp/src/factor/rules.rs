@@ -5,7 +5,7 @@ use rand::Rng;
 use super::{Context, Workspace};
 use crate::belief::Message as _;
 use crate::belief::{Gaussian, Moments, SignalSpec, Structure};
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 
 /// Expectation propagation: log-partition, moments and outgoing message of a factor.
 ///
@@ -127,7 +127,8 @@ pub fn message_from_moments(incoming: &Gaussian, out: &mut Gaussian) -> Result<(
         out.set_flat();
     } else if v == f64::INFINITY {
         return Err(FactorError::Improper(format!(
-            "the incoming precision is {a:e}, and its integral diverges"
+            "the incoming precision is {}, and its integral diverges",
+            brief(a)
         )));
     } else if v == 0.0 {
         out.precision.set_scalar(f64::INFINITY);
@@ -156,7 +157,8 @@ fn diagonal_from_moments(incoming: &Gaussian, out: &mut Gaussian) -> Result<(), 
             (*v, *r) = (0.0, 0.0);
         } else if *v == f64::INFINITY {
             return Err(FactorError::Improper(format!(
-                "the incoming precision at component {i} is {a:e}, and its integral diverges"
+                "the incoming precision at component {i} is {}, and its integral diverges",
+                brief(*a)
             )));
         } else if *v == 0.0 {
             *v = f64::INFINITY;

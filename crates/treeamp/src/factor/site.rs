@@ -2,7 +2,7 @@
 
 use super::{Context, Factor, Incoming, PosteriorRule, ProximalRule, Workspace};
 use crate::belief::{Gaussian, Moments, SignalSpec};
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 
 /// A factor with messages at all its ports and a workspace of its own.
 ///
@@ -73,7 +73,7 @@ impl<'a> Site<'a> {
 
     fn without_variance(&self) -> FactorError {
         let precisions = self.messages.iter().map(|m| m.precision.mean_diagonal());
-        let precisions: Vec<String> = precisions.map(|a| format!("{a:e}")).collect();
+        let precisions: Vec<String> = precisions.map(brief).collect();
         FactorError::Improper(format!(
             "`{}` has no variance beside incoming precisions of {}",
             self.factor.name(),

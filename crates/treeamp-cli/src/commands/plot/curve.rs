@@ -10,7 +10,7 @@ use super::Target;
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::note;
-use crate::pictures::curve::{Curve, aligned, error, varied};
+use crate::pictures::curve::{Curve, aligned, error, others, said, varied};
 
 /// What is drawn of a table.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub struct CurveArgs {
     /// The column of the vertical axis; by default the error of the first variable, up to its sign, phase or order where runs lost that
     #[arg(long)]
     y: Option<String>,
-    /// One panel for every value of this column; may be given several times
+    /// One panel for every value of this column; may be given several times. By default every parameter that varies beside --x
     #[arg(long, value_name = "COLUMN")]
     by: Vec<String>,
     /// Logarithmic vertical axis
@@ -59,10 +59,17 @@ impl CurveArgs {
             log: self.log,
             title: self.title.clone(),
         };
-        let figure = curve.figure(&table, &self.by);
+        let by = if self.by.is_empty() {
+            others(&table, &curve.x)
+        } else {
+            self.by.clone()
+        };
+        let figure = curve.figure(&table, &by);
         let figure =
             figure.map_err(|e| Failure::Usage(format!("{}: {e}", self.table.display())))?;
-        self.target.draw(&figure, common)
+        let said = said(&table);
+        let said: Vec<(&str, &str)> = said.iter().map(|(n, text)| (*n, text.as_str())).collect();
+        self.target.draw_of(&figure, &said, common)
     }
 }
 

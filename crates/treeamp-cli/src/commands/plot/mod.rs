@@ -1,5 +1,6 @@
 //! `treeamp plot`: pictures of tables, runs and phases.
 
+mod convergence;
 mod curve;
 mod landscape;
 mod phases;
@@ -57,6 +58,7 @@ Exit codes:
     #[command(after_help = "\
 Examples:
   treeamp plot signals models/sparse_gradient.toml --output signals.svg
+  treeamp plot signals models/total_variation.toml --map -o mode.svg      the mode in place of the means
 
 Exit codes:
   0 done, 1 the run did not converge (its state is drawn), 2 bad input, 3 something could not be read or written")]
@@ -76,7 +78,7 @@ Examples:
 
 Exit codes:
   0 done, 1 the run did not converge (its state is drawn), 2 bad input, 3 something could not be read or written")]
-    Convergence(run::ConvergenceArgs),
+    Convergence(convergence::ConvergenceArgs),
     /// The free entropy against the error of a signal, with the fixed points; dashed in another state of the other signals, if there is one
     #[command(after_help = "\
 Examples:

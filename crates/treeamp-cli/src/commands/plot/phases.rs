@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use treeamp::RunError;
 use treeamp::algorithms::state_evolution::phases::{
-    Search, algorithmic_threshold, information_threshold,
+    Family, Search, algorithmic_threshold, information_threshold,
 };
 use treeamp_lab::experiment::bayes_optimal_theory;
 use treeamp_lab::spec::{ModelFile, Setting};
@@ -16,13 +16,15 @@ use crate::common::Common;
 use crate::exit::Failure;
 use crate::model::ModelArgs;
 use crate::number as parse;
-use crate::output::{refuse_existing, save};
+use crate::output::{check_name, refuse_existing, save};
 use crate::pictures::phases::{self, Column};
 use crate::progress::ProgressLine;
 
 /// What is asked of theory.
 const DIAGRAM: &str = "a phase diagram";
 
+/// A search for a transition.
+type Threshold = fn(&Family<'_>, &str, Search) -> Result<f64, RunError>;
 /// A parameter and its values.
 type Values = (String, Vec<f64>);
 
@@ -55,6 +57,7 @@ impl PhaseArgs {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         self.target.check()?;
         if let Some(path) = &self.table {
+            check_name(path, &["csv"])?;
             refuse_existing(path, self.target.force)?;
         }
         let (file, setting) = self.model.read()?;
@@ -135,7 +138,7 @@ impl PhaseArgs {
             line.show(p.finished, p.total, "columns");
         });
         line.clear();
-        let mut columns = Vec::new();
+        let mut columns: Vec<Column> = Vec::new();
         for (record, x) in records?.iter().zip(&x.1) {
             let rows = record
                 .rows
@@ -152,7 +155,52 @@ impl PhaseArgs {
                 algorithmic: number("algorithmic"),
             });
         }
+        let family_at = |value: f64, alpha: f64| {
+            let at = setting.clone().with(&x.0, value).with(&y.0, alpha);
+            let tree = bayes_optimal_theory(file, &at, DIAGRAM);
+            tree.map_err(|e| RunError::NotDefined {
+                what: "the model".to_owned(),
+                why: e.to_string(),
+            })
+        };
+        for k in 0..columns.len() {
+            let beyond = |of: fn(&Column) -> Option<f64>, find: Threshold| {
+                self.beyond(&columns, k, (low, high), of, &|at, range| {
+                    find(&|alpha: f64| family_at(at, alpha), signal, range)
+                })
+            };
+            let information = beyond(|c| c.information, information_threshold);
+            let algorithmic = beyond(|c| c.algorithmic, algorithmic_threshold);
+            let column = &mut columns[k];
+            column.information = information.or(column.information);
+            column.algorithmic = algorithmic.or(column.algorithmic);
+        }
         Ok(columns)
+    }
+
+    /// A threshold beyond the range, beside one inside, where it is no further outside than the range is wide: the line between the two leaves the
+    /// frame where it does.
+    fn beyond(
+        &self,
+        columns: &[Column],
+        k: usize,
+        (low, high): (f64, f64),
+        of: fn(&Column) -> Option<f64>,
+        find: &dyn Fn(f64, Search) -> Result<f64, RunError>,
+    ) -> Option<f64> {
+        let here = of(&columns[k]).filter(|t| t.is_infinite())?;
+        let beside = [k.checked_sub(1), Some(k + 1)].into_iter().flatten();
+        let mut beside = beside.filter_map(|j| columns.get(j).and_then(of));
+        if !beside.any(|t| (low..=high).contains(&t)) {
+            return None;
+        }
+        let width = high - low;
+        let range = if here > 0.0 {
+            Search::between(high, high + width)
+        } else {
+            Search::between((low - width).max(1e-3 * low), low)
+        };
+        find(columns[k].x, range.tolerance(self.tolerance)).ok()
     }
 }
 

@@ -8,20 +8,12 @@ use treeamp_lab::figure::Figure;
 
 use crate::common::Common;
 use crate::exit::Failure;
-use crate::output::{print, refuse_existing};
+use crate::output::{check_name, print, refuse_existing};
 use crate::text::pairs;
 
 /// Refuses names of pictures of another kind than .svg and .png.
 pub fn check_ending(path: &Path) -> Result<(), Failure> {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
-    if matches!(extension.as_deref(), Some("svg" | "png")) {
-        return Ok(());
-    }
-    let text = format!(
-        "{}: expected a name that ends in .svg or .png",
-        path.display()
-    );
-    Err(Failure::Usage(text))
+    check_name(path, &["svg", "png"])
 }
 
 /// The file of a picture.

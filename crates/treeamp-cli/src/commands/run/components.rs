@@ -10,6 +10,8 @@ use crate::text::{number, short};
 
 /// Variables with more components have no table of them: the file of `--output` has all.
 const SHOWN: usize = 20;
+/// The same where components have names.
+const NAMED: usize = 60;
 /// JSON lists the components of variables up to this many.
 const LISTED: usize = 1000;
 
@@ -27,10 +29,14 @@ pub fn tables(file: &ModelFile, run: &Inference) -> Result<Vec<Components>, Fail
     for variable in run.posterior.variables() {
         let (name, count) = (&variable.name, variable.spec.count());
         let real = variable.spec.len() == count;
-        if !(2..=SHOWN).contains(&count) || !real {
+        let names = file.component_names(name).filter(|n| n.len() == count);
+        let fits = match names {
+            Some(_) => count <= NAMED,
+            None => (2..=SHOWN).contains(&count),
+        };
+        if !fits || !real {
             continue;
         }
-        let names = file.component_names(name).filter(|n| n.len() == count);
         let v = &run.report.marginal(name)?.variance;
         let isotropic = v.structure() == Structure::Isotropic;
         let inclusion = run.inclusion(name)?;
@@ -56,6 +62,18 @@ pub fn tables(file: &ModelFile, run: &Inference) -> Result<Vec<Components>, Fail
         });
     }
     Ok(tables)
+}
+
+/// Where to find the components that have names, and are too many for a table.
+pub fn too_many(file: &ModelFile, run: &Inference) -> Option<String> {
+    let mut variables = run.posterior.variables().iter();
+    let large =
+        variables.find(|v| v.spec.count() > NAMED && file.component_names(&v.name).is_some())?;
+    Some(format!(
+        "{} of {}, under their names in the file of --output (.csv)",
+        large.spec.count(),
+        large.name
+    ))
 }
 
 /// The standard deviation of every number of a variable; their average where the belief has one for all.

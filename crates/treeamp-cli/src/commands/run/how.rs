@@ -4,6 +4,7 @@ use clap::Args;
 use treeamp::belief::Structure;
 use treeamp::engine::{Damping, Fallback};
 use treeamp_lab::experiment::RunOptions;
+use treeamp_lab::spec::ModelFile;
 
 use crate::number as parse;
 use crate::output::warn;
@@ -88,6 +89,11 @@ impl How {
         {
             warn(&format!("--{name} has no effect on {work}"));
         }
+    }
+
+    /// The file, with the beliefs that are asked for in place of its own.
+    pub fn beliefs_of(&self, file: ModelFile) -> ModelFile {
+        file.with_beliefs(self.belief)
     }
 
     /// As the laboratory takes them.

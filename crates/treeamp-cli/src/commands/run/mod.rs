@@ -158,6 +158,7 @@ impl Run {
         time: Duration,
     ) -> Result<String, Failure> {
         let (rows, mut lines) = (variables(run)?, summary(run, time)?);
+        lines.extend(components::too_many(file, run).map(|text| ("components", text)));
         if let Some(path) = &self.output {
             lines.push(("results", path.display().to_string()));
         }
@@ -193,7 +194,7 @@ impl Run {
             page.table(&header, &own.rows);
         }
         page.section("Pictures");
-        for figure in crate::pictures::run::of_report(file, run) {
+        for figure in crate::pictures::run::of_report(file, run.into()) {
             page.figure(&figure)?;
         }
         page.section("Factor graph")
@@ -270,6 +271,7 @@ impl Run {
                 "factor": factor,
                 "note": note,
             })).collect::<Vec<_>>(),
+            "note": stayed(run)?,
             "attempts": report.attempts.iter().map(|a| json!({
                 "attempt": a.name,
                 "evaluations": a.evaluations,
@@ -388,6 +390,7 @@ fn summary(run: &Inference, time: Duration) -> Result<Vec<(&'static str, String)
     for (factor, note) in &report.notes {
         lines.push(("note", format!("`{factor}`: {note}")));
     }
+    lines.extend(stayed(run)?.map(|note| ("note", note)));
     if report.attempts.len() > 1 {
         for tried in &report.attempts {
             let text = format!(
@@ -400,6 +403,27 @@ fn summary(run: &Inference, time: Duration) -> Result<Vec<(&'static str, String)
     Ok(lines)
 }
 
+/// What to say of a run that ended where it began, with means of zero: outputs that do not see the sign of a signal have a fixed point there.
+fn stayed(run: &Inference) -> Result<Option<String>, Failure> {
+    /// Means below this part of a standard deviation say nothing.
+    const NOTHING: f64 = 1e-3;
+    if run.observed.is_empty() || !run.report.termination.is_converged() {
+        return Ok(None);
+    }
+    for v in run.posterior.variables() {
+        let (mean, variance) = (run.report.mean(&v.name)?, run.report.variance(&v.name)?);
+        let power = mean.iter().map(|x| x * x).sum::<f64>() / mean.len() as f64;
+        if power > NOTHING.powi(2) * variance || variance <= 0.0 {
+            return Ok(None);
+        }
+    }
+    Ok(Some(
+        "all means are zero, as at the start: where outputs do not see a sign or a phase this is a fixed point from which a push \
+         (--start-noise 0.1 or --restarts 5) may lead away"
+            .to_owned(),
+    ))
+}
+
 /// The instance of a seed with the beliefs that are asked for. What the run costs is said before a matrix is drawn, of data once they are read.
 pub fn prepare(
     file: &ModelFile,
@@ -408,6 +432,7 @@ pub fn prepare(
     options: &RunOptions,
     watch: &mut Sweeps,
 ) -> Result<Instance, Failure> {
+    options.check_memory(file, setting)?;
     let planning = options.or_of(file).planning();
     let data = file.observations.iter().any(|o| o.data.is_some());
     let mut seconds = None;

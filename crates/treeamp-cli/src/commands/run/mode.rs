@@ -47,7 +47,11 @@ impl Run {
                 .section("Result")
                 .table(&HEADER, &variables(&run)?)
                 .table(&["", ""], &lines)
-                .section("Factor graph")
+                .section("Pictures");
+            for figure in crate::pictures::run::of_report(&file, (&run).into()) {
+                page.figure(&figure)?;
+            }
+            page.section("Factor graph")
                 .graph(&run.posterior.to_svg())
                 .options(&self.given(&file))
                 .section("Model file")

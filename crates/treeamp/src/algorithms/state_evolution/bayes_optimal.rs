@@ -7,7 +7,7 @@ use super::theory::Theory;
 use super::{Conjugate, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{Algorithm, MissingRule, Potential};
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 use crate::factor::{Averaged, Context, Factor, Incoming};
 use crate::model::{Tree, Variable};
 
@@ -237,8 +237,9 @@ impl Algorithm for BayesOptimal {
         let a = 1.0 / tau0 + m_hat;
         if !(a > 0.0) {
             return Err(FactorError::Improper(format!(
-                "the prediction on `{}` has precision {a:e}",
-                variable.name
+                "the prediction on `{}` has precision {}",
+                variable.name,
+                brief(a)
             )));
         }
         let v = 1.0 / a;

@@ -13,7 +13,7 @@ use super::theory::Theory;
 use super::{BayesOptimal, Conjugate, Prediction, Teacher};
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
 use crate::engine::{Algorithm, Message, MissingRule, Potential};
-use crate::error::{FactorError, RunError};
+use crate::error::{FactorError, RunError, brief};
 use crate::factor::{Averaged, Context, EnsembleRule, Factor, Incoming, Workspace};
 use crate::model::{Tree, Variable};
 
@@ -250,8 +250,9 @@ impl Algorithm for ReplicaSymmetric {
         let (a, tau0) = (total.a(), self.moments.tau0[variable.index]);
         if !(a > 0.0) {
             return Err(FactorError::Improper(format!(
-                "the prediction on `{}` has precision {a:e}",
-                variable.name
+                "the prediction on `{}` has precision {}",
+                variable.name,
+                brief(a)
             )));
         }
         let (m, err) = if a == f64::INFINITY {

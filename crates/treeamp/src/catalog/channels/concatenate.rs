@@ -10,7 +10,7 @@ use super::gaussian_theory::Theory;
 use super::pieces::{Pieces, together};
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
 use crate::catalog::module::{Module, Parameter, ParameterKind, axis, count};
-use crate::error::{FactorError, ModelError, ShapeError, parameter};
+use crate::error::{FactorError, ModelError, ShapeError, brief, parameter};
 use crate::factor::{Arity, Averaged, EnsembleRule, Factor, GaussianFactor, Incoming, downcast};
 
 /// Puts several inputs together along an axis.
@@ -343,7 +343,8 @@ impl<W: Way> EnsembleRule for Partition<W> {
                 return Ok(0.5 * ratio.ln());
             }
             Err(FactorError::Improper(format!(
-                "a piece has precision {a:e}"
+                "a piece has precision {}",
+                brief(a)
             )))
         })
     }

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::dense_pieces::{self, Places};
 use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure, product_excess};
-use crate::error::{FactorError, ShapeError};
+use crate::error::{FactorError, ShapeError, brief};
 use crate::factor::{Averaged, GaussianFactor, Incoming};
 
 /// Where the pieces lie in the whole.
@@ -151,8 +151,9 @@ impl Pieces {
         }
         if let Some(i) = (0..self.count()).find(|i| precision(*i) + a < 0.0) {
             return Err(FactorError::Improper(format!(
-                "piece {i} has precision {:e} and the whole {a:e}",
-                precision(i)
+                "piece {i} has precision {} and the whole {}",
+                brief(precision(i)),
+                brief(a)
             )));
         }
         if (0..self.count()).any(|i| precision(i) + a == 0.0) {

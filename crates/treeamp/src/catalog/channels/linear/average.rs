@@ -7,7 +7,7 @@
 use std::f64::consts::TAU;
 
 use crate::belief::{OverlapFields, Overlaps};
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 use crate::factor::Averaged;
 use crate::math::spectrum::Spectrum;
 
@@ -59,8 +59,9 @@ impl<'a> Average<'a> {
         match self.spectrum.nodes().iter().find(|(l, _)| bad(*l)) {
             None => Ok(()),
             Some((l, _)) => Err(FactorError::Improper(format!(
-                "the mode with eigenvalue {l:e} has precision {:e}",
-                self.a(*l)
+                "the mode with eigenvalue {} has precision {}",
+                brief(*l),
+                brief(self.a(*l))
             ))),
         }
     }

@@ -22,7 +22,7 @@ use std::f64::consts::TAU;
 use super::Linear;
 use super::{X, Z};
 use crate::belief::Gaussian;
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 use crate::factor::Context;
 use crate::operator::LinearOperator;
 
@@ -60,7 +60,9 @@ pub(super) struct Iid<'a> {
 
 fn improper(what: &str, a: f64, b: f64) -> FactorError {
     FactorError::Improper(format!(
-        "the precisions {a:e} and {b:e} on its {what} leave a negative variance"
+        "the precisions {} and {} on its {what} leave a negative variance",
+        brief(a),
+        brief(b)
     ))
 }
 

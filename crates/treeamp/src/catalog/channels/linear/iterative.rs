@@ -13,7 +13,7 @@ use std::f64::consts::TAU;
 use super::ladder::{Iterative, IterativeOptions};
 use super::work::IterativeWork;
 use crate::belief::Gaussian;
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 use crate::math::spectrum::Spectrum;
 use crate::operator::{LinearOperator, dot};
 
@@ -103,9 +103,11 @@ impl<'a> Solve<'a> {
 
     fn improper(&self, eigenvalue: f64) -> FactorError {
         FactorError::Improper(format!(
-            "the precision {:e} on its input and {:e} on its output leave a negative variance at the \
-             eigenvalue {eigenvalue:e}",
-            self.az, self.ax
+            "the precision {} on its input and {} on its output leave a negative variance at the \
+             eigenvalue {}",
+            brief(self.az),
+            brief(self.ax),
+            brief(eigenvalue)
         ))
     }
 

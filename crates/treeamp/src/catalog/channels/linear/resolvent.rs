@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 use crate::operator::Modes;
 
 /// The coordinates of the two incoming messages in $V$ and $U$, kept from sweep to sweep and
@@ -95,8 +95,9 @@ impl Resolvent<'_> {
 
     pub fn improper(&self) -> FactorError {
         FactorError::Improper(format!(
-            "the precision {:e} on its input and {:e} on its output leave a negative variance",
-            self.az, self.ax
+            "the precision {} on its input and {} on its output leave a negative variance",
+            brief(self.az),
+            brief(self.ax)
         ))
     }
 }

@@ -1,7 +1,7 @@
 //! What is known about the rows of one of the two matrices: means, covariances, and their sums.
 
 use crate::belief::{Gaussian, Message as _, Moments, Structure};
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 
 /// The rows of one matrix, of `rank` components each.
 #[derive(Debug, Clone)]
@@ -232,6 +232,8 @@ const NOTHING: f64 = 1e-24;
 
 fn improper(a: f64, b: f64) -> FactorError {
     FactorError::Improper(format!(
-        "the precisions {a:e} and {b:e} on a row leave a negative variance"
+        "the precisions {} and {} on a row leave a negative variance",
+        brief(a),
+        brief(b)
     ))
 }

@@ -12,7 +12,7 @@ use std::f64::consts::{E, TAU};
 
 use super::LowRank;
 use crate::belief::{OverlapFields, Overlaps, SignalSpec};
-use crate::error::FactorError;
+use crate::error::{FactorError, brief};
 use crate::factor::Averaged;
 
 /// Columns of $Z$ in the limit, in place of infinitely many. What is left of it is its inverse, relative, and only where an output is averaged over
@@ -85,7 +85,8 @@ impl Moments {
         let a = field.a();
         if !(a > 0.0) {
             return Err(FactorError::Improper(format!(
-                "the precision {a:e} on rows leaves a negative variance"
+                "the precision {} on rows leaves a negative variance",
+                brief(a)
             )));
         }
         if a == f64::INFINITY {
