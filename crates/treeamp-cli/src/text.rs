@@ -49,6 +49,27 @@ pub fn pairs(pairs: &[(&str, String)]) -> String {
     lines.collect()
 }
 
+/// A text in indented lines of at most so many letters; formulas between `$` stay whole.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let (mut done, mut line, mut in_formula) = (String::new(), String::new(), false);
+    for word in text.split_whitespace() {
+        let is_full = line.chars().count() + 1 + word.chars().count() > width;
+        if !line.is_empty() && is_full && !in_formula {
+            done.extend(["  ", &line, "\n"]);
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        in_formula ^= word.matches('$').count() % 2 == 1;
+    }
+    if !line.is_empty() {
+        done.extend(["  ", &line, "\n"]);
+    }
+    done
+}
+
 /// A number with four digits.
 pub fn short(x: f64) -> String {
     if x == 0.0 {

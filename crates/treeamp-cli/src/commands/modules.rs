@@ -10,7 +10,7 @@ use treeamp_lab::spec::{schema, unknown_module};
 use crate::common::Common;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::text::pairs;
+use crate::text::{pairs, wrapped};
 
 /// List the modules that a model file can name, with parameters and formulas.
 #[derive(Debug, Args)]
@@ -87,13 +87,15 @@ fn details(module: &Module) -> String {
         .chain(aliases)
         .chain(parameters)
         .collect();
+    let notes = wrapped(module.notes, 100);
     format!(
-        "{} ({}): {}\n\n  {}\n\n{}",
+        "{} ({}): {}\n\n  {}\n\n{}{}{notes}",
         module.name,
         module.role,
         module.summary,
         module.formula,
-        pairs(&lines)
+        pairs(&lines),
+        if notes.is_empty() { "" } else { "\n" },
     )
 }
 

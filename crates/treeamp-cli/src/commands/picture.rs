@@ -195,9 +195,9 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     let places = || (0..=POINTS).map(|i| INPUTS * (2.0 * f64::from(i) / f64::from(POINTS) - 1.0));
     let is_loss = module.role == Role::Loss;
     let (name, height) = if is_loss {
-        ("loss", "E(z; y)")
+        ("loss", "E(z; x)")
     } else {
-        ("likelihood", "p(y | z)")
+        ("likelihood", "p(x | z)")
     };
     let mut itself = Panel::new(name, Axis::linear("z"), Axis::linear(height));
     let mut estimates = Panel::new(
@@ -207,7 +207,7 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     );
     let (mut has_height, mut has_estimate) = (false, false);
     for (y, law) in seen_outputs(factor) {
-        let name = format!("y = {y}");
+        let name = format!("x = {y}");
         let view = law.scalar();
         let height = |z: f64| match view {
             Some(view) => view.output_log_density(y, z).map(f64::exp),
