@@ -268,6 +268,10 @@ impl<A: Algorithm> Observer<A> for Sweeps {
             .sweep(view.sweep, self.limit, view.residual, view.fallback);
         ControlFlow::Continue(())
     }
+
+    fn looks(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -406,6 +406,10 @@ impl<A: Visible> Observer<A> for Watch {
             }
         })
     }
+
+    fn looks(&self) -> bool {
+        self.callback.is_some()
+    }
 }
 
 fn snapshot<A: Visible>(py: Python<'_>, view: &SweepView<'_, A>) -> PyResult<Snapshot> {

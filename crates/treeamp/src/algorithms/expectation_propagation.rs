@@ -283,6 +283,11 @@ impl Algorithm for ExpectationPropagation {
         factor.posterior().is_some_and(PosteriorRule::is_constant)
     }
 
+    fn skips_unread(&self, factor: &dyn Factor, port: usize) -> bool {
+        let rule = factor.posterior();
+        rule.is_some_and(|rule| rule.skips_unread(port))
+    }
+
     fn certify(&self, probe: &mut Probe<'_, '_, Self>) -> Result<Verdict, RunError> {
         verdict::of_means(probe)
     }

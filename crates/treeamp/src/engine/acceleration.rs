@@ -50,6 +50,7 @@ pub(super) struct Acceleration {
 
 #[derive(Debug, Clone, Copy)]
 struct Part {
+    edge: usize,
     start: usize,
     precisions: usize,
     end: usize,
@@ -69,15 +70,16 @@ pub(super) struct Judgement {
 }
 
 impl Acceleration {
-    /// Room for messages; `None` when they are too large, or not made of numbers.
-    pub fn new<M: Message>(messages: &[M]) -> Option<Self> {
+    /// Room for the messages on some edges; `None` when they are too large, or not made of numbers.
+    pub fn new<M: Message>(messages: &[M], edges: impl Iterator<Item = usize>) -> Option<Self> {
         let mut parts = Vec::new();
         let mut end = 0;
-        for message in messages {
-            let (precision, linear) = message.numbers()?;
+        for edge in edges {
+            let (precision, linear) = messages[edge].numbers()?;
             let start = end;
             end += precision.len() + linear.len();
             parts.push(Part {
+                edge,
                 start,
                 precisions: start + precision.len(),
                 end,
@@ -230,8 +232,8 @@ impl Acceleration {
 
 /// Copies the numbers of all messages; false when one of them is a pin.
 fn gather<M: Message>(parts: &[Part], messages: &[M], out: &mut [f64]) -> bool {
-    parts.iter().zip(messages).all(|(part, message)| {
-        let Some((precision, linear)) = message.numbers() else {
+    parts.iter().all(|part| {
+        let Some((precision, linear)) = messages[part.edge].numbers() else {
             return false;
         };
         out[part.start..part.precisions].copy_from_slice(precision);
@@ -241,8 +243,8 @@ fn gather<M: Message>(parts: &[Part], messages: &[M], out: &mut [f64]) -> bool {
 }
 
 fn scatter<M: Message>(parts: &[Part], messages: &mut [M], numbers: &[f64]) {
-    for (part, message) in parts.iter().zip(messages) {
-        message.set_numbers(
+    for part in parts {
+        messages[part.edge].set_numbers(
             &numbers[part.start..part.precisions],
             &numbers[part.precisions..part.end],
         );

@@ -145,6 +145,12 @@ pub trait Algorithm: Sync + Clone {
         false
     }
 
+    /// The factor need not write the message to this port where nobody reads it.
+    fn skips_unread(&self, factor: &dyn Factor, port: usize) -> bool {
+        let _ = (factor, port);
+        false
+    }
+
     /// What a state is at which a run has come to rest. By default it is a fixed point.
     ///
     /// # Errors

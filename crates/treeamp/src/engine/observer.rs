@@ -93,12 +93,22 @@ impl<A: Algorithm> Engine<'_, A> {
 pub trait Observer<A: Algorithm> {
     /// Called after every sweep, and after every step of a fallback; `Break` ends the run with that reason.
     fn after_sweep(&mut self, view: &SweepView<'_, A>) -> ControlFlow<String>;
+
+    /// It reads moments or messages. Those of a variable that nothing else reads, such as a low-rank matrix behind Gaussian noise, are made after every
+    /// sweep for an observer that looks, and only at the end of a run otherwise.
+    fn looks(&self) -> bool {
+        true
+    }
 }
 
 /// Nobody watches.
 impl<A: Algorithm> Observer<A> for () {
     fn after_sweep(&mut self, _: &SweepView<'_, A>) -> ControlFlow<String> {
         ControlFlow::Continue(())
+    }
+
+    fn looks(&self) -> bool {
+        false
     }
 }
 
@@ -130,6 +140,10 @@ impl<A: Algorithm, O: Observer<A>> Observer<A> for EveryN<O> {
         } else {
             ControlFlow::Continue(())
         }
+    }
+
+    fn looks(&self) -> bool {
+        self.inner.looks()
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Plan {
     pub(super) to_factor: Vec<usize>,
     /// For each slot, the variable whose size it has.
     pub(super) slot_variable: Vec<usize>,
+    /// Variables that sweeps need not follow: of their factors one skips what nobody reads, and the messages of the others are constant.
+    pub(super) unread: Vec<bool>,
 }
 
 impl Plan {
@@ -46,7 +48,10 @@ impl Plan {
                 source,
             })?;
         }
-        Ok(Self::layout(tree))
+        Ok(Self {
+            unread: unread(tree, algorithm),
+            ..Self::layout(tree)
+        })
     }
 
     /// The checks alone: nothing is decomposed, and nothing laid out.
@@ -109,6 +114,7 @@ impl Plan {
             at_variable: tree.variables().iter().map(|v| v.edges.clone()).collect(),
             to_factor,
             slot_variable,
+            unread: vec![false; tree.variables().len()],
         }
     }
 
@@ -130,6 +136,19 @@ impl Plan {
     pub(super) fn at_factor<'a, M>(&'a self, factor: usize, store: &'a [M]) -> Incoming<'a, M> {
         Incoming::new(store, &self.incoming[factor])
     }
+}
+
+/// For every variable, whether sweeps may pass it over.
+fn unread<A: Algorithm>(tree: &Tree, algorithm: &A) -> Vec<bool> {
+    let of = |edge: &usize| &tree.factor_at(*edge).factor;
+    let variables = tree.variables().iter();
+    let passed_over = variables.map(|v| {
+        let is_constant = |e: &&usize| algorithm.is_constant(of(e).as_ref());
+        let (constant, others): (Vec<&usize>, Vec<&usize>) = v.edges.iter().partition(is_constant);
+        let skips = |e: usize| algorithm.skips_unread(of(&e).as_ref(), tree.edges()[e].port);
+        matches!(others[..], [e] if skips(*e)) && !constant.is_empty()
+    });
+    passed_over.collect()
 }
 
 fn check_rules<A: Algorithm>(tree: &Tree, algorithm: &A) -> Result<(), RunError> {

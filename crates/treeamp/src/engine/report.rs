@@ -179,7 +179,8 @@ pub struct Report<A: Algorithm> {
     pub sweeps: usize,
     /// One record per sweep.
     pub trace: Vec<SweepRecord>,
-    /// Average variances, one row per sweep and one column per variable in the tree's order.
+    /// Average variances, one row per sweep and one column per variable in the tree's order; NaN where nobody
+    /// [looked](super::Observer::looks) at a variable.
     pub variances: Vec<Vec<f64>>,
     /// The final messages, to start another run from.
     pub messages: Messages<A::Message>,

@@ -112,7 +112,8 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
     }
 
     /// What they came to.
-    pub fn into_sweeps(self, termination: Termination) -> Sweeps<A> {
+    pub fn into_sweeps(mut self, termination: Termination) -> Sweeps<A> {
+        self.engine.look(&mut self.state);
         let last = self.trace.last();
         let moved = last.map_or(f64::INFINITY, |record| record.residual / record.step);
         let plain = self.certified.as_ref().and_then(|c| c.plain_residual);
@@ -171,6 +172,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             let step = steps[sweep.min(steps.len()) - 1];
             self.state.damping.fill(1.0 - step);
         }
+        self.state.looks = observer.looks();
         self.state.note();
         let (improper, first) = match engine.sweep(&mut self.state, sweep)? {
             Pass::Broken(_) if self.state.judge(f64::INFINITY, true).back => {
@@ -230,7 +232,14 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         if judgement.back {
             self.engine.remake(&mut self.state);
         }
-        let variances = self.state.marginals.iter().map(Marginal::variance);
+        let (marginals, state) = (self.state.marginals.iter(), &self.state);
+        let variances = marginals.zip(&state.unread).map(|(m, unread)| {
+            if *unread && !state.looks {
+                f64::NAN
+            } else {
+                m.variance()
+            }
+        });
         self.variances.extend(variances);
         judgement
     }
@@ -247,6 +256,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             Some(plain) => (plain, LedBy::OtherSweeps),
         };
         let origin = (led_by, recovered);
+        self.engine.look(&mut self.state);
         let certified = engine.certify(&mut self.state, &self.variances, origin)?;
         if let Verdict::NotStationary { moving: true, .. } = certified.verdict {
             self.end.go_on();

@@ -48,7 +48,8 @@ impl<A: Algorithm> Engine<'_, A> {
         let edges = self.tree.edges().iter().enumerate();
         let changing = edges.filter(|(_, e)| {
             let factor = self.tree.factors()[e.factor].factor.as_ref();
-            self.rolls_back() && !self.algorithm.is_constant(factor)
+            let unread = self.plan.unread[e.variable];
+            self.rolls_back() && !unread && !self.algorithm.is_constant(factor)
         });
         let good_edges: Vec<usize> = changing.map(|(e, _)| e).collect();
         let adapts = A::ON_DATA && self.options.damping == Damping::Adaptive;
@@ -81,6 +82,8 @@ impl<A: Algorithm> Engine<'_, A> {
             store,
             held,
             first: true,
+            unread: self.plan.unread.clone(),
+            looks: true,
             workspaces: self.tree.workspaces(),
             adjusted: Adjusted {
                 request: Request {
@@ -100,7 +103,9 @@ impl<A: Algorithm> Engine<'_, A> {
             scale: vec![f64::INFINITY; n],
         };
         if state.step.is_some() && self.options.acceleration {
-            state.acceleration = Acceleration::new(&state.store[..self.tree.edges().len()]);
+            let edges = self.tree.edges().iter().enumerate();
+            let followed = edges.filter(|(_, e)| !state.unread[e.variable]);
+            state.acceleration = Acceleration::new(&state.store, followed.map(|(e, _)| e));
         }
         Ok(state)
     }

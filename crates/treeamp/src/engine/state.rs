@@ -33,6 +33,10 @@ pub(super) struct State<A: Algorithm> {
     pub held: Vec<bool>,
     /// No sweep has been made.
     pub first: bool,
+    /// Variables that sweeps pass over unless somebody looks.
+    pub unread: Vec<bool>,
+    /// Somebody looks at all variables.
+    pub looks: bool,
     /// One per factor.
     pub workspaces: Vec<Workspace>,
     /// What the attempt changes in every update.
@@ -69,6 +73,9 @@ impl<A: Algorithm> State<A> {
     pub fn residual(&mut self) -> f64 {
         let mut worst: f64 = 0.0;
         for i in 0..self.marginals.len() {
+            if self.unread[i] {
+                continue;
+            }
             let tau = self.marginals[i].second_moment();
             if !self.known[i] {
                 self.known[i] = true;
@@ -98,6 +105,12 @@ impl<A: Algorithm> State<A> {
             }
         }
         std::mem::swap(spare, &mut self.marginals[i]);
+    }
+
+    /// What is known of the variables that sweeps follow.
+    fn followed(&self) -> impl Iterator<Item = &A::Marginal> {
+        let all = self.marginals.iter().zip(&self.unread);
+        all.filter(|(_, unread)| !**unread).map(|(m, _)| m)
     }
 
     /// The variable that changed most.
@@ -221,15 +234,14 @@ impl<A: Algorithm> State<A> {
 
     /// Every variance is below this fraction of the second moment, and no error is known to be left.
     pub fn perfect(&self, fraction: f64) -> bool {
-        self.marginals
-            .iter()
+        self.followed()
             .all(|m| m.variance() <= fraction * m.second_moment() && !m.errs())
     }
 
     /// Some variance is below this fraction of the second moment, and not zero: that of a pin does not change. Or some
     /// signal is gone.
     pub fn vanishes(&self, fraction: f64) -> bool {
-        let mut marginals = self.marginals.iter();
+        let mut marginals = self.followed();
         let small =
             |m: &A::Marginal| m.variance() > 0.0 && m.variance() <= fraction * m.second_moment();
         marginals.any(small) || self.vanished_signal().is_some()
@@ -259,7 +271,8 @@ impl<A: Algorithm> State<A> {
     /// variable's above a larger one.
     pub fn collapsing_variable(&self, vanishing: f64, staying: f64) -> Option<usize> {
         let fraction = |i: &usize| self.marginals[*i].variance() / self.size(*i);
-        let all = || (0..self.marginals.len()).filter(|i| self.marginals[*i].variance() > 0.0);
+        let is_there = |i: &usize| !self.unread[*i] && self.marginals[*i].variance() > 0.0;
+        let all = || (0..self.marginals.len()).filter(is_there);
         let least = all().min_by(|i, j| fraction(i).total_cmp(&fraction(j)))?;
         let others = all().any(|i| fraction(&i) > staying);
         (others && fraction(&least) <= vanishing).then_some(least)

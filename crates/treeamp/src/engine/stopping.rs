@@ -90,7 +90,10 @@ impl End {
             return true;
         }
         let pairs = state.marginals.iter().zip(&self.variances);
-        let mut unseen = pairs.filter(|(m, _)| m.variance() <= small * m.second_moment());
+        let pairs = pairs.zip(&state.unread).filter(|(_, unread)| !**unread);
+        let mut unseen = pairs
+            .map(|(pair, _)| pair)
+            .filter(|(m, _)| m.variance() <= small * m.second_moment());
         let most = 1.0 + RESTING * step;
         let grows = unseen.any(|(m, v)| m.variance() > most * v);
         self.quiet = if grows { 0 } else { self.quiet + 1 };

@@ -49,7 +49,7 @@ impl<A: Algorithm> Engine<'_, A> {
     pub(super) fn sweep(&self, state: &mut State<A>, sweep: usize) -> Result<Pass, RunError> {
         let mut faults = Faults::default();
         for step in &self.plan.steps {
-            if state.first && state.held[step.edge] {
+            if self.passes_over(step, state) {
                 continue;
             }
             if let Err(fault) = self.send(step, state) {
@@ -60,6 +60,9 @@ impl<A: Algorithm> Engine<'_, A> {
             }
         }
         for i in 0..state.marginals.len() {
+            if state.unread[i] && !state.looks {
+                continue;
+            }
             if let Err(error) = self.marginal(state, i) {
                 let place = (Place::Marginal(i), sweep);
                 if let Some(broken) = self.judge(error.into(), place, &mut faults)? {
@@ -78,6 +81,37 @@ impl<A: Algorithm> Engine<'_, A> {
         })
     }
 
+    /// A message that stays as it is: one that was given, in the first sweep; a constant one to a variable that sweeps do not follow, later.
+    fn passes_over(&self, step: &Step, state: &State<A>) -> bool {
+        if self.is_sent_once(step) {
+            return !state.first && !state.looks;
+        }
+        state.first && state.held[step.edge]
+    }
+
+    fn is_sent_once(&self, step: &Step) -> bool {
+        let factor = self.tree.factors()[step.factor].factor.as_ref();
+        let variable = self.tree.edges()[step.edge].variable;
+        self.plan.unread[variable] && self.algorithm.is_constant(factor)
+    }
+
+    /// What sweeps pass over, at the messages of now: the state is complete after it, and stays so in further sweeps. The same
+    /// whether somebody looked before.
+    pub(super) fn look(&self, state: &mut State<A>) {
+        state.looks = true;
+        if state.first || !state.unread.contains(&true) {
+            return;
+        }
+        for step in &self.plan.steps {
+            let variable = self.tree.edges()[step.edge].variable;
+            if state.unread[variable] && !self.is_sent_once(step) {
+                // one that cannot be sent stays as it is, as in a sweep
+                let _ = self.send(step, state);
+            }
+        }
+        self.remake(state);
+    }
+
     /// One message, damped.
     fn send(&self, step: &Step, state: &mut State<A>) -> Result<(), Fault> {
         let (f, edge) = (step.factor, step.edge);
@@ -85,9 +119,16 @@ impl<A: Algorithm> Engine<'_, A> {
         self.plan.refresh(f, &mut state.store);
         let out = &mut state.scratch[state.class[self.tree.edges()[edge].variable]];
         let workspace = &mut state.workspaces[f];
-        let mut context = self.context(f, &state.store, state.adjusted.request, workspace);
+        let mut request = state.adjusted.request;
+        request.unread = state.unread[self.tree.edges()[edge].variable]
+            && !state.looks
+            && self.algorithm.skips_unread(factor, step.port);
+        let mut context = self.context(f, &state.store, request, workspace);
         self.algorithm
             .update(f, factor, &mut context, step.port, out)?;
+        if request.unread {
+            return Ok(());
+        }
         let cavity = &state.store[self.plan.to_factor[edge]];
         // Where its variable is known (almost) exactly, the message of a factor is lost in rounding. The one before is
         // kept: the certainty may rest on it, and next to it the message cancels in the objective.
@@ -101,7 +142,10 @@ impl<A: Algorithm> Engine<'_, A> {
         if state.adjusted.bounded {
             out.bound(cavity);
         }
-        out.blend(&state.store[edge], state.damping[edge]);
+        // nothing hears a message to a variable that sweeps do not follow: there is nothing to damp
+        let unread = state.unread[self.tree.edges()[edge].variable];
+        let damping = if unread { 0.0 } else { state.damping[edge] };
+        out.blend(&state.store[edge], damping);
         std::mem::swap(out, &mut state.store[edge]);
         Ok(())
     }

@@ -15,6 +15,9 @@ pub struct Request {
     pub smoothing: Option<f64>,
     /// Linear channels may take approximate message passing ([`Route`](super::Route)); otherwise their messages are exact.
     pub iid: bool,
+    /// Nobody reads the message that is asked for: a factor that [skips](super::PosteriorRule::skips_unread) such messages takes note of what
+    /// reaches it, and writes nothing.
+    pub unread: bool,
 }
 
 /// Everything a factor computes from.

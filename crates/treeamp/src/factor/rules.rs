@@ -69,6 +69,14 @@ pub trait PosteriorRule: Send + Sync {
         false
     }
 
+    /// It saves much by not writing a message to port `target` that nobody reads ([`Request::unread`](super::Request)). A variable that only factors of constant
+    /// messages hear from it is not followed in sweeps then: neither the residual nor, where no observer [looks](crate::engine::Observer::looks),
+    /// the trace knows its moments, which are made at the end.
+    fn skips_unread(&self, target: usize) -> bool {
+        let _ = target;
+        false
+    }
+
     /// The outgoing (extrinsic) message to port `target`.
     ///
     /// By a direct formula wherever one exists: $1/v - a$ loses digits when a factor says little.

@@ -87,7 +87,11 @@ fn check(record: &Value, tolerance: f64) -> Option<f64> {
     let log_error = |got: f64| {
         let error = ((got - truth("A")).abs() - ROUNDING).max(0.0);
         let is_tilted = truth("A").abs() > UNTILTED;
-        if is_tilted { error / truth("A").abs() } else { error }
+        if is_tilted {
+            error / truth("A").abs()
+        } else {
+            error
+        }
     };
     let pair = |r: &str, v: &str, mean: f64, variance: f64| {
         mean_error(mean, truth(r), truth(v)).max(variance_error(variance, truth(v)))

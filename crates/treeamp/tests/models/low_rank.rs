@@ -539,3 +539,42 @@ fn a_whole_matrix_is_its_pairs() {
     };
     assert_eq!(evidence(&pairs), evidence(&whole));
 }
+
+/// Watches every sweep, and looks at everything.
+struct Looks;
+
+impl Observer<ExpectationPropagation> for Looks {
+    fn after_sweep(
+        &mut self,
+        view: &SweepView<'_, ExpectationPropagation>,
+    ) -> std::ops::ControlFlow<String> {
+        let z = view.marginal("z").unwrap();
+        assert!(z.mean.iter().any(|r| *r != 0.0) || view.sweep == 1);
+        std::ops::ControlFlow::Continue(())
+    }
+}
+
+/// Behind Gaussian noise nothing hears what the product says of its entries: sweeps leave it out, and the report has it all the same.
+#[test]
+fn what_nobody_reads_is_made_at_the_end() {
+    let model = wigner(spins(200), 3.0);
+    let truth = model.sample(3).unwrap();
+    let posterior = model.condition("y", truth.get("y").unwrap()).unwrap();
+    let engine = || ExpectationPropagation.on(&posterior).unwrap();
+    for damping in [Damping::Adaptive, Damping::Constant(0.3)] {
+        let unwatched = engine().damping(damping.clone()).run(&mut ()).unwrap();
+        let watched = engine().damping(damping).run(&mut Looks).unwrap();
+        assert!(unwatched.termination.is_converged());
+        assert_eq!(watched.sweeps, unwatched.sweeps);
+        for name in ["x", "z"] {
+            assert_eq!(watched.mean(name), unwatched.mean(name));
+            assert_eq!(watched.variance(name), unwatched.variance(name));
+        }
+        assert_eq!(watched.log_evidence(), unwatched.log_evidence());
+        // the trace knows what was made
+        let of_z = posterior.variables().iter().position(|v| v.name == "z");
+        let last = |report: &Posterior| report.variances.last().unwrap()[of_z.unwrap()];
+        assert!(last(&unwatched).is_nan());
+        assert!((last(&watched) / watched.variance("z").unwrap() - 1.0).abs() < 1e-3);
+    }
+}

@@ -127,7 +127,8 @@ impl Algorithm for TeacherMoments {
         }
         let tau = rule(factor)?.second_moment(&tilts, target)?;
         if tau == 0.0 {
-            let what = "the teacher's signal is zero (second moment 0), and nothing is left to predict";
+            let what =
+                "the teacher's signal is zero (second moment 0), and nothing is left to predict";
             return Err(FactorError::Failed(what.to_owned()));
         }
         if !(tau > 0.0 && tau.is_finite()) {

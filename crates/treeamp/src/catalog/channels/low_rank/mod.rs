@@ -203,8 +203,16 @@ macro_rules! posterior_rule {
                 target: usize,
                 out: &mut Gaussian,
             ) -> Result<(), FactorError> {
-                Amp::new(context, Some(target))?.message(target, out);
+                let unread = context.request.unread;
+                let mut amp = Amp::new(context, Some(target))?;
+                if !unread {
+                    amp.message(target, out);
+                }
                 Ok(())
+            }
+
+            fn skips_unread(&self, target: usize) -> bool {
+                target == self.arity().inputs
             }
 
             fn note(&self, workspace: &Workspace) -> Option<String> {
