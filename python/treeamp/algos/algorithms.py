@@ -348,9 +348,11 @@ class MAP(MessagePassing):
         return state.energies()
 
     def energy(self) -> float:
-        r"""The least energy :math:`E(x) = \sum_k E_k(x_k)`, without the constants that normalise Gaussian densities.
+        r"""The least energy :math:`E(x) = \sum_k E_k(x_k)`.
 
-        Other laws keep theirs: compare energies of one model only.
+        Of a prior it is :math:`\ln p(x^*) - \ln p(x)` with its mode :math:`x^*`, of Gaussian noise :math:`|y - z|^2/2\Delta`, of other likelihoods
+        :math:`-\ln p(y \mid z)`; losses and penalties are as they are written. It differs from :math:`-\ln p(x, y)` by constants of the model:
+        compare energies of one model only.
         """
         return float(sum(self.energies().values()))
 

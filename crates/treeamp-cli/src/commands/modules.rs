@@ -77,8 +77,7 @@ fn details(module: &Module) -> String {
     let parameters = module.parameters.iter().map(|p| {
         let default = p.default.map(|d| format!("default {d}"));
         let default = default.unwrap_or("required".to_owned());
-        let learned = if p.learnable { ", can be learned" } else { "" };
-        let text = format!("{}, {default}{learned}: {}", p.kind, p.meaning());
+        let text = format!("{}, {default}: {}", p.kind, p.meaning());
         (p.name, text)
     });
     let aliases = (!module.aliases.is_empty()).then(|| ("also", module.aliases.join(", ")));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use treeamp::belief::{Gaussian, SignalSpec};
-use treeamp::catalog::{Arguments, Module, Role, Signals};
+use treeamp::catalog::{Arguments, Module, Preset, Role, Signals};
 use treeamp::extend::Factor;
 use treeamp::factor::Site;
 use treeamp::scalar::{OutputMeasure, ScalarView, Tilt};
@@ -50,6 +50,19 @@ fn extent(law: &dyn ScalarView) -> Option<(f64, f64)> {
 fn title(module: &Module) -> String {
     let formula = module.formula.replace('∝', "proportional to");
     format!("{}: {formula}", module.name)
+}
+
+/// The parameters of the law that is drawn: its defaults.
+fn values(module: &Module) -> String {
+    let values = module.parameters.iter().filter_map(|p| match p.default? {
+        Preset::Numbers([]) => None,
+        value => Some(format!("{} = {value}", p.name)),
+    });
+    let values: Vec<String> = values.collect();
+    if values.is_empty() {
+        return String::new();
+    }
+    format!(" at {}", values.join(", "))
 }
 
 /// The density of a prior along these places and its own landmarks, with vertical edges where its support ends.
@@ -110,16 +123,17 @@ fn constellation(law: &dyn ScalarView, is_complex: bool) -> Vec<(f64, f64)> {
 /// A prior itself: its density, and its point masses as stems.
 fn law_itself(
     law: &dyn ScalarView,
-    is_complex: bool,
+    module: &Module,
     places: impl Iterator<Item = f64>,
     deviation: f64,
 ) -> Panel {
     let curve = density(law, places, deviation);
-    let values = constellation(law, is_complex);
-    if !values.is_empty() {
+    let points = constellation(law, module.signals == Signals::Complex);
+    let at = values(module);
+    if !points.is_empty() {
         let axes = [Axis::linear("real part"), Axis::linear("imaginary part")];
         let [re, im] = axes.map(Axis::with_zero);
-        return Panel::new("values", re, im).series(Series::marks("", values));
+        return Panel::new(format!("values{at}"), re, im).series(Series::marks("", points));
     }
     let masses = law.point_masses().into_iter().filter(|(_, p)| *p > 0.0);
     let masses: Vec<(f64, f64)> = masses.collect();
@@ -129,6 +143,7 @@ fn law_itself(
         (true, false) => ("density and point masses", "p(x), mass"),
         _ => ("point masses", "mass"),
     };
+    let title = format!("{title}{at}");
     let mut panel = Panel::new(title, Axis::linear("x"), Axis::linear(axis));
     if is_continuous {
         let name = if masses.is_empty() { "" } else { "density" };
@@ -199,7 +214,8 @@ fn of_outputs(module: &Module, factor: &dyn Factor) -> Option<Figure> {
     } else {
         ("likelihood", "p(x | z)")
     };
-    let mut itself = Panel::new(name, Axis::linear("z"), Axis::linear(height));
+    let at_defaults = format!("{name}{}", values(module));
+    let mut itself = Panel::new(at_defaults, Axis::linear("z"), Axis::linear(height));
     let mut estimates = Panel::new(
         "estimate, beside a belief of precision 1",
         Axis::linear("mean of the belief"),
@@ -286,12 +302,7 @@ pub fn picture(module: &Module) -> Result<Figure, Failure> {
     };
     let mut figure = Figure::new(title(module));
     if module.role == Role::Prior {
-        figure = figure.panel(law_itself(
-            law,
-            module.signals == Signals::Complex,
-            places(),
-            deviation,
-        ));
+        figure = figure.panel(law_itself(law, module, places(), deviation));
     }
     let mut panel = Panel::new(
         "shrinkage",

@@ -164,6 +164,11 @@ pub fn convergence(run: &Outcome<'_>) -> Panel {
     for (i, name) in names.iter().enumerate().take(LINES) {
         let points = variances.iter().enumerate();
         let points = points.map(|(sweep, v)| (sweep as f64 + 1.0, v[i]));
+        // what nobody followed has none
+        let points: Vec<(f64, f64)> = points.filter(|(_, v)| !v.is_nan()).collect();
+        if points.is_empty() {
+            continue;
+        }
         panel = panel.series(
             Series::line(format!("variance of {name}"), points)
                 .mark(MARKS[i])

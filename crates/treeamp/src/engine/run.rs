@@ -172,7 +172,7 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
             let step = steps[sweep.min(steps.len()) - 1];
             self.state.damping.fill(1.0 - step);
         }
-        self.state.looks = observer.looks();
+        self.state.attention.looks = observer.looks();
         self.state.note();
         let (improper, first) = match engine.sweep(&mut self.state, sweep)? {
             Pass::Broken(_) if self.state.judge(f64::INFINITY, true).back => {
@@ -232,9 +232,9 @@ impl<'e, 't, A: Algorithm> Run<'e, 't, A> {
         if judgement.back {
             self.engine.remake(&mut self.state);
         }
-        let (marginals, state) = (self.state.marginals.iter(), &self.state);
-        let variances = marginals.zip(&state.unread).map(|(m, unread)| {
-            if *unread && !state.looks {
+        let state = &self.state;
+        let variances = state.marginals.iter().enumerate().map(|(i, m)| {
+            if state.attention.passes_over(i) {
                 f64::NAN
             } else {
                 m.variance()

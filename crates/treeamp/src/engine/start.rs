@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::acceleration::Acceleration;
 use super::adaptive::Step;
 use super::report::{check_len, find_edge};
-use super::state::{Adjusted, State};
+use super::state::{Adjusted, Attention, State};
 use super::{Algorithm, Damping, EdgeMessage, Engine, Initial, Message, Messages, Options};
 use crate::belief::{Element, SignalSpec, Structure};
 use crate::error::RunError;
@@ -82,8 +82,10 @@ impl<A: Algorithm> Engine<'_, A> {
             store,
             held,
             first: true,
-            unread: self.plan.unread.clone(),
-            looks: true,
+            attention: Attention {
+                unread: self.plan.unread.clone(),
+                looks: true,
+            },
             workspaces: self.tree.workspaces(),
             adjusted: Adjusted {
                 request: Request {
@@ -104,7 +106,7 @@ impl<A: Algorithm> Engine<'_, A> {
         };
         if state.step.is_some() && self.options.acceleration {
             let edges = self.tree.edges().iter().enumerate();
-            let followed = edges.filter(|(_, e)| !state.unread[e.variable]);
+            let followed = edges.filter(|(_, e)| !state.attention.unread[e.variable]);
             state.acceleration = Acceleration::new(&state.store, followed.map(|(e, _)| e));
         }
         Ok(state)

@@ -21,6 +21,22 @@ pub(super) struct Adjusted {
     pub bounded: bool,
 }
 
+/// Which variables sweeps follow.
+#[derive(Debug, Clone)]
+pub(super) struct Attention {
+    /// Variables that sweeps pass over unless somebody looks; nothing depends on them.
+    pub unread: Vec<bool>,
+    /// Somebody looks at all variables.
+    pub looks: bool,
+}
+
+impl Attention {
+    /// Neither messages to this variable nor its moments are made in sweeps now.
+    pub fn passes_over(&self, variable: usize) -> bool {
+        self.unread[variable] && !self.looks
+    }
+}
+
 /// Everything that changes during a run, sized once.
 pub(super) struct State<A: Algorithm> {
     /// Message slots, then cavity slots.
@@ -33,10 +49,8 @@ pub(super) struct State<A: Algorithm> {
     pub held: Vec<bool>,
     /// No sweep has been made.
     pub first: bool,
-    /// Variables that sweeps pass over unless somebody looks.
-    pub unread: Vec<bool>,
-    /// Somebody looks at all variables.
-    pub looks: bool,
+    /// Which variables sweeps follow.
+    pub attention: Attention,
     /// One per factor.
     pub workspaces: Vec<Workspace>,
     /// What the attempt changes in every update.
@@ -73,7 +87,7 @@ impl<A: Algorithm> State<A> {
     pub fn residual(&mut self) -> f64 {
         let mut worst: f64 = 0.0;
         for i in 0..self.marginals.len() {
-            if self.unread[i] {
+            if self.attention.unread[i] {
                 continue;
             }
             let tau = self.marginals[i].second_moment();
@@ -109,7 +123,7 @@ impl<A: Algorithm> State<A> {
 
     /// What is known of the variables that sweeps follow.
     fn followed(&self) -> impl Iterator<Item = &A::Marginal> {
-        let all = self.marginals.iter().zip(&self.unread);
+        let all = self.marginals.iter().zip(&self.attention.unread);
         all.filter(|(_, unread)| !**unread).map(|(m, _)| m)
     }
 
@@ -271,7 +285,8 @@ impl<A: Algorithm> State<A> {
     /// variable's above a larger one.
     pub fn collapsing_variable(&self, vanishing: f64, staying: f64) -> Option<usize> {
         let fraction = |i: &usize| self.marginals[*i].variance() / self.size(*i);
-        let is_there = |i: &usize| !self.unread[*i] && self.marginals[*i].variance() > 0.0;
+        let is_there =
+            |i: &usize| !self.attention.unread[*i] && self.marginals[*i].variance() > 0.0;
         let all = || (0..self.marginals.len()).filter(is_there);
         let least = all().min_by(|i, j| fraction(i).total_cmp(&fraction(j)))?;
         let others = all().any(|i| fraction(&i) > staying);

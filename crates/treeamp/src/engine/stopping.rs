@@ -90,7 +90,9 @@ impl End {
             return true;
         }
         let pairs = state.marginals.iter().zip(&self.variances);
-        let pairs = pairs.zip(&state.unread).filter(|(_, unread)| !**unread);
+        let pairs = pairs
+            .zip(&state.attention.unread)
+            .filter(|(_, unread)| !**unread);
         let mut unseen = pairs
             .map(|(pair, _)| pair)
             .filter(|(m, _)| m.variance() <= small * m.second_moment());

@@ -60,7 +60,7 @@ impl<A: Algorithm> Engine<'_, A> {
             }
         }
         for i in 0..state.marginals.len() {
-            if state.unread[i] && !state.looks {
+            if state.attention.passes_over(i) {
                 continue;
             }
             if let Err(error) = self.marginal(state, i) {
@@ -84,7 +84,7 @@ impl<A: Algorithm> Engine<'_, A> {
     /// A message that stays as it is: one that was given, in the first sweep; a constant one to a variable that sweeps do not follow, later.
     fn passes_over(&self, step: &Step, state: &State<A>) -> bool {
         if self.is_sent_once(step) {
-            return !state.first && !state.looks;
+            return !state.first && !state.attention.looks;
         }
         state.first && state.held[step.edge]
     }
@@ -98,13 +98,13 @@ impl<A: Algorithm> Engine<'_, A> {
     /// What sweeps pass over, at the messages of now: the state is complete after it, and stays so in further sweeps. The same
     /// whether somebody looked before.
     pub(super) fn look(&self, state: &mut State<A>) {
-        state.looks = true;
-        if state.first || !state.unread.contains(&true) {
+        state.attention.looks = true;
+        if state.first || !state.attention.unread.contains(&true) {
             return;
         }
         for step in &self.plan.steps {
             let variable = self.tree.edges()[step.edge].variable;
-            if state.unread[variable] && !self.is_sent_once(step) {
+            if state.attention.unread[variable] && !self.is_sent_once(step) {
                 // one that cannot be sent stays as it is, as in a sweep
                 let _ = self.send(step, state);
             }
@@ -120,9 +120,9 @@ impl<A: Algorithm> Engine<'_, A> {
         let out = &mut state.scratch[state.class[self.tree.edges()[edge].variable]];
         let workspace = &mut state.workspaces[f];
         let mut request = state.adjusted.request;
-        request.unread = state.unread[self.tree.edges()[edge].variable]
-            && !state.looks
-            && self.algorithm.skips_unread(factor, step.port);
+        let variable = self.tree.edges()[edge].variable;
+        let passed_over = state.attention.passes_over(variable);
+        request.unread = passed_over && self.algorithm.skips_unread(factor, step.port);
         let mut context = self.context(f, &state.store, request, workspace);
         self.algorithm
             .update(f, factor, &mut context, step.port, out)?;
@@ -143,7 +143,7 @@ impl<A: Algorithm> Engine<'_, A> {
             out.bound(cavity);
         }
         // nothing hears a message to a variable that sweeps do not follow: there is nothing to damp
-        let unread = state.unread[self.tree.edges()[edge].variable];
+        let unread = state.attention.unread[variable];
         let damping = if unread { 0.0 } else { state.damping[edge] };
         out.blend(&state.store[edge], damping);
         std::mem::swap(out, &mut state.store[edge]);

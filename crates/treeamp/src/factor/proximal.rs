@@ -14,8 +14,8 @@ pub(crate) const FEASIBLE: f64 = 1e-6;
 /// r_i = \partial_{b_i}A_f = x_i^*,\qquad v_i = \langle\partial_{b_i} r_i\rangle,$$
 ///
 /// which for one port is $\frac{\|b\|^2}{2a} - a\,\mathcal M_{E/a}(\frac ba)$ with the Moreau envelope $\mathcal M$, and $r$
-/// the proximal map. Energies leave out normalisation constants: the least energy of a law is zero. A channel
-/// that makes its outputs of its inputs has energy zero where it does.
+/// the proximal map. Energies of priors and of Gaussian noise leave out constants, so that the least is zero; those of other likelihoods
+/// are $-\ln p(y \mid z)$. A channel that makes its outputs of its inputs has energy zero where it does.
 pub trait ProximalRule: Send + Sync {
     /// $E$ at a place for every port.
     fn energy(&self, places: &[&[f64]]) -> f64;

@@ -34,8 +34,9 @@ impl Solution {
         index.map(|i| self.places[i].as_slice()).ok_or_else(unknown)
     }
 
-    /// $E(x) = \sum_k E_k(x_k)$, each $-\ln p$ up to a constant: Gaussian laws, losses and penalties leave their normalisation out, other laws
-    /// keep it. Compare energies of one model only.
+    /// $E(x) = \sum_k E_k(x_k)$: of a prior $\ln p(x^*) - \ln p(x)$ with its mode $x^*$, which is zero at best; of Gaussian noise $|y - z|^2/2\Delta$; of
+    /// other likelihoods $-\ln p(y \mid z)$ as it stands; losses and penalties as they are written. It differs from $-\ln p(x, y)$ by
+    /// constants of the model: compare energies of one model only.
     #[must_use]
     pub fn energy(&self) -> f64 {
         self.energies.iter().map(|(_, e)| e).sum()

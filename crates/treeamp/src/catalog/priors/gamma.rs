@@ -29,16 +29,22 @@ pub struct Gamma {
     rate: f64,
 }
 
+/// The smallest shape: the law of $\ln x$ is flat over $1/k$, and what the tilt says is seen at its upper end only.
+const SMALLEST: f64 = 1e-5;
+
 impl Gamma {
     /// The gamma law of this shape and rate.
     ///
     /// # Errors
-    /// Unless both are positive and finite.
+    /// Unless the shape is finite and at least $10^{-5}$ (below, the quadrature misses the components that are not next to zero), and the rate positive
+    /// and finite.
     pub fn new(shape: f64, rate: f64) -> Result<Self, ModelError> {
-        for (name, x) in [("shape", shape), ("rate", rate)] {
-            if !(x > 0.0 && x.is_finite()) {
-                return Err(parameter(Self::NAME, name, "positive and finite", x));
-            }
+        if !(shape >= SMALLEST && shape.is_finite()) {
+            let expected = "at least 1e-5 and finite";
+            return Err(parameter(Self::NAME, "shape", expected, shape));
+        }
+        if !(rate > 0.0 && rate.is_finite()) {
+            return Err(parameter(Self::NAME, "rate", "positive and finite", rate));
         }
         Ok(Self { shape, rate })
     }
@@ -88,7 +94,7 @@ impl Gamma {
         notes: r"Mean $k/\beta$, variance $k/\beta^2$. Moments by quadrature to a relative accuracy of $10^{-8}$ or better.",
         parameters: &[
             SIZE,
-            number("shape", 1.0, Domain::Positive, "the shape")
+            number("shape", 1.0, Domain::Positive, "the shape, at least 1e-5")
                 .called("k")
                 .learned(),
             number("rate", 1.0, Domain::Positive, "the rate")

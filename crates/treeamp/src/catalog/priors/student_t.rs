@@ -15,7 +15,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, StudentT as Draw};
 
-use super::weights::check_scale;
+use super::weights::{check_centre, check_scale};
 use crate::catalog::module::{Domain, Module, SIZE, mean, number};
 use crate::error::{ModelError, parameter};
 use crate::math::mixture::{Bump, or_overflow};
@@ -43,7 +43,7 @@ impl StudentT {
     ///
     /// # Errors
     /// Unless the degrees of freedom are positive and at most $10^6$ (beyond, the law is a Gaussian one), the scale between $10^{-100}$ and $10^{100}$, and the
-    /// mean finite.
+    /// mean at most $10^{100}$ in size.
     pub fn new(df: f64, mean: f64, scale: f64) -> Result<Self, ModelError> {
         Self::named(Self::NAME, df, mean, scale)
     }
@@ -54,9 +54,7 @@ impl StudentT {
             let expected = "positive and at most 1e6 (beyond, the law is a Gaussian one)";
             return Err(parameter(module, "df", expected, df));
         }
-        if !mean.is_finite() {
-            return Err(parameter(module, "mean", "finite", mean));
-        }
+        check_centre(module, "mean", mean)?;
         check_scale(module, "scale", scale)?;
         Ok(Self { df, mean, scale })
     }

@@ -69,3 +69,18 @@ pub(in crate::catalog) fn check_scale(
     let expected = "positive, from 1e-100 to 1e100";
     Err(parameter(module, name, expected, scale))
 }
+
+/// Checks a centre whose square is a number, with room.
+///
+/// # Errors
+/// Beyond $10^{100}$ on either side.
+pub(in crate::catalog) fn check_centre(
+    module: &str,
+    name: &'static str,
+    centre: f64,
+) -> Result<(), ModelError> {
+    if centre.abs() <= 1e100 {
+        return Ok(());
+    }
+    Err(parameter(module, name, "from -1e100 to 1e100", centre))
+}
