@@ -57,6 +57,20 @@ pub trait RowEnsembleRule: Send + Sync {
     /// When the average cannot be computed.
     fn field(&self, at: RowAveraged<'_>, target: usize) -> Result<RowEstimate, FactorError>;
 
+    /// $\hat Q'$ towards `target` of a factor that computes it from its own last messages as well; none for all others.
+    ///
+    /// # Errors
+    /// When the average cannot be computed.
+    fn recursion(
+        &self,
+        at: RowAveraged<'_>,
+        sent: &[RowMatrix],
+        target: usize,
+    ) -> Result<Option<RowEstimate>, FactorError> {
+        let _ = (at, sent, target);
+        Ok(None)
+    }
+
     /// $\bar A - \sum_i\frac12\alpha_i\operatorname{tr}\hat Q_i T_{0,i}$: the averaged log-partition less its signal terms, which cancel over
     /// the tree.
     ///

@@ -1,5 +1,6 @@
 //! State evolution of products of hidden matrices of few columns: where the transitions are.
 
+use treeamp::algorithms::state_evolution::BayesOptimalRows;
 use treeamp::algorithms::state_evolution::phases::{FixedPoints, Search};
 use treeamp::belief::OverlapFields;
 use treeamp::factor::{Averaged, Factor};
@@ -210,5 +211,140 @@ fn what_is_exact_is_said() {
             .heuristics
             .iter()
             .any(|why| why.contains("not separable"))
+    );
+}
+
+fn row_wigner<L: RowLaw>(rows: L, rank: usize, snr: f64) -> Tree {
+    let gram = source(rows.limit()) >> var("x").block(rank) >> LowRankGram::new(rank).unwrap();
+    observed(gram, 1.0 / snr)
+}
+
+fn of_rows(tree: &Tree) -> Evolution<BayesOptimalRows> {
+    RowEvolution::new(tree).unwrap().run().unwrap()
+}
+
+/// Independent columns are so many copies of rank one, in error and in information.
+#[test]
+fn rows_of_independent_columns_are_rank_one() {
+    let spin = |rank: usize| IidRow::new(Binary::new(0.5).unwrap(), rank).unwrap();
+    for rank in [1, 2] {
+        let snr = 2.0;
+        let one = wigner(spins(), snr);
+        let tree = row_wigner(spin(rank), rank, snr);
+        let found = of_rows(&tree);
+        near(
+            found.mse("x").unwrap(),
+            pushed(&one).mse("x").unwrap(),
+            1e-7,
+        );
+        // a million rows stand for the limit: so many entries, half of them pairs, have the entropy of the noise
+        let noise = 0.5 * (std::f64::consts::TAU * std::f64::consts::E / snr).ln();
+        let told = found.entropy().unwrap() - 0.5e6 / rank as f64 * noise;
+        near(told, pushed(&one).entropy().unwrap() - 0.5e6 * noise, 1e-6);
+    }
+    // rows of three are averaged at random; at this snr the error hardly acts back on itself
+    let tree = row_wigner(spin(3), 3, 4.0);
+    let near_truth = [("x", RowMatrix::identity(3, 4.0))];
+    let three = RowEvolution::new(&tree).unwrap().tolerance(1e-4);
+    let three = three
+        .starting_from_rows(&near_truth)
+        .unwrap()
+        .run()
+        .unwrap();
+    let found = three.overlaps("x").unwrap();
+    let error = found.standard_error.mean_diagonal();
+    assert!(error > 0.0 && error < 5e-3, "{error}");
+    let expected = 1.0 - pushed(&wigner(spins(), 4.0)).mse("x").unwrap();
+    near(found.q.mean_diagonal(), expected, 3.0 * error);
+    // components of any rank have the theory of one number where columns are alike
+    let normal = || source(GaussianPrior::new(0.0, 1.0).unwrap().limit()) >> var("x");
+    let wide = observed(normal() >> LowRankGram::new(2).unwrap(), 0.5);
+    let one = wigner(normal(), 2.0);
+    near(
+        pushed(&wide).mse("x").unwrap(),
+        pushed(&one).mse("x").unwrap(),
+        1e-9,
+    );
+    let (told, expected) = (information(&wide), information(&one));
+    near(told, expected, 1e-6);
+    // rectangular: spins beside Gaussian rows, twice as many
+    let pair = |u: Fragment, v: Fragment, rank: usize| {
+        observed(u + v >> LowRankFactorization::new(rank).unwrap(), 0.6)
+    };
+    let normal = || GaussianPrior::new(0.0, 1.0).unwrap();
+    let one = pair(
+        source(normal().limit()) >> var("u"),
+        source(Binary::new(0.5).unwrap().limit_of(0.5)) >> var("v"),
+        1,
+    );
+    let two = pair(
+        source(IidRow::new(normal(), 2).unwrap().limit()) >> var("u").block(2),
+        source(spin(2).limit_of(0.5)) >> var("v").block(2),
+        2,
+    );
+    let (one, two) = (pushed(&one), of_rows(&two));
+    for name in ["u", "v"] {
+        near(two.mse(name).unwrap(), one.mse(name).unwrap(), 1e-7);
+    }
+}
+
+/// Groups of a dense graph by its Gaussian equivalent, rows at the corners of a triangle with unit second moments: nothing is known up to snr 1,
+/// and above it the overlap is $f(\mathrm{snr}\,q)$ with $f(s) = \frac12E|E[x|b]|^2$ at $b = sx_0 + \sqrt s\,\xi$, here by a sum over the plane.
+#[test]
+fn three_groups_of_a_graph() {
+    let corner = |k: u32| {
+        let angle = f64::from(k) * std::f64::consts::TAU / 3.0;
+        [2.0_f64.sqrt() * angle.cos(), 2.0_f64.sqrt() * angle.sin()]
+    };
+    let corners = [0, 1, 2].map(corner);
+    let atom = |k: usize| (1.0 / 3.0, corners[k].to_vec(), vec![0.0; 4]);
+    let law = || MixtureRow::new(&[atom(0), atom(1), atom(2)]).unwrap();
+    let overlap = |s: f64| {
+        let (step, count) = (0.125, 64);
+        let mut sum = 0.0;
+        for i in -count..=count {
+            for j in -count..=count {
+                let xi = [f64::from(i) * step, f64::from(j) * step];
+                let weight = step * step / std::f64::consts::TAU
+                    * (-0.5 * (xi[0] * xi[0] + xi[1] * xi[1])).exp();
+                let b = [0, 1].map(|k| s * corners[0][k] + s.sqrt() * xi[k]);
+                let odds = corners.map(|c| (b[0] * c[0] + b[1] * c[1]).exp());
+                let total: f64 = odds.iter().sum();
+                let mean =
+                    [0, 1].map(|k| (0..3).map(|l| odds[l] * corners[l][k]).sum::<f64>() / total);
+                sum += weight * 0.5 * (mean[0] * mean[0] + mean[1] * mean[1]);
+            }
+        }
+        sum
+    };
+    near(
+        of_rows(&row_wigner(law(), 2, 0.97)).mse("x").unwrap(),
+        1.0,
+        1e-6,
+    );
+    for snr in [1.1, 2.0, 4.0] {
+        let mut q = 1.0;
+        for _ in 0..2000 {
+            q = overlap(snr * q);
+        }
+        near(
+            1.0 - of_rows(&row_wigner(law(), 2, snr)).mse("x").unwrap(),
+            q,
+            1e-6,
+        );
+    }
+}
+
+/// Rows of another length than the rank, and rows whose theory has components only.
+#[test]
+fn rows_must_fit_the_rank() {
+    let normal = || GaussianPrior::new(0.0, 1.0).unwrap();
+    let wide = source(IidRow::new(normal(), 3).unwrap().limit()) >> var("x").block(3);
+    let tree = observed(wide >> LowRankGram::new(2).unwrap(), 0.5);
+    let refused = RowEvolution::new(&tree).and_then(|e| e.run().map(|_| ()));
+    let text = refused.unwrap_err().to_string();
+    assert!(
+        text.contains("low_rank_gram") && text.contains('2') && text.contains('3'),
+        "{text}"
     );
 }

@@ -5,16 +5,16 @@
 
 use std::f64::consts::TAU;
 
-use super::Teacher;
 use super::evolution::OrderParameters;
 use super::teacher::not_a_bayesian_network;
 use super::theory::Theory;
+use super::{BayesOptimal, Conjugate, Teacher};
 use crate::belief::{RowMatrix, RowOverlaps, SignalSpec, Structure};
 use crate::engine::{Algorithm, Marginal, Message, MissingRule, Potential};
 use crate::error::{FactorError, RunError};
 use crate::factor::{Context, Factor, Incoming, RowAveraged, RowEnsembleRule};
 use crate::math::dense::{inverse_of, log_det_of};
-use crate::model::{Direction, Tree, Variable};
+use crate::model::{Direction, FactorNode, Tree, Variable};
 use crate::separable::propagated;
 
 /// $\hat Q$ on an edge, and the standard errors of its entries where they were averaged at random.
@@ -140,6 +140,10 @@ pub struct BayesOptimalRows {
     ports: Vec<Vec<RowMatrix>>,
     factor_weights: Vec<f64>,
     variable_weights: Vec<f64>,
+    /// The theory of components, for factors that have only that and touch no rows.
+    components: BayesOptimal,
+    /// Which factors these are.
+    of_components: Vec<bool>,
 }
 
 impl Theory for BayesOptimalRows {
@@ -155,6 +159,33 @@ fn rule(factor: &dyn Factor) -> Result<&dyn RowEnsembleRule, FactorError> {
     factor.row_ensemble().ok_or_else(missing)
 }
 
+/// A channel or an output of components alone, such as the entries of a product of rows: it has a rule for these.
+fn is_of_components(tree: &Tree, node: &FactorNode) -> bool {
+    let one = |e: &usize| RowField::rows_of(&tree.variable_at(*e).spec) == 1;
+    let factor = node.factor.as_ref();
+    let has_rule = factor.row_ensemble().is_none() && factor.ensemble().is_some();
+    has_rule && node.inputs > 0 && node.edges.iter().all(one)
+}
+
+/// $T_0$ of an output from those of the inputs.
+fn second_moment(
+    node: &FactorNode,
+    inputs: &[RowMatrix],
+    target: usize,
+) -> Result<RowMatrix, FactorError> {
+    let factor = node.factor.as_ref();
+    match (factor.row_ensemble(), factor.ensemble()) {
+        (None, Some(rule)) if inputs.iter().all(|t| t.dim() == 1) => {
+            let known = inputs.iter().map(|t| 1.0 / t.get(0, 0));
+            let outputs = node.edges.len() - inputs.len();
+            let tilts: Vec<f64> = known.chain(std::iter::repeat_n(0.0, outputs)).collect();
+            let tau0 = rule.second_moment(&tilts, target)?;
+            Ok(RowMatrix::identity(1, tau0))
+        }
+        _ => rule(factor)?.second_moment(inputs, target),
+    }
+}
+
 /// The teacher's $T_0$ of every variable, forwards along the tree.
 fn second_moments(tree: &Tree) -> Result<Vec<RowMatrix>, RunError> {
     let mut found: Vec<RowMatrix> = tree
@@ -168,12 +199,12 @@ fn second_moments(tree: &Tree) -> Result<Vec<RowMatrix>, RunError> {
         let (inputs, outputs) = node.edges.split_at(node.inputs);
         let inputs: Vec<RowMatrix> = inputs.iter().map(|e| found[variable(e)].clone()).collect();
         for (k, e) in outputs.iter().enumerate() {
-            let moment = rule(node.factor.as_ref())
-                .and_then(|r| r.second_moment(&inputs, node.inputs + k))
-                .map_err(|source| RunError::Factor {
+            let moment = second_moment(node, &inputs, node.inputs + k).map_err(|source| {
+                RunError::Factor {
                     factor: node.name.clone(),
                     source,
-                })?;
+                }
+            })?;
             found[variable(e)] = moment;
         }
     }
@@ -183,7 +214,11 @@ fn second_moments(tree: &Tree) -> Result<Vec<RowMatrix>, RunError> {
 impl BayesOptimalRows {
     pub(super) fn new(tree: &Tree) -> Result<Self, RunError> {
         let factors = tree.factors();
-        let lacking = factors.iter().filter(|f| f.factor.row_ensemble().is_none());
+        let of_components: Vec<bool> = factors.iter().map(|f| is_of_components(tree, f)).collect();
+        let lacking = factors.iter().zip(&of_components);
+        let lacking = lacking
+            .filter(|(f, of_components)| !**of_components && f.factor.row_ensemble().is_none());
+        let lacking = lacking.map(|(f, _)| f);
         let missing: Vec<_> = lacking.map(|f| (f.name.clone(), MISSING.0)).collect();
         if !missing.is_empty() {
             return Err(RunError::MissingRules {
@@ -232,11 +267,36 @@ impl BayesOptimalRows {
         };
         let tau0 = moments.into_iter().zip(tree.variables()).map(inverted);
         Ok(Self {
+            components: BayesOptimal::new(tree, teacher.clone()),
+            of_components,
             teacher,
             tau0: tau0.collect::<Result<_, _>>()?,
             ports,
             factor_weights,
             variable_weights,
+        })
+    }
+
+    /// Calls `f` with the messages at a factor of components as numbers.
+    fn on_components<T>(
+        &self,
+        context: &mut Context<'_, RowField>,
+        f: impl FnOnce(&mut Context<'_, Conjugate>) -> Result<T, FactorError>,
+    ) -> Result<T, FactorError> {
+        let numbers = |fields: Incoming<'_, RowField>| -> Vec<Conjugate> {
+            fields
+                .iter()
+                .map(|m| Conjugate(m.q_hat.get(0, 0)))
+                .collect()
+        };
+        let incoming = numbers(context.incoming);
+        let sent = context.sent.map(numbers);
+        let slots: Vec<usize> = (0..incoming.len()).collect();
+        f(&mut Context {
+            incoming: Incoming::new(&incoming, &slots),
+            sent: sent.as_deref().map(|sent| Incoming::new(sent, &slots)),
+            request: context.request,
+            workspace: &mut *context.workspace,
         })
     }
 
@@ -284,8 +344,9 @@ impl Algorithm for BayesOptimalRows {
         matches!(structure, Structure::Block { .. })
     }
 
-    fn requires(&self, factor: &dyn Factor) -> Result<(), MissingRule> {
-        factor.row_ensemble().map(|_| ()).ok_or(MISSING)
+    /// Which factors lack what they need is known since the theory was made.
+    fn requires(&self, _: &dyn Factor) -> Result<(), MissingRule> {
+        Ok(())
     }
 
     fn flat(&self, spec: &SignalSpec) -> RowField {
@@ -314,8 +375,23 @@ impl Algorithm for BayesOptimalRows {
         target: usize,
         out: &mut RowField,
     ) -> Result<(), FactorError> {
-        let q_hat = fields(context.incoming);
-        let estimate = rule(factor)?.field(self.at(node, &q_hat), target)?;
+        if self.of_components[node] {
+            let mut field = Conjugate(0.0);
+            self.on_components(context, |context| {
+                self.components
+                    .update(node, factor, context, target, &mut field)
+            })?;
+            *out = RowField::of(RowMatrix::identity(1, field.0));
+            return Ok(());
+        }
+        let (q_hat, rule) = (fields(context.incoming), rule(factor)?);
+        let at = self.at(node, &q_hat);
+        let sent = context.sent.map(fields);
+        let recursion = sent.map_or(Ok(None), |sent| rule.recursion(at, &sent, target))?;
+        let estimate = match recursion {
+            Some(estimate) => estimate,
+            None => rule.field(at, target)?,
+        };
         out.q_hat = estimate.value;
         out.standard_error = estimate.standard_error;
         Ok(())
@@ -355,6 +431,15 @@ impl Algorithm for BayesOptimalRows {
         factor: &dyn Factor,
         context: &mut Context<'_, RowField>,
     ) -> Result<Potential, FactorError> {
+        if self.of_components[node] {
+            return self.on_components(context, |context| {
+                let found = self.components.factor_potential(node, factor, context)?;
+                Ok(Potential {
+                    value: found.excess,
+                    ..found
+                })
+            });
+        }
         let q_hat = fields(context.incoming);
         let value = self.factor_weights[node] * rule(factor)?.potential(self.at(node, &q_hat))?;
         Ok(Potential {

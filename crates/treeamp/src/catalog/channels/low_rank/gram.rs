@@ -7,12 +7,12 @@ use rand::Rng;
 use super::amp::{Amp, LowRankWork};
 use super::theory::Sizes;
 use super::{LowRank, START, STRUCTURES, check_ports, check_rank, rows_of};
-use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
+use crate::belief::{Gaussian, OverlapFields, Overlaps, RowMatrix, SignalSpec, Structure};
 use crate::catalog::module::{Module, Parameter, ParameterKind, Preset};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
     Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, PosteriorRule,
-    Workspace, downcast,
+    RowAveraged, RowEnsembleRule, RowEstimate, Workspace, downcast,
 };
 
 /// The product of a hidden matrix of few columns with itself, $Z = X X^T/\sqrt N$ with $X$ of shape $(N, r)$, or a vector of rank one.

@@ -23,6 +23,7 @@ mod amp;
 mod gram;
 mod potential;
 mod product;
+mod rows;
 mod side;
 mod start;
 mod theory;
@@ -64,11 +65,10 @@ fn rows_of(spec: &SignalSpec, rank: usize, port: usize) -> Result<usize, ShapeEr
     };
     let real = spec.element == crate::belief::Element::Real;
     if spec.ratio.is_some() {
-        return match rank {
-            1 if real => Ok(0),
-            _ => Err(refuse(format!(
-                "a real signal with a shape: in the limit the rank is one, here it is {rank}"
-            ))),
+        return if real {
+            Ok(0)
+        } else {
+            Err(refuse("a real signal".to_owned()))
         };
     }
     let rows = match (spec.shape.as_slice(), rank) {
@@ -186,6 +186,10 @@ macro_rules! factor_items {
             Some(self)
         }
 
+        fn row_ensemble(&self) -> Option<&dyn RowEnsembleRule> {
+            Some(self)
+        }
+
         fn generator(&self) -> Option<&dyn GenerativeRule> {
             Some(self)
         }
@@ -276,6 +280,41 @@ macro_rules! ensemble_rule {
 
             fn potential(&self, _: &dyn Factor, at: Averaged<'_>) -> Result<f64, FactorError> {
                 self.sizes()?.potential(at)
+            }
+        }
+
+        impl RowEnsembleRule for $factor {
+            fn second_moment(
+                &self,
+                inputs: &[RowMatrix],
+                _: usize,
+            ) -> Result<RowMatrix, FactorError> {
+                self.inner.row_second_moment(self.sizes()?, inputs)
+            }
+
+            /// Without a last message nothing was sent.
+            fn field(
+                &self,
+                at: RowAveraged<'_>,
+                target: usize,
+            ) -> Result<RowEstimate, FactorError> {
+                let zero = |t: &RowMatrix| RowMatrix::zeros(t.dim());
+                let sent: Vec<RowMatrix> = at.tau0.iter().map(zero).collect();
+                self.inner.row_message(self.sizes()?, at, &sent, target)
+            }
+
+            fn recursion(
+                &self,
+                at: RowAveraged<'_>,
+                sent: &[RowMatrix],
+                target: usize,
+            ) -> Result<Option<RowEstimate>, FactorError> {
+                let sizes = self.sizes()?;
+                self.inner.row_message(sizes, at, sent, target).map(Some)
+            }
+
+            fn potential(&self, at: RowAveraged<'_>) -> Result<f64, FactorError> {
+                self.inner.row_potential(self.sizes()?, at)
             }
         }
     };

@@ -20,21 +20,21 @@ use crate::factor::Averaged;
 const LIMIT: f64 = 1e6;
 
 /// Steps to the fixed point of both sides, and how near they come to it, relative.
-const STEPS: usize = 100_000;
-const STILL: f64 = 1e-15;
+pub(super) const STEPS: usize = 100_000;
+pub(super) const STILL: f64 = 1e-15;
 
 /// The sizes at the ports.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sizes {
     rank: f64,
     /// $N$.
-    columns: f64,
+    pub columns: f64,
     /// Rows of the other side over $N$, for every side.
-    shares: [f64; 2],
-    sides: usize,
+    pub shares: [f64; 2],
+    pub sides: usize,
     /// Entries of $Z$ and components of the last side per component of the first one.
-    entries: f64,
-    last: f64,
+    pub entries: f64,
+    pub last: f64,
 }
 
 impl LowRank {
@@ -67,7 +67,7 @@ impl LowRank {
     /// The size of $Z$ in the limit, for the size of the first side.
     pub fn limit_entries(self, first: f64) -> f64 {
         let share = if self.symmetric { 0.5 } else { 1.0 };
-        share * first * LIMIT
+        share * first * LIMIT / self.rank as f64
     }
 }
 

@@ -7,12 +7,12 @@ use rand::Rng;
 use super::amp::{Amp, LowRankWork};
 use super::theory::Sizes;
 use super::{LowRank, START, STRUCTURES, check_ports, check_rank, rows_of};
-use crate::belief::{Gaussian, OverlapFields, Overlaps, SignalSpec, Structure};
+use crate::belief::{Gaussian, OverlapFields, Overlaps, RowMatrix, SignalSpec, Structure};
 use crate::catalog::module::{Module, Parameter, ParameterKind, Preset};
 use crate::error::{FactorError, ModelError, ShapeError};
 use crate::factor::{
     Arity, Averaged, BeliefError, Context, EnsembleRule, Factor, GenerativeRule, PosteriorRule,
-    Workspace, downcast,
+    RowAveraged, RowEnsembleRule, RowEstimate, Workspace, downcast,
 };
 
 /// A product of two hidden matrices of few columns, $Z = U V^T/\sqrt N$: $U$ of shape $(M, r)$, $V$ of shape $(N, r)$ and $Z$ of shape $(M, N)$.
