@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use super::Activation;
 use crate::math::quadrature::rule16;
+use crate::math::vector::{exp, widest};
 use crate::scalar::{Landmark, ScalarChannel, ScalarView, Tilt, TiltedPair};
 
 /// Largest number of panels.
@@ -28,30 +29,83 @@ const REACH: f64 = 9.0;
 /// Exponents below the largest by more than this are nothing.
 const NEGLIGIBLE: f64 = 42.0;
 
+/// Points of a panel, and how many of them are added up side by side.
+const POINTS: usize = 16;
+const LANES: usize = 8;
+
+/// The end of a panel, or its highest point.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     z: f64,
     x: f64,
     /// $-\tfrac12 a_z z^2 - \tfrac12 a_x x^2$.
     log_weight: f64,
-    /// $w_i$.
-    share: f64,
 }
 
 impl Node {
-    fn new(law: &Activation, a: [f64; 2], z: f64, share: f64) -> Self {
+    fn new(law: &Activation, a: [f64; 2], z: f64) -> Self {
         let x = law.value(z);
         Self {
             z,
             x,
             log_weight: -0.5 * (a[0] * z * z + a[1] * x * x),
-            share,
         }
     }
 
-    /// $b_z z + b_x x + \ell$; a fused product would be a function call, in the innermost loop of an average.
+    /// $b_z z + b_x x + \ell$; a fused product would be a function call outside of vector loops.
     fn height(&self, b: [f64; 2]) -> f64 {
         b[0] * self.z + b[1] * self.x + self.log_weight
+    }
+}
+
+/// The points of a panel, quantity by quantity: loops over them are the innermost of an average.
+#[derive(Debug)]
+struct Panel {
+    z: [f64; POINTS],
+    x: [f64; POINTS],
+    log_weight: [f64; POINTS],
+    /// $w_i$.
+    share: [f64; POINTS],
+}
+
+impl Panel {
+    /// $b_z z_i + b_x x_i + \ell_i$, with the bits of [`Node::height`].
+    #[allow(clippy::inline_always)] // within the loops of `widest`
+    #[inline(always)]
+    fn heights(&self, b: [f64; 2]) -> [f64; POINTS] {
+        let mut heights = [0.0; POINTS];
+        for i in 0..POINTS {
+            heights[i] = b[0] * self.z[i] + b[1] * self.x[i] + self.log_weight[i];
+        }
+        heights
+    }
+
+    /// Adds the moments around a point, by lanes: of $1, z, x, z^2, x^2$ with the weight $w_ie^{h_i - h}$.
+    fn add_moments(&self, b: [f64; 2], (top, mode): (f64, Node), sums: &mut [[f64; LANES]; 5]) {
+        widest(
+            #[inline(always)]
+            || {
+                let heights = self.heights(b);
+                let mut found = [[0.0; LANES]; 5];
+                for from in [0, LANES] {
+                    for lane in 0..LANES {
+                        let i = from + lane;
+                        let (dz, dx) = (self.z[i] - mode.z, self.x[i] - mode.x);
+                        let w = self.share[i] * exp(heights[i] - top);
+                        found[0][lane] += w;
+                        found[1][lane] += w * dz;
+                        found[2][lane] += w * dx;
+                        found[3][lane] += w * dz * dz;
+                        found[4][lane] += w * dx * dx;
+                    }
+                }
+                for (sum, found) in sums.iter_mut().zip(&found) {
+                    for lane in 0..LANES {
+                        sum[lane] += found[lane];
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -62,7 +116,7 @@ pub(super) struct ActivationTable {
     a: [f64; 2],
     /// The ends of panels, in ascending order, and so are their outputs.
     ends: Vec<Node>,
-    panels: Vec<OnceLock<Box<[Node; 16]>>>,
+    panels: Vec<OnceLock<Box<Panel>>>,
 }
 
 impl ActivationTable {
@@ -77,7 +131,7 @@ impl ActivationTable {
             let slope = (law.value(z + PROBE) - law.value(z - PROBE)) / (2.0 * PROBE);
             a[1].mul_add(slope * slope, own).sqrt()
         };
-        let mut ends = vec![Node::new(law, a, -end, 0.0)];
+        let mut ends = vec![Node::new(law, a, -end)];
         let (mut start, mut here) = (-end, precision(-end));
         while start < end {
             let mut length = (SPAN / here).min(LONGEST);
@@ -90,7 +144,7 @@ impl ActivationTable {
                 length *= 0.5;
             }
             start += length;
-            ends.push(Node::new(law, a, start, 0.0));
+            ends.push(Node::new(law, a, start));
             if ends.len() > MOST {
                 return None;
             }
@@ -99,19 +153,26 @@ impl ActivationTable {
         rises.then(|| Self {
             law: law.clone(),
             a,
-            panels: vec![OnceLock::new(); ends.len() - 1],
+            panels: (1..ends.len()).map(|_| OnceLock::new()).collect(),
             ends,
         })
     }
 
-    fn panel(&self, i: usize) -> &[Node; 16] {
+    fn panel(&self, i: usize) -> &Panel {
         self.panels[i].get_or_init(|| {
             let (rule, start) = (rule16(), self.ends[i].z);
             let length = self.ends[i + 1].z - start;
-            Box::new(std::array::from_fn(|k| {
+            let node = |k: usize| {
                 let z = length.mul_add(rule.nodes[k], start);
-                Node::new(&self.law, self.a, z, length * rule.weights[k])
-            }))
+                Node::new(&self.law, self.a, z)
+            };
+            let nodes: [Node; POINTS] = std::array::from_fn(node);
+            Box::new(Panel {
+                z: nodes.map(|n| n.z),
+                x: nodes.map(|n| n.x),
+                log_weight: nodes.map(|n| n.log_weight),
+                share: std::array::from_fn(|k| length * rule.weights[k]),
+            })
         })
     }
 
@@ -132,7 +193,7 @@ impl ActivationTable {
         panels: Range<usize>,
         b: [f64; 2],
         mut least: f64,
-        visit: &mut dyn FnMut(&[Node; 16]) -> f64,
+        visit: &mut dyn FnMut(&Panel) -> f64,
     ) -> f64 {
         if panels.len() == 1 {
             return visit(self.panel(panels.start));
@@ -155,10 +216,11 @@ impl ActivationTable {
     fn mode(&self, b: [f64; 2]) -> (f64, Node) {
         let (mut top, mut mode) = (f64::NEG_INFINITY, self.ends[0]);
         self.search(0..self.panels.len(), b, top, &mut |panel| {
-            for n in panel {
-                let h = n.height(b);
+            let heights = panel.heights(b);
+            for (i, h) in heights.into_iter().enumerate() {
                 if h > top {
-                    (top, mode) = (h, *n);
+                    let (z, x, log_weight) = (panel.z[i], panel.x[i], panel.log_weight[i]);
+                    (top, mode) = (h, Node { z, x, log_weight });
                 }
             }
             top
@@ -175,19 +237,12 @@ impl ActivationTable {
         if ends.iter().any(|n| n.height(b) > least) {
             return None;
         }
-        let mut sums = [0.0; 5];
+        let mut sums = [[0.0; LANES]; 5];
         self.search(0..self.panels.len(), b, least, &mut |panel| {
-            for n in panel {
-                let (dz, dx) = (n.z - mode.z, n.x - mode.x);
-                let w = n.share * (n.height(b) - top).exp();
-                let terms = [w, w * dz, w * dx, w * dz * dz, w * dx * dx];
-                for (sum, term) in sums.iter_mut().zip(terms) {
-                    *sum += term;
-                }
-            }
+            panel.add_moments(b, (top, mode), &mut sums);
             least
         });
-        let [mass, mz, mx, sz, sx] = sums;
+        let [mass, mz, mx, sz, sx] = sums.map(|lanes| lanes.iter().sum::<f64>());
         let (mz, mx) = (mz / mass, mx / mass);
         Some(TiltedPair {
             log_z: top + mass.ln(),
