@@ -30,6 +30,17 @@ pub(in crate::algorithms) fn settle(
     options: &Options,
     watch: &mut dyn Watch<Gaussian>,
 ) -> Result<FallbackReport, RunError> {
+    settle_with(tree, messages, options, watch, SMOOTHING)
+}
+
+/// The same with this width of smoothed penalties.
+fn settle_with(
+    tree: &Tree,
+    messages: &mut [Gaussian],
+    options: &Options,
+    watch: &mut dyn Watch<Gaussian>,
+    width: f64,
+) -> Result<FallbackReport, RunError> {
     let twin = tree.isotropic();
     let flat = |e: &Edge| Gaussian::flat(&twin.variables()[e.variable].spec);
     let mut found: Vec<Gaussian> = twin.edges().iter().map(flat).collect();
@@ -47,7 +58,7 @@ pub(in crate::algorithms) fn settle(
     all.for_each(|t| t.write(&mut messages[t.edge]));
     let mut pass = GaussianPass::new(tree, penalties(tree).map(tangent).collect());
     pass.relay(messages)?;
-    report.smoothing = pass.refine(messages);
+    report.smoothing = pass.refine(messages, width);
     report.sweep_residual = watch.sweep_residual(messages);
     Ok(report)
 }
@@ -167,9 +178,9 @@ impl<'t> GaussianPass<'t> {
     }
 
     /// Brings precisions to agree with curvatures, $a = 1/v - a_{\text{cavity}}$, at places and slopes that stay. Where sharp penalties have
-    /// no such precisions (fewer than half of the differences of an image are free, and precisions grow without end), those of smoothed ones,
+    /// no such precisions (fewer than half of the differences of an image are free, and precisions grow without end), those of ones smoothed over this width,
     /// whose width is returned. Where neither do, precisions stay as they are.
-    fn refine(&mut self, messages: &mut [Gaussian]) -> Option<f64> {
+    fn refine(&mut self, messages: &mut [Gaussian], width: f64) -> Option<f64> {
         let alone =
             |h: &Tangent| self.tree.variable_at(h.edge).spec.structure != Structure::Isotropic;
         if self.held.iter().any(alone) {
@@ -177,7 +188,7 @@ impl<'t> GaussianPass<'t> {
         }
         let before = messages.to_vec();
         let first: Vec<f64> = self.held.iter().map(|h| h.precision).collect();
-        for smoothing in [None, Some(SMOOTHING)] {
+        for smoothing in [None, Some(width)] {
             if self.agree(messages, &first, smoothing) {
                 return smoothing;
             }
@@ -250,5 +261,91 @@ impl<'t> GaussianPass<'t> {
             (GROWTH * held.precision).min(bound)
         };
         (next > 0.0 && next.is_finite()).then_some(next)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    /// Sees nothing.
+    struct Nobody;
+
+    impl Watch<Gaussian> for Nobody {
+        fn after_step(&mut self, _: &[Gaussian], _: f64) -> ControlFlow<String> {
+            ControlFlow::Continue(())
+        }
+
+        fn sweep_residual(&mut self, _: &[Gaussian]) -> Option<f64> {
+            None
+        }
+
+        fn sweep(&mut self, _: &mut [Gaussian]) -> Option<f64> {
+            None
+        }
+
+        fn verdict_of_recovery(&mut self, _: &[Gaussian]) -> Option<Verdict> {
+            None
+        }
+
+        fn sweeps_before(&self) -> Option<usize> {
+            None
+        }
+    }
+
+    /// Two levels and noise of variance 0.01, whose differences have strength $\lambda$.
+    fn image(strength: f64) -> Tree {
+        let side = 12;
+        let level = |i: usize| f64::from(u8::from(i % side < 5 && i / side < 7));
+        let noise = |i: usize| 0.1 * (12.9898 * i as f64).sin() * std::f64::consts::SQRT_2;
+        let y: Vec<f64> = (0..side * side).map(|i| level(i) + noise(i)).collect();
+        let seen = GaussianLikelihood::new(0.01).unwrap().observed(y).unwrap();
+        let jumps = L1::new(strength).unwrap().shaped([2, side, side]);
+        let x = GaussianPrior::new(0.0, 1.0).unwrap().shaped([side, side]);
+        let model = source(x)
+            >> var("x")
+            >> (branch(seen) + (branch(Gradient::periodic()) + jumps >> var("z")));
+        model.build().unwrap()
+    }
+
+    /// The end with penalties smoothed over a width, and mean and variance of the image.
+    fn smoothed(tree: &Tree, width: f64) -> (FallbackReport, Moments) {
+        let flat = |e: &Edge| Gaussian::flat(&tree.variables()[e.variable].spec);
+        let mut messages: Vec<Gaussian> = tree.edges().iter().map(flat).collect();
+        let options = Options::default();
+        let report = settle_with(tree, &mut messages, &options, &mut Nobody, width).unwrap();
+        let mut moments = Moments::zeros(&tree.variables()[0].spec);
+        let belief = Graph::new(tree, &messages).belief(0);
+        belief.moments_into(&mut moments).unwrap();
+        (report, moments)
+    }
+
+    /// From a quarter to one the width decides neither about the minimiser nor about which precisions are found: those of the penalty, of the smoothed
+    /// one, or of the splitting. Variances are those of the smoothed penalty, and grow with its width, by less than it does.
+    #[test]
+    fn the_width_of_smoothed_penalties_decides_about_variances_alone() {
+        let mut found = Vec::new();
+        for strength in [3.0, 10.0, 30.0] {
+            let tree = image(strength);
+            let (report, at) = smoothed(&tree, SMOOTHING);
+            found.push(report.smoothing);
+            for width in [0.5 * SMOOTHING, 2.0 * SMOOTHING] {
+                let (other, moments) = smoothed(&tree, width);
+                assert_eq!(other.end, report.end);
+                assert_eq!(other.smoothing, report.smoothing.map(|_| width));
+                let apart = moments
+                    .mean
+                    .iter()
+                    .zip(&at.mean)
+                    .map(|(x, y)| (x - y).abs());
+                assert!(apart.fold(0.0, f64::max) < 1e-9);
+                let grown = (moments.average_variance() / at.average_variance()).ln();
+                let wider = report.smoothing.map_or(0.0, |_| (width / SMOOTHING).ln());
+                assert!(grown * wider >= 0.0 && grown.abs() <= wider.abs());
+            }
+        }
+        assert_eq!(found, [None, Some(SMOOTHING), None]);
     }
 }
