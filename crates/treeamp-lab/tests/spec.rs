@@ -214,7 +214,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "alpha = \"alpha\", ",
         "alpha = -1, ",
-        "sparse.toml:17: `factor.linear.matrix`: linear: parameter `alpha` must be positive, got -1",
+        "sparse.toml:17: `factor.linear.matrix`: `alpha` must be positive, got -1",
     ),
     (
         "{ ensemble = \"gaussian\", alpha = \"alpha\", seed = 3 }",
