@@ -12,6 +12,7 @@ use treeamp::prelude::{Observer, SweepView};
 use treeamp_lab::experiment::TheoryStep;
 
 use crate::common::Common;
+use crate::text;
 
 /// Work that takes less than this has no line on a terminal.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -104,8 +105,10 @@ impl ProgressLine {
             return;
         }
         self.say(&format!(
-            "state evolution, {}: sweep {}, residual {:.1e}",
-            step.start, step.sweep, step.residual
+            "state evolution, {}: sweep {}, residual {}",
+            step.start,
+            step.sweep,
+            text::residual(step.residual)
         ));
     }
 
@@ -119,7 +122,8 @@ impl ProgressLine {
     /// A sweep of a run that may end before its limit: the time left is at most that.
     fn sweep(&mut self, done: usize, limit: usize, residual: f64, fallback: bool) {
         if fallback {
-            let text = format!("fallback, step {done}, residual {residual:.1e}");
+            let residual = text::residual(residual);
+            let text = format!("fallback, step {done}, residual {residual}");
             return self.write(None, text);
         }
         // the first sweep has the set-up before it: its time says nothing of the others
@@ -129,7 +133,8 @@ impl ProgressLine {
         });
         let left = self.left(done - before, limit.saturating_sub(done));
         let left = left.replacen(", ", ", at most ", 1);
-        let text = format!("sweep {done} of at most {limit}, residual {residual:.1e}{left}");
+        let residual = text::residual(residual);
+        let text = format!("sweep {done} of at most {limit}, residual {residual}{left}");
         self.write(Some((done, limit)), text);
     }
 
@@ -292,6 +297,14 @@ mod tests {
         assert_eq!(shared.lock().line(), "one long piece of work, 1 s so far");
         line.show(1, 2, "cells");
         assert!(shared.lock().line().starts_with("1/2 cells, "));
+        let (start, sweep, residual) = ("informed start", 7, 0.0);
+        line.theory(TheoryStep {
+            start,
+            sweep,
+            residual,
+        });
+        let said = "state evolution, informed start: sweep 7, residual 0, ";
+        assert!(shared.lock().line().starts_with(said));
         // nothing is written once it is over
         line.clear();
         assert!(line.clock.is_none() && shared.lock().ended);

@@ -85,6 +85,22 @@ pub fn short(x: f64) -> String {
     format!("{x:.3e}")
 }
 
+/// A residual: its size is what counts.
+pub fn residual(x: f64) -> String {
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    format!("{x:.1e}")
+}
+
+/// So many sweeps.
+pub fn sweeps(n: usize) -> String {
+    match n {
+        1 => "1 sweep".to_owned(),
+        n => format!("{n} sweeps"),
+    }
+}
+
 /// A number for JSON: infinities and NaN have no form there, so they are texts.
 pub fn number(x: f64) -> serde_json::Value {
     serde_json::Number::from_f64(x).map_or_else(

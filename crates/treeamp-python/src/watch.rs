@@ -355,11 +355,15 @@ impl Watch {
             return Ok(());
         }
         self.logged = Instant::now();
-        let text = "%d sweeps in %.0f s, residual %.1e";
+        let text = "%s in %.0f s, residual %.1e";
+        let sweeps = match view.sweep {
+            1 => "1 sweep".to_owned(),
+            n => format!("{n} sweeps"),
+        };
         let seconds = self.start.elapsed().as_secs_f64();
         let logging = py.import("logging")?;
         let logger = logging.call_method1("getLogger", ("treeamp",))?;
-        logger.call_method1("info", (text, view.sweep, seconds, view.residual))?;
+        logger.call_method1("info", (text, sweeps, seconds, view.residual))?;
         Ok(())
     }
 

@@ -276,10 +276,10 @@ class Report:
     @property
     def notes(self) -> dict[str, str]:
         """What factors have to say of the run, by factor: such as a start of their own. In state evolution by variable: that the prediction
-        rests at the symmetric point, which runs leave."""
+        rests at the symmetric point, which the least knowledge leads away from."""
         notes = dict(self._settling.get("notes", []))
         if self._symmetric is not None:
-            note = "the prediction rests at the symmetric point, a fixed point that runs leave; `phase_report` has the error that they reach"
+            note = "the prediction rests at the symmetric point, a fixed point that the least knowledge leads away from; `phase_report` has the error that it leads to"
             notes[self._symmetric] = note
         return notes
 

@@ -28,7 +28,7 @@ def _names(ids: Any, what: str) -> list[str]:
 
 def run_state_evolution(x_ids: Any, model: Model, **algo_kwargs: Any) -> list[dict[str, Any]]:
     """State evolution of a model: ``x_id``, the predicted variance ``v`` and ``n_iter``, a record for every variable. Where the prediction
-    rests at the symmetric point, which runs leave, there is a ``symmetric_point``, which is true.
+    rests at the symmetric point, which the least knowledge leads away from, there is a ``symmetric_point``, which is true.
 
     >>> from treeamp.models import glm_state_evolution
     >>> model = glm_state_evolution(alpha=1.0, prior_type="gaussian", output_type="gaussian", output_var=0.1)
@@ -43,7 +43,7 @@ def run_state_evolution(x_ids: Any, model: Model, **algo_kwargs: Any) -> list[di
 
 
 def _symmetric(report: Report | None) -> dict[str, bool]:
-    """What records of theory say of a prediction that runs leave."""
+    """What records of theory say of a prediction at the symmetric point."""
     return {"symmetric_point": True} if report is not None and report.symmetric_point else {}
 
 
@@ -279,7 +279,7 @@ class TeacherStudentScenario:
 
     def table(self, source: str = "EP,SE", metrics: Sequence[str] = ("mse",), **algo_kwargs: Any) -> Any:
         """:meth:`run_all` as a DataFrame: a row for every source and signal, with the errors as columns. A column ``symmetric_point`` is there
-        where the prediction rests at that, which runs leave."""
+        where the prediction rests at that."""
         rows = []
         for name, data in reversed(self._runs(source, metrics, algo_kwargs)):
             score = self.compute_score(self.x_pred, metrics) if name == "EP" else {}

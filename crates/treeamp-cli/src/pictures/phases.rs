@@ -1,6 +1,6 @@
 //! Phase diagrams: impossible, hard and easy, with boundaries from the threshold routines.
 
-use treeamp_lab::figure::{Axis, Figure, Ink, Mark, Panel, Raster, Series};
+use treeamp_lab::figure::{Axis, Figure, Ink, Panel, Raster, Series};
 
 use super::symbol;
 
@@ -79,10 +79,14 @@ pub fn figure(title: &str, names: (&str, &str), columns: &[Column], rows: &[f64]
         Series::line("information-theoretic threshold", line(|c| c.information))
             .ink(Ink::Black)
             .dashed(),
-        Series::line("algorithmic threshold", line(|c| c.algorithmic))
-            .ink(Ink::Blue)
-            .mark(Mark::Dot)
-            .size(3.0),
+        Series::line("algorithmic threshold", line(|c| c.algorithmic)).ink(Ink::Blue),
+        // where it was computed
+        Series::marks(
+            "",
+            columns.iter().filter_map(|c| Some((c.x, c.algorithmic?))),
+        )
+        .ink(Ink::Blue)
+        .size(3.0),
     ];
     if found.len() > 1 {
         let drawn = lines.into_iter().filter(|line| !line.is_empty());

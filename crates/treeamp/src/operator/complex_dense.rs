@@ -12,7 +12,7 @@ use num_complex::Complex64;
 
 use super::{Dense, LinearOperator, Modes, SingularSystem};
 use crate::belief::{Element, SignalSpec};
-use crate::error::{FactorError, ModelError, parameter};
+use crate::error::{FactorError, ModelError, brief, parameter};
 use crate::math::complex_matrix::{ComplexMatrix, adjoint_product, complex_product};
 
 /// $W = U S V^H$, thin.
@@ -300,7 +300,7 @@ impl Unitary {
                 let identity = if i == j { 1.0 } else { 0.0 };
                 let gap = (gram[(i, j)] - identity).norm();
                 if gap > 1e-8 {
-                    let got = format!("off by {gap:.1e} in columns {i} and {j}");
+                    let got = format!("off by {} in columns {i} and {j}", brief(gap));
                     return Err(parameter(Self::NAME, "matrix", "unitary", got));
                 }
             }

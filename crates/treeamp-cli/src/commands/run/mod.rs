@@ -28,7 +28,7 @@ use crate::number as parse;
 use crate::output::{check_report, note, print, refuse_existing, save, warn};
 use crate::progress::Sweeps;
 use crate::report::Page;
-use crate::text::{heading, number, pairs, short, table};
+use crate::text::{heading, number, pairs, residual, short, sweeps, table};
 
 /// Infer the hidden variables of a model file by expectation propagation, or find their mode.
 ///
@@ -353,10 +353,10 @@ fn summary(run: &Inference, time: Duration) -> Result<Vec<(&'static str, String)
     }
     if let Some(done) = &report.fallback {
         let text = format!(
-            "{}, {} evaluations, residual {:.1e}, {}",
+            "{}, {} evaluations, residual {}, {}",
             done.method,
             done.evaluations,
-            done.sweep_residual.unwrap_or(done.residual),
+            residual(done.sweep_residual.unwrap_or(done.residual)),
             done.end
         );
         lines.push(("fallback used", text));
@@ -394,8 +394,11 @@ fn summary(run: &Inference, time: Duration) -> Result<Vec<(&'static str, String)
     if report.attempts.len() > 1 {
         for tried in &report.attempts {
             let text = format!(
-                "{}: {} sweeps, residual {:.1e}, {}",
-                tried.name, tried.evaluations, tried.residual, tried.end
+                "{}: {}, residual {}, {}",
+                tried.name,
+                sweeps(tried.evaluations),
+                residual(tried.residual),
+                tried.end
             );
             lines.push(("tried", text));
         }
