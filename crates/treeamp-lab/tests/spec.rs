@@ -244,7 +244,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "input = \"x\"\n",
         "",
-        "factor `linear` takes 1 inputs, got 0",
+        "sparse.toml:16: `factor.linear.input`: expected 1 input, got 0",
     ),
     (
         "[observe]",
