@@ -98,17 +98,23 @@ impl ProgressLine {
         self.write(None, what.to_owned());
     }
 
-    /// A sweep of a theory, of which nobody knows how many there will be: the residual says how far it has come.
+    /// A sweep of a theory. Where nobody knows how many there will be, the residual says how far it has come.
     pub fn theory(&mut self, step: TheoryStep) {
+        if step.sweep == 1 {
+            self.start = Instant::now();
+        }
         // most theories are over before anybody waits
         if self.start.elapsed() < PATIENCE {
             return;
         }
+        let of = step.limit.map_or(String::new(), |n| format!(" of {n}"));
+        let rest = step.limit.map_or(0, |n| n.saturating_sub(step.sweep));
         self.say(&format!(
-            "state evolution, {}: sweep {}, residual {}",
+            "state evolution, {}: sweep {}{of}, residual {}{}",
             step.start,
             step.sweep,
-            text::residual(step.residual)
+            text::residual(step.residual),
+            self.left(step.sweep, rest)
         ));
     }
 
@@ -297,14 +303,22 @@ mod tests {
         assert_eq!(shared.lock().line(), "one long piece of work, 1 s so far");
         line.show(1, 2, "cells");
         assert!(shared.lock().line().starts_with("1/2 cells, "));
-        let (start, sweep, residual) = ("informed start", 7, 0.0);
-        line.theory(TheoryStep {
-            start,
-            sweep,
-            residual,
-        });
+        let mut step = TheoryStep {
+            start: "informed start",
+            sweep: 7,
+            limit: None,
+            residual: 0.0,
+        };
+        line.theory(step);
         let said = "state evolution, informed start: sweep 7, residual 0, ";
         assert!(shared.lock().line().starts_with(said));
+        step.limit = Some(14);
+        line.theory(step);
+        let said = shared.lock().line();
+        assert!(
+            said.contains("sweep 7 of 14") && said.contains(" s left"),
+            "{said}"
+        );
         // nothing is written once it is over
         line.clear();
         assert!(line.clock.is_none() && shared.lock().ended);

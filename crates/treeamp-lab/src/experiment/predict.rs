@@ -81,6 +81,8 @@ pub struct TheoryStep {
     pub start: &'static str,
     /// Its sweeps.
     pub sweep: usize,
+    /// How many there will be, where that is known.
+    pub limit: Option<usize>,
     /// Their residual.
     pub residual: f64,
 }
@@ -88,12 +90,14 @@ pub struct TheoryStep {
 /// Tells an observer of the sweeps of a theory.
 fn telling<'w, A: Theory>(
     start: &'static str,
+    limit: Option<usize>,
     watch: &'w mut dyn FnMut(TheoryStep),
 ) -> impl FnMut(&SweepView<'_, A>) -> ControlFlow<String> + 'w {
     move |view| {
         watch(TheoryStep {
             start,
             sweep: view.sweep,
+            limit,
             residual: view.residual,
         });
         ControlFlow::Continue(())
@@ -130,7 +134,7 @@ pub fn predict_by_sweep(
                     errors.clear();
                 }
                 errors.push(view.marginals()[index].mse());
-                telling("sweep by sweep", watch)(view)
+                telling("sweep by sweep", options.max_sweeps, watch)(view)
             })?
             .heuristics
         }};
@@ -238,7 +242,7 @@ fn forecast<A: Theory>(
     tree: &Tree,
     watch: &mut dyn FnMut(TheoryStep),
 ) -> Result<Forecast, ExperimentError> {
-    let evolution = run.observed_by(&mut telling("uninformed start", watch))?;
+    let evolution = run.observed_by(&mut telling("uninformed start", None, watch))?;
     Ok(forecast_of(&evolution, tree)?)
 }
 
@@ -272,7 +276,7 @@ fn of_rows(
     let theory = || -> Result<_, RunError> { Ok(options.theory(RowEvolution::new(tree)?)) };
     let first = tree.variables()[0].name.as_str();
     let mut run = |start: &'static str, theory: EvolutionBuilder<'_, BayesOptimalRows>| {
-        theory.observed_by(&mut telling(start, watch))
+        theory.observed_by(&mut telling(start, None, watch))
     };
     let uninformed = run("uninformed start", theory()?)?;
     let symmetric = run("symmetric start", theory()?.initial(Initial::Flat))?;
