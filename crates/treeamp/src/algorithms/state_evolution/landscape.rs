@@ -97,16 +97,7 @@ pub fn landscape_watched(
             why: "expected a prior that is not Gaussian".to_owned(),
         });
     }
-    let knowledge = held.spread(places)?;
-    let all = knowledge.len();
-    let numbered = knowledge.into_iter().enumerate();
-    let curve = numbered.map(|(k, knowledge)| {
-        watch(k, all);
-        held.place(knowledge)
-    });
-    let curve: Result<Vec<Place>, RunError> = curve.collect();
-    watch(all, all);
-    curve
+    held.curve(&held.spread(places)?, watch)
 }
 
 /// The signal, its prior, and the algorithm that both follow.
@@ -253,40 +244,77 @@ impl<'t> Signal<'t> {
         Ok((potential.map_err(failed)?.excess - input.excess, sent.0))
     }
 
-    fn place(&self, knowledge: f64) -> Result<Place, RunError> {
-        if let Some(star) = self.star() {
-            return self.place_of_star(knowledge, &star);
+    /// The places at some knowledge, which rises.
+    ///
+    /// State evolution of the Bayes-optimal setting rises with all that it is told: the least fixed point of the rest at one place is below that at the
+    /// next, and leads there as nothing does; the greatest at one place is above that at the one before. So every run starts at the end of
+    /// the last, upwards from nothing, and downwards from near-perfect knowledge.
+    fn curve(
+        &self,
+        knowledge: &[f64],
+        watch: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<Place>, RunError> {
+        let (all, star) = (knowledge.len(), self.star());
+        let informed = self.knowing_the_others();
+        let both = star.is_none() && !informed.is_empty();
+        let turns = if both { 2 } else { 1 };
+        let mut start = Vec::new();
+        let mut curve = Vec::with_capacity(all);
+        for (k, knowledge) in knowledge.iter().enumerate() {
+            watch(k / turns, all);
+            curve.push(match &star {
+                Some(star) => self.place_of_star(*knowledge, star)?,
+                None => self.place(*knowledge, &mut start)?,
+            });
         }
+        if both {
+            start = informed;
+            for (k, place) in curve.iter_mut().rev().enumerate() {
+                watch(usize::midpoint(all, k), all);
+                place.informed = self.informed(place, &mut start)?;
+            }
+        }
+        watch(all, all);
+        Ok(curve)
+    }
+
+    /// A place in the state that the rest reaches from the start, which becomes that state.
+    fn place(&self, knowledge: f64, start: &mut Vec<EdgeMessage>) -> Result<Place, RunError> {
         let answer = self.answer(knowledge)?;
-        let (free_entropy, rest, settled) = self.rest(knowledge, answer, Vec::new())?;
+        let (free_entropy, rest, settled) = self.rest(knowledge, answer, start)?;
         if !settled.is_converged() {
             return Err(super::teacher::not_reached(
                 "a place of the landscape",
                 &settled,
             ));
         }
-        let start = self.knowing_the_others();
-        let mut informed = None;
-        if !start.is_empty() {
-            let (height, other, settled) = self.rest(knowledge, answer, start)?;
-            let another = (other - rest).abs() > ANOTHER * other.abs().max(rest.abs());
-            informed = (settled.is_converged() && another && height.is_finite()).then_some(height);
-        }
         Ok(Place {
             mse: self.mse(knowledge, answer),
             free_entropy,
-            informed,
+            informed: None,
             knowledge,
             answer: rest,
         })
     }
 
-    /// The free entropy of the state that the rest reaches from a start, what it sends there, and how that ended.
+    /// The free entropy in the state that the rest reaches from the start, which becomes that state, where it is another one than that of the place.
+    fn informed(
+        &self,
+        place: &Place,
+        start: &mut Vec<EdgeMessage>,
+    ) -> Result<Option<f64>, RunError> {
+        let answer = self.answer(place.knowledge)?;
+        let (height, other, settled) = self.rest(place.knowledge, answer, start)?;
+        let another = (other - place.answer).abs() > ANOTHER * other.abs().max(place.answer.abs());
+        Ok((settled.is_converged() && another && height.is_finite()).then_some(height))
+    }
+
+    /// The free entropy of the state that the rest reaches from a start, what it sends there, and how that ended. The state is the next start.
     fn rest(
         &self,
         knowledge: f64,
         answer: Conjugate,
-        start: Vec<EdgeMessage>,
+        start: &mut Vec<EdgeMessage>,
     ) -> Result<(f64, f64, Termination), RunError> {
         let algorithm = Held {
             inner: self.algorithm.clone(),
@@ -299,11 +327,14 @@ impl<'t> Signal<'t> {
             ..Options::default()
         };
         if !start.is_empty() {
-            options.initial = Initial::Given(start);
+            options.initial = Initial::Given(start.clone());
         }
         let report = Engine::new(self.tree, algorithm)?
             .options(options)
             .run(&mut ())?;
+        if report.termination.is_converged() {
+            *start = state(&report.messages);
+        }
         let rest = self.rest_message(&report.messages);
         let excess = self.excess(knowledge, answer.0)? - self.excess(rest, answer.0)?;
         let free_entropy = match report.objective {
@@ -372,6 +403,18 @@ impl<'t> Signal<'t> {
         );
         Ok(self.prior_excess(knowledge)? - edge.excess)
     }
+}
+
+/// Messages as a start; those without a bound are left to the first sweep.
+fn state(messages: &Messages<Conjugate>) -> Vec<EdgeMessage> {
+    let finite = messages.iter().filter(|(_, _, m)| m.0.is_finite());
+    let start = finite.map(|(factor, variable, m)| EdgeMessage {
+        factor: factor.to_owned(),
+        variable: variable.to_owned(),
+        precision: m.0,
+        linear: vec![0.0],
+    });
+    start.collect()
 }
 
 /// State evolution with the message of one factor held.
