@@ -647,3 +647,24 @@ fn wires_are_named_with_their_line() -> Outcome {
     );
     Ok(())
 }
+
+/// Numbers beside components are compared by shape, not by their number alone.
+#[test]
+fn arrays_of_parameters_have_the_shape_of_the_signal() -> Outcome {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("variances_2_by_3.csv");
+    std::fs::write(&path, "1,2,3\n4,5,6\n")?;
+    let tree = |shape: &str| -> Result<Tree, Box<dyn std::error::Error>> {
+        let text = format!(
+            "[[factor]]\nkind = \"gaussian\"\nsize = {shape}\noutput = \"x\"\n\n\
+             [[factor]]\nkind = \"heteroscedastic_noise\"\nvariances = {path:?}\ninput = \"x\"\noutput = \"y\"\n"
+        );
+        Ok(ModelFile::parse("shapes.toml", &text)?.tree(&Setting::new(), FINITE)?)
+    };
+    assert!(tree("[2, 3]").is_ok());
+    let refused = tree("[3, 2]").err().ok_or("it worked")?.to_string();
+    assert!(
+        refused.contains("(2, 3)") && refused.contains("(3, 2)"),
+        "{refused}"
+    );
+    Ok(())
+}

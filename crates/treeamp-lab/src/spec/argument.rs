@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 
 use treeamp::belief::{Element, SignalSpec, Structure};
 use treeamp::catalog::{
-    Argument, Arguments, ArrayArgument, Domain, MatrixArgument, Module, Parameter, ParameterKind,
-    Size,
+    Argument, Arguments, ArrayArgument, Domain, MatrixArgument, Parameter, Size,
 };
-use treeamp::error::parameter;
 use treeamp::operator::StandIn;
 use treeamp::prelude::{LinearEnsemble, Matrix};
 
@@ -43,7 +41,6 @@ impl Place<'_> {
     /// The plain arguments of a module.
     pub fn arguments(
         &self,
-        module: &Module,
         values: Vec<(&'static Parameter, Value)>,
     ) -> Result<Arguments, MakeError> {
         let mut arguments = Arguments::new().on(self.inputs.to_vec());
@@ -55,7 +52,7 @@ impl Place<'_> {
                     Scale::Limit => Size::Limit(shape.iter().map(|n| *n as f64).product()),
                 }),
                 Value::Matrix(source) => Argument::Matrix(self.matrix(&source, parameter)?),
-                Value::File(path) => self.data(module, parameter, &path)?,
+                Value::File(path) => self.data(parameter, &path)?,
             };
             arguments = arguments.with(parameter.name, plain);
         }
@@ -117,30 +114,17 @@ impl Place<'_> {
         Ok(MatrixArgument::StandIn(shape))
     }
 
-    /// The array of a data file, its numbers row by row, or its truth values: what is not zero.
-    fn data(&self, module: &Module, p: &Parameter, path: &str) -> Result<Argument, MakeError> {
+    /// The array of a data file: where a parameter takes a list of numbers, or truth values, the module says whether it fits.
+    fn data(&self, p: &Parameter, path: &str) -> Result<Argument, MakeError> {
         let array = read_finite(self.folder, path).map_err(|source| MakeError::Data {
             key: p.name,
             source,
         })?;
-        let (shape, values, complex) = (array.shape, array.values, array.complex);
-        if p.kind == ParameterKind::Data {
-            return Ok(Argument::Array(ArrayArgument {
-                shape,
-                values,
-                complex,
-            }));
-        }
-        let numbers = p.kind == ParameterKind::Numbers;
-        if complex {
-            let expected = if numbers { "real" } else { "truth values" };
-            return Err(parameter(module.name, p.name, expected, "complex numbers").into());
-        }
-        if numbers {
-            return Ok(Argument::Numbers(values));
-        }
-        let observed = values.iter().map(|x| *x != 0.0).collect();
-        Ok(Argument::Mask(observed, Some(shape)))
+        Ok(Argument::Array(ArrayArgument {
+            shape: array.shape,
+            values: array.values,
+            complex: array.complex,
+        }))
     }
 }
 

@@ -211,7 +211,7 @@ impl ModelFile {
                 // two ensembles of one model are independent
                 seed: seed.wrapping_add(k as u64),
             };
-            let arguments = place.arguments(entry.module, values);
+            let arguments = place.arguments(values);
             let factor = arguments.and_then(|a| Ok(entry.module.make(&a)?));
             let factor = factor.map_err(|e| self.blame(entry, e))?;
             // where the wiring is wrong, the tree says so later

@@ -277,29 +277,6 @@ impl BayesOptimalRows {
         })
     }
 
-    /// Calls `f` with the messages at a factor of components as numbers.
-    fn on_components<T>(
-        &self,
-        context: &mut Context<'_, RowField>,
-        f: impl FnOnce(&mut Context<'_, Conjugate>) -> Result<T, FactorError>,
-    ) -> Result<T, FactorError> {
-        let numbers = |fields: Incoming<'_, RowField>| -> Vec<Conjugate> {
-            fields
-                .iter()
-                .map(|m| Conjugate(m.q_hat.get(0, 0)))
-                .collect()
-        };
-        let incoming = numbers(context.incoming);
-        let sent = context.sent.map(numbers);
-        let slots: Vec<usize> = (0..incoming.len()).collect();
-        f(&mut Context {
-            incoming: Incoming::new(&incoming, &slots),
-            sent: sent.as_deref().map(|sent| Incoming::new(sent, &slots)),
-            request: context.request,
-            workspace: &mut *context.workspace,
-        })
-    }
-
     fn at<'a>(&'a self, node: usize, q_hat: &'a [RowMatrix]) -> RowAveraged<'a> {
         RowAveraged {
             q_hat,
@@ -333,6 +310,28 @@ const MISSING: MissingRule = MissingRule("state evolution of rows (row_ensemble)
 
 fn fields(incoming: Incoming<'_, RowField>) -> Vec<RowMatrix> {
     incoming.iter().map(|m| m.q_hat.clone()).collect()
+}
+
+/// Calls `f` with the messages at a factor of components as numbers.
+fn on_components<T>(
+    context: &mut Context<'_, RowField>,
+    f: impl FnOnce(&mut Context<'_, Conjugate>) -> Result<T, FactorError>,
+) -> Result<T, FactorError> {
+    let numbers = |fields: Incoming<'_, RowField>| -> Vec<Conjugate> {
+        fields
+            .iter()
+            .map(|m| Conjugate(m.q_hat.get(0, 0)))
+            .collect()
+    };
+    let incoming = numbers(context.incoming);
+    let sent = context.sent.map(numbers);
+    let slots: Vec<usize> = (0..incoming.len()).collect();
+    f(&mut Context {
+        incoming: Incoming::new(&incoming, &slots),
+        sent: sent.as_deref().map(|sent| Incoming::new(sent, &slots)),
+        request: context.request,
+        workspace: &mut *context.workspace,
+    })
 }
 
 impl Algorithm for BayesOptimalRows {
@@ -377,7 +376,7 @@ impl Algorithm for BayesOptimalRows {
     ) -> Result<(), FactorError> {
         if self.of_components[node] {
             let mut field = Conjugate(0.0);
-            self.on_components(context, |context| {
+            on_components(context, |context| {
                 self.components
                     .update(node, factor, context, target, &mut field)
             })?;
@@ -432,7 +431,7 @@ impl Algorithm for BayesOptimalRows {
         context: &mut Context<'_, RowField>,
     ) -> Result<Potential, FactorError> {
         if self.of_components[node] {
-            return self.on_components(context, |context| {
+            return on_components(context, |context| {
                 let found = self.components.factor_potential(node, factor, context)?;
                 Ok(Potential {
                     value: found.excess,
