@@ -443,7 +443,7 @@ fn pictures_of_laws() {
         );
         // counts far apart, and not only those next to zero
         let counts = ["poisson", "poisson_softplus", "negative_binomial"];
-        let spread = ["y = 0", "y = 1", "y = 4", "y = 16"];
+        let spread = ["x = 0", "x = 1", "x = 4", "x = 16"];
         if counts.contains(&m.name) {
             assert!(spread.iter().all(|y| drawn.contains(y)), "{}", m.name);
         }
