@@ -544,7 +544,7 @@ class GammaPrior(Prior):
     size : int, tuple or None
         Number of components or shape; ``None`` for the limit of large sizes.
     shape : float
-        :math:`k`: the shape; positive.
+        :math:`k`: the shape, at least 1e-5; positive.
     rate : float
         :math:`\beta`: the rate; positive.
     isotropic : bool
