@@ -85,6 +85,7 @@ impl<A: Algorithm> Engine<'_, A> {
             attention: Attention {
                 unread: self.plan.unread.clone(),
                 looks: true,
+                sent: vec![false; self.tree.edges().len()],
             },
             workspaces: self.tree.workspaces(),
             adjusted: Adjusted {

@@ -28,6 +28,8 @@ pub(super) struct Attention {
     pub unread: Vec<bool>,
     /// Somebody looks at all variables.
     pub looks: bool,
+    /// Edges whose last message was sent without damping.
+    pub sent: Vec<bool>,
 }
 
 impl Attention {

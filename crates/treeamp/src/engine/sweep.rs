@@ -81,12 +81,12 @@ impl<A: Algorithm> Engine<'_, A> {
         })
     }
 
-    /// A message that stays as it is: one that was given, in the first sweep; a constant one to a variable that sweeps do not follow, later.
+    /// A message that stays as it is: one that was given, in the first sweep; a constant one to a variable that sweeps do not follow, once
+    /// all of it was sent.
     fn passes_over(&self, step: &Step, state: &State<A>) -> bool {
-        if self.is_sent_once(step) {
-            return !state.first && !state.attention.looks;
-        }
-        state.first && state.held[step.edge]
+        let given = state.first && state.held[step.edge];
+        let sent = state.attention.sent[step.edge] && !state.attention.looks;
+        given || sent && self.is_sent_once(step)
     }
 
     fn is_sent_once(&self, step: &Step) -> bool {
@@ -142,11 +142,12 @@ impl<A: Algorithm> Engine<'_, A> {
         if state.adjusted.bounded {
             out.bound(cavity);
         }
-        // nothing hears a message to a variable that sweeps do not follow: there is nothing to damp
-        let unread = state.attention.unread[variable];
-        let damping = if unread { 0.0 } else { state.damping[edge] };
+        // of the messages to a variable that sweeps do not follow only the constant ones are heard
+        let unheard = state.attention.unread[variable] && !self.is_sent_once(step);
+        let damping = if unheard { 0.0 } else { state.damping[edge] };
         out.blend(&state.store[edge], damping);
         std::mem::swap(out, &mut state.store[edge]);
+        state.attention.sent[edge] |= damping <= 0.0;
         Ok(())
     }
 
@@ -231,6 +232,7 @@ impl<A: Algorithm> Engine<'_, A> {
         for (slot, message) in state.store.iter_mut().zip(messages) {
             slot.copy_from(message);
         }
+        state.attention.sent.fill(false);
         self.remake(state);
     }
 
