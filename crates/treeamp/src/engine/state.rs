@@ -28,7 +28,7 @@ pub(super) struct Attention {
     pub unread: Vec<bool>,
     /// Somebody looks at all variables.
     pub looks: bool,
-    /// Edges whose last message was sent without damping.
+    /// Edges on which a message was sent without damping: all of it, if it is constant.
     pub sent: Vec<bool>,
 }
 

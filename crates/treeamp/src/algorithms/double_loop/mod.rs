@@ -35,9 +35,10 @@ const OUTER_LIMIT: usize = 4000;
 /// Evaluations of all moments after which it gives up, about as many sweeps.
 const EVALUATION_LIMIT: usize = 20_000;
 /// After the first step the residual must fall below [`NEAR`] within so many times the sweeps that it takes over from: a run whose fallback does not
-/// even come near a fixed point takes a few times the work of its sweeps. From 4 to 7 the runs of `docs/convergence.md` and 75 diagonal
-/// regressions settle alike, and a recorded decoder that does not settle takes less than ten times the work of its plain and damped sweeps. A
-/// fallback that is forced has [`EVALUATION_LIMIT`] alone.
+/// even come near a fixed point takes a few times the work of its sweeps. At 5 the runs of `docs/convergence.md` and 75 diagonal
+/// regressions settle, and a recorded decoder that does not settle takes less than ten times the work of its plain and damped sweeps; by the
+/// residuals that these runs wrote down it would be the same from 4 to 7, at which they were not run. A fallback that is forced has
+/// [`EVALUATION_LIMIT`] alone.
 const FAR: usize = 5;
 /// An inner loop solves its problem to this fraction of the last outer change.
 const INNER_FRACTION: f64 = 0.1;
